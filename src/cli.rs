@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::authorize::RunOptions;
-use crate::app::shell::called::Called;
+use crate::app::shell::called::ShellName;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
@@ -30,7 +30,7 @@ pub enum CommandLine {
     /// `guard [--yes] [--no-wait] -- program arguments…`
     Run { argv: Vec<OsString>, options: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
-    Shell { called: Called, call: ShellCall, options: RunOptions },
+    Shell { called: ShellName, call: ShellCall, options: RunOptions },
     /// A verb.
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
@@ -38,12 +38,12 @@ pub enum CommandLine {
     /// `guard --help`, `guard help TOPIC` and `guard --version --json`: this text.
     Help(String),
     /// The arguments are wrong: what clap or the shell's option reader says of them.
-    Wrong(Wrong),
+    Wrong(CommandLineError),
 }
 
 /// Why the arguments are no call. `--help` and `--version` come this way too.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum CommandLineError {
     Clap(clap::Error),
     Shell(ShellCallError),
     /// A hook is set up wrongly: that must not let a command run.
@@ -198,15 +198,15 @@ guard demo shows it in a scratch project. guard --help lists everything.
 #[must_use]
 pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> CommandLine {
     // The path tells more than a name that a caller made up.
-    let named = Called::by(name).filter(|called| called.dialect.is_some());
-    if let Some(called) = named.or_else(|| Called::behind(path?, name)).or_else(|| Called::by(name)) {
+    let named = ShellName::by(name).filter(|called| called.dialect.is_some());
+    if let Some(called) = named.or_else(|| ShellName::behind(path?, name)).or_else(|| ShellName::by(name)) {
         return shell(called, arguments, RunOptions::default());
     }
     if arguments.is_empty() {
         // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
         let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
         return if is_a_shell {
-            shell(Called::guard(), arguments, RunOptions::default())
+            shell(ShellName::guard(), arguments, RunOptions::default())
         } else {
             CommandLine::ShortHelp
         };
@@ -225,20 +225,20 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     if first == "--" {
         return match rest.get(1..) {
             Some(argv) if !argv.is_empty() => CommandLine::Run { argv: argv.to_vec(), options },
-            _ => CommandLine::Wrong(Wrong::NoCommand),
+            _ => CommandLine::Wrong(CommandLineError::NoCommand),
         };
     }
     if is_shell_option(first) {
-        return shell(Called::guard(), rest, options);
+        return shell(ShellName::guard(), rest, options);
     }
     with_clap(arguments)
 }
 
 /// Reads a shell's options.
-fn shell(called: Called, arguments: &[OsString], options: RunOptions) -> CommandLine {
+fn shell(called: ShellName, arguments: &[OsString], options: RunOptions) -> CommandLine {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
         Ok(call) => CommandLine::Shell { called, call, options },
-        Err(error) => CommandLine::Wrong(Wrong::Shell(error)),
+        Err(error) => CommandLine::Wrong(CommandLineError::Shell(error)),
     }
 }
 
@@ -264,22 +264,22 @@ fn with_clap(arguments: &[OsString]) -> CommandLine {
         // Most agents run the command when their hook fails with any code but one.
         Some("hook") => {
             return match one("guard hook", rest, Verb::Hook) {
-                Err(error) if error.use_stderr() => CommandLine::Wrong(Wrong::Hook(error)),
-                Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
+                Err(error) if error.use_stderr() => CommandLine::Wrong(CommandLineError::Hook(error)),
+                Err(error) => CommandLine::Wrong(CommandLineError::Clap(error)),
                 Ok(verb) => CommandLine::Verb(Box::new(verb)),
             };
         }
         Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
-            return CommandLine::Wrong(Wrong::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
+            return CommandLine::Wrong(CommandLineError::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
         }
         Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return CommandLine::Wrong(Wrong::NoVerb(slip::no_verb(arguments, is_program)));
+            return CommandLine::Wrong(CommandLineError::NoVerb(slip::no_verb(arguments, is_program)));
         }
         _ => parsed(arguments).and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
     match verb {
         Ok(verb) => CommandLine::Verb(Box::new(verb)),
-        Err(error) => CommandLine::Wrong(Wrong::Clap(error)),
+        Err(error) => CommandLine::Wrong(CommandLineError::Clap(error)),
     }
 }
 

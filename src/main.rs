@@ -15,7 +15,7 @@ use guard::app::{
     init, install, learn, line, log, man, mcp, mcp_serve, name_service, patterns, pending, person, replay, review,
     reviewer, run, screen, serve, session, setup, shell, simulate, stats, status, submit, trust, verify, wait,
 };
-use guard::cli::{self, CommandLine, Verb, Wrong};
+use guard::cli::{self, CommandLine, CommandLineError, Verb};
 use guard::config::Layer;
 use guard::exec::preserve;
 use guard::prompt::sealed;
@@ -151,19 +151,19 @@ fn printed(text: &str) -> u8 {
 }
 
 /// Help and version go to standard output with 0; everything else is a usage error.
-fn explain_wrong(wrong: &Wrong) -> u8 {
+fn explain_wrong(wrong: &CommandLineError) -> u8 {
     match wrong {
-        Wrong::Clap(error) => {
+        CommandLineError::Clap(error) => {
             // What cannot be printed cannot be reported either.
             let _ = error.print();
             if error.use_stderr() { exit::FAILED } else { exit::ALLOW }
         }
-        Wrong::Shell(error) => run::failed(&error.to_string()),
-        Wrong::Hook(error) => {
+        CommandLineError::Shell(error) => run::failed(&error.to_string()),
+        CommandLineError::Hook(error) => {
             let _ = run::failed(&error.to_string());
             hook::DENIED
         }
-        Wrong::NoVerb(why) => run::failed(why),
-        Wrong::NoCommand => run::failed("missing command after --, as in: guard -- ls -la"),
+        CommandLineError::NoVerb(why) => run::failed(why),
+        CommandLineError::NoCommand => run::failed("missing command after --, as in: guard -- ls -la"),
     }
 }

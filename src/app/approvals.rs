@@ -5,7 +5,7 @@
 //! their own, and must not be the requester. What may not enter: running anything.
 
 mod report;
-mod shown;
+mod shown_request;
 mod unanswerable;
 
 use std::io::{self, Write as _};
@@ -13,10 +13,10 @@ use std::io::{self, Write as _};
 use jiff::Timestamp;
 
 pub(super) use self::report::Report;
-pub(super) use self::shown::{Shown, in_full, question};
+pub(super) use self::shown_request::{ShownRequest, in_full, question};
 pub(super) use self::unanswerable::Unanswerable;
 use super::approver::sign;
-use super::ask::Card;
+use super::ask::PromptCard;
 use super::ask_outcome::asked_for;
 use super::engine::Engine;
 use super::exit;
@@ -110,7 +110,7 @@ impl Approvals {
     }
 
     /// A request as it would run now, or why it cannot be approved.
-    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, Unanswerable>, Failure> {
+    pub fn show(&self, pending: &Pending) -> Result<Result<ShownRequest, Unanswerable>, Failure> {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
         }
@@ -176,16 +176,27 @@ impl Approvals {
         let same = |one: &Pending| one.id != pending.id && one.state == RequestState::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
         let approvals = wanted;
-        Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_others }))
+        Ok(Ok(ShownRequest {
+            whole,
+            engine,
+            judgment,
+            digest,
+            bindings,
+            waited_for,
+            more,
+            approvals,
+            signed,
+            is_others,
+        }))
     }
 
     /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
-    pub fn ask(&self, one: &Shown, scope: AnswerScope, report: &mut Report) -> Result<(), Failure> {
+    pub fn ask(&self, one: &ShownRequest, scope: AnswerScope, report: &mut Report) -> Result<(), Failure> {
         if let Err(why) = one.offers(scope) {
             report.no(one.id(), format!("not approved: {why}"));
             return Ok(());
         }
-        let (Card { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
+        let (PromptCard { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
         // A grant may be signed where the command by itself is not.
         let grave = if prompt.may_grant { Tier::High } else { one.tier() };
         if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
@@ -226,7 +237,7 @@ impl Approvals {
     }
 
     /// One question about several requests, all of them shown in full before it.
-    pub fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), Failure> {
+    pub fn ask_together(&self, batch: &[ShownRequest], report: &mut Report) -> Result<(), Failure> {
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
         let text = style::render(&in_full(batch, columns, &look), &look);
@@ -245,7 +256,7 @@ impl Approvals {
     /// the guard that waits.
     pub fn allow(
         &self,
-        one: &Shown,
+        one: &ShownRequest,
         scope: AnswerScope,
         words: Option<&str>,
         report: &mut Report,
@@ -365,9 +376,9 @@ fn so_far(scope: AnswerScope) -> String {
     }
 }
 
-/// Why it is not clear which request is meant.
+/// Why no single request was selected.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unclear {
+pub(super) enum SelectError {
     #[error("no such request; guard pending lists the requests")]
     Nothing,
     #[error("ambiguous request ID: {}", .0.join(", "))]
@@ -378,7 +389,7 @@ pub(super) enum Unclear {
 ///
 /// # Errors
 /// Why it is not clear which one is meant.
-pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, Unclear> {
+pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, SelectError> {
     if let Some(pending) = known.iter().find(|pending| pending.id == id) {
         return Ok(pending);
     }
@@ -387,8 +398,8 @@ pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, U
     let all = if open.is_empty() { like().collect() } else { open };
     match all.as_slice() {
         [one] => Ok(one),
-        [] => Err(Unclear::Nothing),
-        several => Err(Unclear::Several(several.iter().map(|pending| pending.id.clone()).collect())),
+        [] => Err(SelectError::Nothing),
+        several => Err(SelectError::Several(several.iter().map(|pending| pending.id.clone()).collect())),
     }
 }
 

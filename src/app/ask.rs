@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::approver::sign;
-use super::ask_outcome::{AskOutcome, Offer, offer};
+use super::ask_outcome::{AskOutcome, GrantOffer, offer};
 use super::engine::Engine;
 use super::evidence::evidence;
 use super::queue;
@@ -94,7 +94,7 @@ const ANOTHER: &str = "several approvers are needed, and requests cannot wait he
 fn signed(
     engine: &Engine,
     (invocation, judgment): (&Invocation, &Judgment),
-    grant: Option<Offer>,
+    grant: Option<GrantOffer>,
     by: Option<String>,
     said: impl FnOnce(),
 ) -> AskOutcome {
@@ -138,7 +138,8 @@ fn at_the_terminal(
     review: &mut Review<'_>,
 ) -> Result<AskOutcome, PromptClosed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
-    let Card { mut view, mut explained, look, runtime, session, always } = card(engine, invocation, judgment, prompt);
+    let PromptCard { mut view, mut explained, look, runtime, session, always } =
+        card(engine, invocation, judgment, prompt);
     view.first = judgment.risk.tier >= Tier::High && is_first(engine);
     view.opinion = review.said();
     explained.card.opinion.clone_from(&view.opinion);
@@ -150,7 +151,7 @@ fn at_the_terminal(
     if !matches!(answer, PromptAnswer::Closed(_)) {
         review.end();
     }
-    let allowed = |grant: Option<Offer>, by: Option<String>| {
+    let allowed = |grant: Option<GrantOffer>, by: Option<String>| {
         if is_signed {
             let said = || terminal::say_yes(&answer, &view.command, &look);
             signed(engine, (invocation, judgment), grant, by, said)
@@ -194,17 +195,17 @@ fn at_the_terminal(
 }
 
 /// Everything that asking on the card takes.
-pub(super) struct Card {
+pub(super) struct PromptCard {
     pub view: CardView,
     pub explained: ExplainView,
     pub look: Look,
     pub runtime: Option<PathBuf>,
-    pub session: Option<Offer>,
-    pub always: Option<Offer>,
+    pub session: Option<GrantOffer>,
+    pub always: Option<GrantOffer>,
 }
 
 /// The card of a command.
-pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Card {
+pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> PromptCard {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let offer = |until: Until| may_grant.then(|| offer(invocation, until));
     let session = offer(Until::Session { id: invocation.session.id.clone() });
@@ -230,7 +231,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     let variable = |name: &str| std::env::var(name).ok();
     let look = Look::from_environment(variable, true);
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    Card { view, explained, look, runtime, session, always }
+    PromptCard { view, explained, look, runtime, session, always }
 }
 
 /// Whether the record can be read, and no person answered one of its newest commands of tier 3 and above. What the doctor

@@ -17,7 +17,7 @@ use crate::store::{NewGrant, StoreError};
 #[derive(Debug)]
 pub enum AskOutcome {
     Yes {
-        grant: Option<Offer>,
+        grant: Option<GrantOffer>,
         /// Who answered, where that was not at this terminal: for the record.
         by: Option<String>,
     },
@@ -37,20 +37,20 @@ pub enum AskOutcome {
 
 /// A grant that the card offers: exactly this command, in this directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct GrantOffer {
     pub until: Until,
     pub words: String,
 }
 
 /// The grant of exactly this command, for so long.
-pub(super) fn offer(invocation: &Invocation, until: Until) -> Offer {
+pub(super) fn offer(invocation: &Invocation, until: Until) -> GrantOffer {
     let end = match &until {
         Until::Session { .. } => "until this session ends".to_owned(),
         Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
         Until::Revoked => "until revoked".to_owned(),
     };
     let directory = invocation.cwd.to_string_lossy();
-    Offer { until, words: format!("exactly this command, in {directory} and below, {end}") }
+    GrantOffer { until, words: format!("exactly this command, in {directory} and below, {end}") }
 }
 
 /// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
@@ -61,14 +61,14 @@ pub(super) fn asked_for(
     invocation: &Invocation,
     may_grant: bool,
     scope: AnswerScope,
-) -> Result<Option<Offer>, NotOffered> {
+) -> Result<Option<GrantOffer>, NotOffered> {
     let session = &invocation.session.id;
     scope.check(may_grant, session, Timestamp::now().as_second())?;
     Ok(scope.until(session).map(|until| offer(invocation, until)))
 }
 
 /// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
-pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&Offer>) {
+pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&GrantOffer>) {
     if let Some(grant) = grant
         && let Err(why) = give(engine, invocation, grant)
     {
@@ -80,7 +80,7 @@ pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Opti
 ///
 /// # Errors
 /// It could not be kept.
-fn give<'a>(engine: &'a Engine, invocation: &Invocation, offer: &Offer) -> Result<(), NotKept<'a>> {
+fn give<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOffer) -> Result<(), NotKept<'a>> {
     let (what, place) = exactly(invocation);
     let store = engine.store().map_err(NotKept::Closed)?;
     let grant = NewGrant {

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 
 use super::approver::sign;
 use super::ask;
-use super::ask_outcome::{self, AskOutcome, Offer};
+use super::ask_outcome::{self, AskOutcome, GrantOffer};
 use super::changes;
-use super::engine::{Engine, Judged, changed_file};
+use super::engine::{Engine, JudgedCommand, changed_file};
 use super::exit;
 use super::intent::{RowDetails, keep_to_retention, record};
 use super::reviewer::{self, Review};
@@ -62,7 +62,7 @@ pub fn authorize(
     options: RunOptions,
     inherited: &mut Inherited,
 ) -> Result<ApprovedCommand, u8> {
-    let Judged { judgment, decision } = engine.judge(&invocation);
+    let JudgedCommand { judgment, decision } = engine.judge(&invocation);
     match decision {
         Decision::Run(cleared) => {
             let approved = Approved::by_policy(invocation, &judgment, &cleared);
@@ -216,7 +216,7 @@ impl<'a> PromptedCommand<'a> {
     }
 
     /// What a person said yes to, as far as it is still what they were shown: written down, with the grant they gave.
-    fn allowed(self, grant: Option<&Offer>, details: RowDetails<'_>) -> Result<ApprovedCommand, u8> {
+    fn allowed(self, grant: Option<&GrantOffer>, details: RowDetails<'_>) -> Result<ApprovedCommand, u8> {
         let approved = match self.still_approved() {
             Ok(approved) => approved,
             Err(refusal) => return Err(self.refuse(&refusal, details.answer, details.opinion)),

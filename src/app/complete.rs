@@ -35,7 +35,7 @@ pub struct CompleteArgs {
 
 /// What may stand there.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum Completion {
     /// One of these, each with what it is.
     Words(Vec<(String, String)>),
     Files,
@@ -51,10 +51,10 @@ enum Wanted {
 pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match wanted(&args.words, &known, &described) {
-        Wanted::Files => writeln!(out, ":files")?,
-        Wanted::Directories => writeln!(out, ":directories")?,
-        Wanted::Command(word) => writeln!(out, ":command {word}")?,
-        Wanted::Words(words) => {
+        Completion::Files => writeln!(out, ":files")?,
+        Completion::Directories => writeln!(out, ":directories")?,
+        Completion::Command(word) => writeln!(out, ":command {word}")?,
+        Completion::Words(words) => {
             for (word, about) in words {
                 let about = visible::text(about.lines().next().unwrap_or_default()).replace('\t', " ");
                 writeln!(out, "{word}\t{about}")?;
@@ -84,11 +84,11 @@ fn wanted(
     words: &[String],
     known: &dyn Fn(Names) -> Vec<(String, String)>,
     described: &dyn Fn() -> Option<Described>,
-) -> Wanted {
+) -> Completion {
     // A shell that splits a word at `=` hands it over in three.
     let split = words.iter().any(|word| word == "=");
     let words = joined(words);
-    let Some((typed, before)) = words.split_last() else { return Wanted::Words(Vec::new()) };
+    let Some((typed, before)) = words.split_last() else { return Completion::Words(Vec::new()) };
     let mut root = Cli::command();
     if let Some(verb) = before.first().filter(|verb| gateway::PASSED_ON.contains(&verb.as_str()))
         && let Some(found) = described().and_then(|all| all.verbs.into_iter().find(|one| one.name == *verb))
@@ -106,7 +106,7 @@ fn wanted(
         // What follows is another command, for guard itself and for those verbs that judge one.
         if word == "--" || (path.is_empty() && word == "-c") {
             let takes_one = path.is_empty() || matches!(path.as_slice(), ["check" | "explain"]);
-            return if takes_one && word == "--" { Wanted::Command(number + 2) } else { Wanted::Files };
+            return if takes_one && word == "--" { Completion::Command(number + 2) } else { Completion::Files };
         }
         if word.starts_with('-') && word.len() > 1 {
             value_of = option(command, word).filter(|arg| arg.get_action().takes_values() && !word.contains('='));
@@ -123,10 +123,10 @@ fn wanted(
     }
     if let Some((name, _)) = typed.split_once('=').filter(|_| typed.starts_with("--")) {
         let lead = if split { String::new() } else { format!("{name}=") };
-        return option(command, name).map_or(Wanted::Words(Vec::new()), |arg| values(arg, context, &lead, known));
+        return option(command, name).map_or(Completion::Words(Vec::new()), |arg| values(arg, context, &lead, known));
     }
     if typed.starts_with('-') {
-        return Wanted::Words(options(command));
+        return Completion::Words(options(command));
     }
     let mut all: Vec<(String, String)> = Vec::new();
     if places == 0 {
@@ -137,16 +137,16 @@ fn wanted(
         }
     }
     if let (["config", "set"], 1, Some(key)) = (path.as_slice(), places, before.last()) {
-        return Wanted::Words(values_of(key));
+        return Completion::Words(values_of(key));
     }
     // Those of guard itself are a command and its arguments, which stand behind `--`.
     let place = if path.is_empty() { None } else { positional(command, places) };
     match place.map(|arg| values(arg, context, "", known)) {
-        Some(Wanted::Words(words)) => all.extend(words),
+        Some(Completion::Words(words)) => all.extend(words),
         Some(other) if all.is_empty() => return other,
         _ => {}
     }
-    Wanted::Words(all)
+    Completion::Words(all)
 }
 
 /// A command of the gateway's, as it describes itself.
@@ -262,9 +262,9 @@ fn positional(command: &Command, place: usize) -> Option<&Arg> {
 }
 
 /// What an argument takes.
-fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(String, String)>) -> Wanted {
+fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(String, String)>) -> Completion {
     let with = |all: Vec<(String, String)>| {
-        Wanted::Words(all.into_iter().map(|(word, about)| (format!("{lead}{word}"), about)).collect())
+        Completion::Words(all.into_iter().map(|(word, about)| (format!("{lead}{word}"), about)).collect())
     };
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
@@ -282,9 +282,9 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
         ("KEY", "config") => Names::Keys,
         ("PAGE", "man") => Names::Pages,
         ("CHECK", "doctor") => Names::Checks,
-        ("FILE", _) => return Wanted::Files,
-        ("DIR", _) => return Wanted::Directories,
-        _ => return Wanted::Words(Vec::new()),
+        ("FILE", _) => return Completion::Files,
+        ("DIR", _) => return Completion::Directories,
+        _ => return Completion::Words(Vec::new()),
     };
     with(known(kind))
 }
@@ -344,13 +344,13 @@ fn grants() -> Result<Vec<(String, String)>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Described, Names, Wanted, wanted};
+    use super::{Completion, Described, Names, wanted};
 
     fn names(kind: Names) -> Vec<(String, String)> {
         vec![(format!("{kind:?}"), "one".to_owned())]
     }
 
-    fn at(line: &[&str]) -> Wanted {
+    fn at(line: &[&str]) -> Completion {
         wanted(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &names, &gateway)
     }
 
@@ -370,7 +370,7 @@ mod tests {
 
     fn words(line: &[&str]) -> Vec<String> {
         match at(line) {
-            Wanted::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
+            Completion::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
             other => panic!("{line:?}: {other:?}"),
         }
     }
@@ -417,23 +417,23 @@ mod tests {
         assert_eq!(words(&["channel", ""]), ["add"]);
         assert_eq!(words(&["channel", "add", ""]), ["telegram", "ntfy"]);
         assert_eq!(words(&["channel", "add", "telegram", "--"]), ["--secret-command", "--secret-file"]);
-        assert_eq!(at(&["channel", "add", "telegram", "--secret-file", ""]), Wanted::Files);
+        assert_eq!(at(&["channel", "add", "telegram", "--secret-file", ""]), Completion::Files);
         assert_eq!(words(&["channel", "add", "--secret-command", ""]), [""; 0]);
         // One that is not described, or no gateway at all.
         assert_eq!(words(&["token", ""]), [""; 0]);
         let line = ["channel", ""].map(str::to_owned);
-        assert_eq!(wanted(&line, &names, &|| None), Wanted::Words(Vec::new()));
+        assert_eq!(wanted(&line, &names, &|| None), Completion::Words(Vec::new()));
     }
 
     #[test]
     fn options_files_and_commands_are_told_apart() {
         assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
         assert!(words(&["-"]).contains(&"--yes".to_owned()));
-        assert_eq!(at(&["patterns", "test", ""]), Wanted::Files);
-        assert_eq!(at(&["trust", "x"]), Wanted::Directories);
-        assert_eq!(at(&["--", ""]), Wanted::Command(2));
-        assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
-        assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));
-        assert_eq!(wanted(&[], &names, &gateway), Wanted::Words(Vec::new()));
+        assert_eq!(at(&["patterns", "test", ""]), Completion::Files);
+        assert_eq!(at(&["trust", "x"]), Completion::Directories);
+        assert_eq!(at(&["--", ""]), Completion::Command(2));
+        assert_eq!(at(&["--yes", "--", "git", "pu"]), Completion::Command(3));
+        assert_eq!(at(&["check", "--", ""]), Completion::Command(3));
+        assert_eq!(wanted(&[], &names, &gateway), Completion::Words(Vec::new()));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::approver::sign;
 use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
-use super::screen::Fitted;
+use super::screen::WrappedOutput;
 use super::{exit, notify};
 use crate::config::keys::{ConfigType, KEYS, Key, StrictDirection, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
@@ -28,11 +28,11 @@ mod editor;
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
-    what: What,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConfigCommand {
     /// Show every key with its value and the file it comes from
     Show {
         /// Only this key or table, with its description
@@ -71,14 +71,16 @@ const WRONG: u8 = 1;
 /// # Errors
 /// There is no one to ask for, or a file cannot be read or written.
 pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
-    match &args.what {
-        What::Set(args) => edit::set(args),
-        What::Unset(args) => edit::unset(args),
-        What::Edit => editor::edit(),
-        What::Init => edit::init(),
-        What::Show { key, json } => printed(*json, |engine, out| show(engine.config(), key.as_deref(), *json, out)),
-        What::Path { json } => printed(*json, |engine, out| path(engine.config(), *json, out)),
-        What::Check { json } => printed(*json, |engine, out| {
+    match &args.command {
+        ConfigCommand::Set(args) => edit::set(args),
+        ConfigCommand::Unset(args) => edit::unset(args),
+        ConfigCommand::Edit => editor::edit(),
+        ConfigCommand::Init => edit::init(),
+        ConfigCommand::Show { key, json } => {
+            printed(*json, |engine, out| show(engine.config(), key.as_deref(), *json, out))
+        }
+        ConfigCommand::Path { json } => printed(*json, |engine, out| path(engine.config(), *json, out)),
+        ConfigCommand::Check { json } => printed(*json, |engine, out| {
             let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
             let mut odd = approvals(engine);
             odd.extend(
@@ -94,7 +96,7 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
 fn printed(json: bool, print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let _ = engine.broken();
-    let mut out = Fitted::over(io::BufWriter::new(io::stdout().lock()), !json);
+    let mut out = WrappedOutput::over(io::BufWriter::new(io::stdout().lock()), !json);
     let done = print(&engine, &mut out).and_then(|code| out.flush().map(|()| code));
     unless_unread(done.map_err(Failure::from))
 }

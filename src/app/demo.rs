@@ -1,11 +1,11 @@
 //! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes, with a record of its
 //! own. On a terminal it waits for the person at each step, and shows an agent that asks in one half of the window and the
-//! person who answers in the other (`halves`).
+//! person who answers in the other (`split_screen`).
 //!
 //! Every command goes through this very binary, as a person would type it. None of them can harm
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.
 
-mod halves;
+mod split_screen;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -84,7 +84,8 @@ pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, StepError> {
         None => &[][..],
         Some(step) => {
             let whole = STEPS.get(step).map(|step| step.arguments);
-            let halves = step.checked_sub(halves::FROM).and_then(|step| halves::COMMANDS.get(step).copied());
+            let halves =
+                step.checked_sub(split_screen::FROM).and_then(|step| split_screen::COMMANDS.get(step).copied());
             whole.or(halves).ok_or(StepError::NoSuchStep)?
         }
     };
@@ -168,12 +169,12 @@ What next:
 /// The scratch project could not be made, or guard could not be started again.
 pub fn run(args: &DemoArgs) -> io::Result<u8> {
     if args.inside {
-        return halves::run();
+        return split_screen::run();
     }
     let scratch = Sandbox::new()?;
     let guided = !args.auto && io::stdin().is_terminal() && io::stdout().is_terminal();
-    if guided && halves::is_possible() {
-        return Err(halves::enter(scratch.root.path(), &scratch.project));
+    if guided && split_screen::is_possible() {
+        return Err(split_screen::enter(scratch.root.path(), &scratch.project));
     }
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");

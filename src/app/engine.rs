@@ -60,7 +60,7 @@ struct Patterns {
 
 /// A command, judged and decided on.
 #[derive(Debug)]
-pub struct Judged {
+pub struct JudgedCommand {
     pub judgment: Judgment,
     pub decision: Decision,
 }
@@ -244,7 +244,7 @@ impl Engine {
 
     /// Judges a command, weighs it against the session's past, and decides.
     #[must_use]
-    pub fn judge(&self, invocation: &Invocation) -> Judged {
+    pub fn judge(&self, invocation: &Invocation) -> JudgedCommand {
         let mut judgment = self.work_out(invocation);
         let mut standing = SessionState::default();
         let mut grants: Vec<Grant> = Vec::new();
@@ -273,7 +273,7 @@ impl Engine {
         {
             decision = Decision::Refuse(refusal);
         }
-        Judged { judgment, decision }
+        JudgedCommand { judgment, decision }
     }
 
     /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a

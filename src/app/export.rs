@@ -129,13 +129,13 @@ fn host() -> String {
 
 /// The next rows that a filter lets through. Where the file is damaged, one by one up to there, and then from where it can
 /// be read again.
-enum Part {
+enum RowBatch {
     Rows(Vec<i64>),
     /// The row from which it can be read again, and what is wrong before.
     Damaged(Option<i64>, StoreError),
 }
 
-impl Part {
+impl RowBatch {
     fn next(store: &Store, filter: &Filter) -> Result<Self, StoreError> {
         let found = store.find_oldest(filter).or_else(|error| match error {
             StoreError::Corrupt { .. } => store.find_oldest(&Filter { limit: Some(1), ..filter.clone() }),
@@ -164,9 +164,9 @@ fn rows(
     out: &mut impl Write,
     damage: &mut Option<StoreError>,
 ) -> Result<Option<i64>, Failure> {
-    let found = match Part::next(store, filter)? {
-        Part::Rows(found) => found,
-        Part::Damaged(next, error) => {
+    let found = match RowBatch::next(store, filter)? {
+        RowBatch::Rows(found) => found,
+        RowBatch::Damaged(next, error) => {
             *damage = Some(error);
             return Ok(next.map(|next| next.saturating_sub(1)));
         }

@@ -22,7 +22,7 @@ mod respond;
 mod typing;
 mod unjudged;
 
-use call::{Event, HookReply, Reply};
+use call::{HookReply, HookStage, Reply};
 use hosts::Host;
 use watchdog::Watchdog;
 
@@ -58,31 +58,31 @@ pub fn run(args: &HookArgs) -> u8 {
     let host = hosts::named(&args.agent);
     let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.hook.waits));
     let waits = host.map_or(waits, |host| host.waits(waits).min(limits::configured(host).unwrap_or(u32::MAX)));
-    let deny = |host: Option<Host>, event: Event, why: &str| match host {
+    let deny = |host: Option<Host>, event: HookStage, why: &str| match host {
         Some(host) => dialect::say(host, event, &HookReply::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),
     };
-    let late = |host: Option<Host>, event: Event| deny(host, event, LATE);
+    let late = |host: Option<Host>, event: HookStage| deny(host, event, LATE);
     let agent = host.map_or(args.agent.as_str(), |host| host.name());
-    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown), agent) {
+    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, HookStage::Unknown), agent) {
         Ok(watchdog) => watchdog,
         Err(error) => {
-            return watchdog::give(&deny(host, Event::Unknown, &format!("cannot set the deadline: {error}")));
+            return watchdog::give(&deny(host, HookStage::Unknown, &format!("cannot set the deadline: {error}")));
         }
     };
-    watchdog.on_panic(deny(host, Event::Unknown, "guard failed"));
+    watchdog.on_panic(deny(host, HookStage::Unknown, "guard failed"));
     let input = read();
     let Some(host) = host else {
         let why = format!("unknown agent {:?}; known agents: {}", args.agent, hosts::names());
         unjudged::record(agent, &why);
-        return watchdog.answer(&deny(None, Event::Unknown, &why));
+        return watchdog.answer(&deny(None, HookStage::Unknown, &why));
     };
     let input = match input {
         Ok(input) => input,
         Err(error) => {
             let why = error.to_string();
             unjudged::record(agent, &why);
-            return watchdog.answer(&deny(Some(host), Event::Unknown, &why));
+            return watchdog.answer(&deny(Some(host), HookStage::Unknown, &why));
         }
     };
     let host = host.in_truth(&input);

@@ -84,7 +84,7 @@ pub enum InstallError {
 
 /// What came of one agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Done {
+enum InstallResult {
     Changed,
     Nothing,
     /// A person said no.
@@ -183,11 +183,11 @@ impl Session<'_> {
         let name = self.args.agent.as_deref().unwrap_or_default();
         let host = hosts::by_name(name).ok_or_else(|| InstallError::Wrong(format!("unknown agent {name}")))?;
         Ok(match self.host(host)? {
-            Done::Declined => {
+            InstallResult::Declined => {
                 writeln!(io::stderr(), "guard: not changed")?;
                 exit::REFUSED
             }
-            Done::Changed | Done::Nothing => exit::ALLOW,
+            InstallResult::Changed | InstallResult::Nothing => exit::ALLOW,
         })
     }
 
@@ -201,11 +201,11 @@ impl Session<'_> {
             }
             found += 1;
             match self.host(host) {
-                Ok(Done::Declined) => {
+                Ok(InstallResult::Declined) => {
                     writeln!(io::stdout(), "{}: not changed", host.title)?;
                     code = code.max(exit::REFUSED);
                 }
-                Ok(Done::Changed | Done::Nothing) => {}
+                Ok(InstallResult::Changed | InstallResult::Nothing) => {}
                 Err(InstallError::Io(error)) => return Err(error.into()),
                 Err(error) => {
                     writeln!(io::stdout(), "{}: failed", host.title)?;
@@ -222,20 +222,20 @@ impl Session<'_> {
     }
 
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
-    fn host(&self, host: &'static Host) -> Result<Done, InstallError> {
+    fn host(&self, host: &'static Host) -> Result<InstallResult, InstallError> {
         let version = self.wirer.places.version(host);
         let done = self.hook(host, version.as_deref())?;
         match host.interrupts_before(version.as_deref()) {
-            Some(from) if !self.args.uninstall && done != Done::Declined => {
+            Some(from) if !self.args.uninstall && done != InstallResult::Declined => {
                 let links = self.shell(host, version.as_deref().unwrap_or_default(), from)?;
-                Ok(if done == Done::Nothing { links } else { done })
+                Ok(if done == InstallResult::Nothing { links } else { done })
             }
             _ => Ok(done),
         }
     }
 
     /// The files of one agent.
-    fn hook(&self, host: &'static Host, version: Option<&str>) -> Result<Done, InstallError> {
+    fn hook(&self, host: &'static Host, version: Option<&str>) -> Result<InstallResult, InstallError> {
         let wirer = &self.wirer;
         let planned = wirer.planned(host, version)?;
         let changes = &planned.changes;
@@ -243,20 +243,20 @@ impl Session<'_> {
         if changes.is_empty() {
             let what = if self.args.uninstall { "not installed" } else { "already installed" };
             writeln!(out, "{}: {what}", host.title)?;
-            return Ok(Done::Nothing);
+            return Ok(InstallResult::Nothing);
         }
         let shown = planned.shown(&self.look);
         if self.args.dry_run {
             write!(out, "{shown}")?;
             writeln!(out, "{}: not changed (--dry-run)", host.title)?;
-            return Ok(Done::Nothing);
+            return Ok(InstallResult::Nothing);
         }
         if self.args.yes {
             write!(out, "{shown}")?;
         } else {
             let question = if self.args.uninstall { "Remove guard?" } else { "Make this change?" };
             if !confirm(&shown, question)? {
-                return Ok(Done::Declined);
+                return Ok(InstallResult::Declined);
             }
         }
         wirer.carry_out(&planned)?;
@@ -279,12 +279,12 @@ impl Session<'_> {
                 )?;
             }
         }
-        Ok(Done::Changed)
+        Ok(InstallResult::Changed)
     }
 
     /// An agent that the hook interrupts in this version, in place of refusing: where guard stands in for its shell too, the
     /// model is told why.
-    fn shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
+    fn shell(&self, host: &Host, version: &str, from: &str) -> Result<InstallResult, InstallError> {
         let title = host.title;
         let directory = self.shims.as_path();
         let guard = self.wirer.places.guard()?;
@@ -304,6 +304,6 @@ impl Session<'_> {
             writeln!(out, "  {line}")?;
         }
         writeln!(out, "  Update {title} to {from} or later, then: guard install {}", host.name)?;
-        Ok(if made.changed.is_empty() || self.args.dry_run { Done::Nothing } else { Done::Changed })
+        Ok(if made.changed.is_empty() || self.args.dry_run { InstallResult::Nothing } else { InstallResult::Changed })
     }
 }

@@ -43,7 +43,7 @@ const OFTEN: u32 = 10;
 const DAYS: i64 = 30;
 
 /// What could be granted.
-struct Offer {
+struct LearnedGrant {
     answers: ShapeAnswers,
     directory: String,
     what: What,
@@ -69,7 +69,7 @@ pub fn run(args: &LearnArgs) -> Result<u8, Failure> {
 }
 
 /// What was allowed often enough, never denied, can be undone, and is not granted yet.
-fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
+fn offers(engine: &Engine) -> Result<Vec<LearnedGrant>, StoreError> {
     let Some(store) = engine.existing()? else { return Ok(Vec::new()) };
     let now = Timestamp::now();
     let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
@@ -85,13 +85,13 @@ fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
         let what = narrowest(&answers);
         let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&directory);
         if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(Offer { answers, directory, what });
+            offers.push(LearnedGrant { answers, directory, what });
         }
     }
     Ok(offers)
 }
 
-fn words(offer: &Offer) -> String {
+fn words(offer: &LearnedGrant) -> String {
     let what = match &offer.what {
         What::Exact { command } => format!("exactly `{command}`"),
         _ => shaped(&offer.answers.shape),

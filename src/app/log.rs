@@ -28,13 +28,13 @@ pub(super) mod table;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct LogArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<LogCommand>,
     #[command(flatten)]
     filters: Filters,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum LogCommand {
     /// Show everything recorded about one command
     Show {
         /// The number of the row, as `guard log` lists it (default: the newest)
@@ -75,20 +75,22 @@ pub(super) fn newest(count: u32) -> Result<u8, Failure> {
 
 fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    if let Some(What::Prune(args)) = &args.what {
+    if let Some(LogCommand::Prune(args)) = &args.command {
         return prune::run(args, &now);
     }
-    if let Some(What::Day(args)) = &args.what {
+    if let Some(LogCommand::Day(args)) = &args.command {
         return day::run(args, &now);
     }
     let store = Store::open_existing(&engine::paths()?)?;
-    match (&args.what, store) {
-        (Some(What::Show { id, json, no_pager }), Some(store)) => {
+    match (&args.command, store) {
+        (Some(LogCommand::Show { id, json, no_pager }), Some(store)) => {
             let newest = || Ok(store.find(&Filter { limit: Some(1), ..Filter::default() })?.pop());
             let id = id.map_or_else(newest, |id| Ok::<_, Failure>(Some(id)))?;
             show(&store.entry(id.unwrap_or(1))?, *json, !no_pager, &now)
         }
-        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into()),
+        (Some(LogCommand::Show { id, .. }), None) => {
+            Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into())
+        }
         (_, store) => {
             let shown = list(&args.filters, store.as_ref(), &now)?;
             drop(store);

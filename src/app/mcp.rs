@@ -58,7 +58,7 @@ const LONGEST_BACK: u64 = 64 << 20;
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct McpArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<McpCommand>,
     /// The name of the server, as your client's configuration has it
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -90,7 +90,7 @@ pub struct McpArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum McpCommand {
     /// List the pinned tool descriptions of servers, show changes, and accept them
     Pins(accept::PinsArgs),
 }
@@ -100,7 +100,7 @@ enum What {
 /// # Errors
 /// The server cannot be started, or a side cannot be read or written.
 pub fn run(args: &McpArgs) -> Result<u8, McpError> {
-    if let Some(What::Pins(args)) = &args.what {
+    if let Some(McpCommand::Pins(args)) = &args.command {
         return Ok(accept::run(args)?);
     }
     if let Some(address) = args.listen {
@@ -115,7 +115,7 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     };
     let pins = Pins::of(engine::paths()?.directory());
     let pinned = args.name.clone().or_else(|| args.http.as_deref().map(place)).unwrap_or_else(|| line(&args.server));
-    let between = Arc::new(Between {
+    let proxy = Arc::new(McpProxy {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
         pinned,
         pins,
@@ -130,17 +130,17 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
         judging: AtomicUsize::new(0),
     });
     let back = {
-        let between = Arc::clone(&between);
-        thread::spawn(move || between.back(BufReader::new(from_server)))
+        let proxy = Arc::clone(&proxy);
+        thread::spawn(move || proxy.back(BufReader::new(from_server)))
     };
     {
-        let between = Arc::clone(&between);
+        let proxy = Arc::clone(&proxy);
         // It reads until its client has gone; the process does not wait for it when the server has.
         thread::spawn(move || {
-            between.forth(BufReader::new(io::stdin()));
-            between.finish();
+            proxy.forth(BufReader::new(io::stdin()));
+            proxy.finish();
             // The server hears the end of its input.
-            lock(&between.server).take();
+            lock(&proxy.server).take();
         });
     }
     let ended = back.join().map_err(|_| McpError::Server)?;
@@ -159,8 +159,8 @@ fn lock<T: ?Sized>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Both sides, and what is known of them.
-struct Between {
+/// The proxy between a client and a server, and what it knows of both.
+struct McpProxy {
     servers: Vec<String>,
     wait: Duration,
     /// `None` when its input was closed.
@@ -177,20 +177,20 @@ struct Between {
     /// The requests for lists of tools that are not answered yet.
     lists: Mutex<Vec<Value>>,
     /// The calls that wait for a person, by the id of their request.
-    waiting: Mutex<HashMap<String, Held>>,
+    waiting: Mutex<HashMap<String, WaitingCall>>,
     /// How many messages are being judged.
     judging: AtomicUsize,
 }
 
-/// A call that waits.
+/// A call that waits for a person.
 #[derive(Clone, Default)]
-struct Held {
+struct WaitingCall {
     /// The client took it back.
     cancelled: bool,
     named: RequestHandle,
 }
 
-impl Between {
+impl McpProxy {
     /// From the client to the server.
     fn forth(self: &Arc<Self>, mut from: impl BufRead) {
         let mut line = Vec::new();
@@ -235,7 +235,7 @@ impl Between {
             }
             Message::Wrong { id, why } => self.answer(&message::error(&id, -32600, &format!("guard: {why}"))),
             Message::Calls(calls) => {
-                let between = Arc::clone(self);
+                let proxy = Arc::clone(self);
                 let line = line.to_vec();
                 if !self.takes(&calls) {
                     // Under no id: the one that waits is not answered by this.
@@ -246,8 +246,8 @@ impl Between {
                 // Each is judged beside the others: one that waits for a person keeps nobody waiting.
                 self.judging.fetch_add(1, Ordering::SeqCst);
                 let judged = thread::Builder::new().spawn(move || {
-                    between.judge(&line, &calls);
-                    between.judging.fetch_sub(1, Ordering::SeqCst);
+                    proxy.judge(&line, &calls);
+                    proxy.judging.fetch_sub(1, Ordering::SeqCst);
                 });
                 if judged.is_err() {
                     self.judging.fetch_sub(1, Ordering::SeqCst);
@@ -278,7 +278,7 @@ impl Between {
         if named().any(|id| waiting.contains_key(&id.to_string()) || !own.insert(id.to_string())) {
             return false;
         }
-        waiting.extend(own.into_iter().map(|id| (id, Held::default())));
+        waiting.extend(own.into_iter().map(|id| (id, WaitingCall::default())));
         true
     }
 
@@ -299,7 +299,7 @@ impl Between {
                 break;
             }
         }
-        let held: Vec<Held> = {
+        let held: Vec<WaitingCall> = {
             let mut waiting = lock(&self.waiting);
             calls.iter().map(|call| waiting.remove(&call.id.to_string()).unwrap_or_default()).collect()
         };
@@ -426,18 +426,18 @@ fn of(call: &ToolRequest, servers: &[String], described: Option<&Value>) -> Tool
 
 /// Tells the client that a call still waits, where it wants to know.
 struct Progress<'a> {
-    between: &'a Between,
+    proxy: &'a McpProxy,
     token: Option<&'a Value>,
     told: u32,
 }
 
 impl<'a> Progress<'a> {
-    const fn new(between: &'a Between, call: &'a ToolRequest) -> Self {
-        Self { between, token: call.progress.as_ref(), told: 0 }
+    const fn new(proxy: &'a McpProxy, call: &'a ToolRequest) -> Self {
+        Self { proxy, token: call.progress.as_ref(), told: 0 }
     }
 }
 
-impl decide::Waits for Progress<'_> {
+impl decide::WaitObserver for Progress<'_> {
     fn every(&self) -> Duration {
         EVERY
     }
@@ -445,7 +445,7 @@ impl decide::Waits for Progress<'_> {
     fn still(&mut self) {
         let Some(token) = self.token else { return };
         self.told += 1;
-        self.between.answer(&json!({
+        self.proxy.answer(&json!({
             "jsonrpc": "2.0", "method": "notifications/progress",
             "params": { "progressToken": token, "progress": self.told, "message": "guard: asking a person" },
         }));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::versions::Exchange;
 use super::ask_outcome::AskOutcome;
-use super::engine::{self, Engine, EngineError, Judged};
+use super::engine::{self, Engine, EngineError, JudgedCommand};
 use super::failure::Failure;
 use super::queue::{self, NotifyTarget, Wait};
 use super::tool::{Servers, ToolDetails};
@@ -66,7 +66,7 @@ struct Items {
 
 /// Why a tool has no result.
 #[derive(Debug, thiserror::Error)]
-enum Undone {
+enum ToolError {
     #[error(transparent)]
     Arguments(serde_json::Error),
     #[error("expected either \"command\" or \"tool\"")]
@@ -146,12 +146,12 @@ fn answer(message: &Value) -> Option<Value> {
             let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
             let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
             let told = match name {
-                "check_command" => {
-                    serde_json::from_value::<Item>(arguments).map_err(Undone::Arguments).and_then(|item| check(&item))
-                }
+                "check_command" => serde_json::from_value::<Item>(arguments)
+                    .map_err(ToolError::Arguments)
+                    .and_then(|item| check(&item)),
                 "list_waiting" => waiting(),
                 "submit_batch" => serde_json::from_value::<Items>(arguments)
-                    .map_err(Undone::Arguments)
+                    .map_err(ToolError::Arguments)
                     .and_then(|items| submit(&items)),
                 _ => return Some(failed(id, WRONG, &format!("no tool {name}; tools/list lists the tools"))),
             };
@@ -197,20 +197,20 @@ fn tools() -> Value {
 }
 
 /// What an agent names, as an invocation of its own session.
-fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, Undone> {
+fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, ToolError> {
     let request = match (&item.command, &item.tool) {
         (Some(command), None) => engine.plain_line(command.into())?,
         (None, Some(tool)) => {
             let told = ToolDetails { input: item.input.clone(), server: item.server.clone(), ..ToolDetails::default() };
             told.request(engine, tool.clone())
         }
-        _ => return Err(Undone::Item),
+        _ => return Err(ToolError::Item),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
     if let Some(cwd) = &item.cwd {
         if !cwd.is_absolute() {
-            return Err(Undone::Directory);
+            return Err(ToolError::Directory);
         }
         invocation.cwd.clone_from(cwd);
         invocation.env.variables.insert("PWD".into(), cwd.into());
@@ -218,13 +218,13 @@ fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, Undone> {
     Ok(invocation)
 }
 
-fn told(engine: &Engine, invocation: &Invocation, judged: &Judged) -> Value {
+fn told(engine: &Engine, invocation: &Invocation, judged: &JudgedCommand) -> Value {
     let command = invocation.display();
     let verdict = VerdictView::new(&command, Origin::Agent, engine.policy(), &judged.judgment, &judged.decision);
     serde_json::to_value(verdict).unwrap_or_default()
 }
 
-fn check(item: &Item) -> Result<Value, Undone> {
+fn check(item: &Item) -> Result<Value, ToolError> {
     let engine = Engine::open()?;
     let invocation = invocation(&engine, item)?;
     let judged = engine.judge(&invocation);
@@ -232,7 +232,7 @@ fn check(item: &Item) -> Result<Value, Undone> {
 }
 
 /// What waits, as `guard pending --json` has it.
-fn waiting() -> Result<Value, Undone> {
+fn waiting() -> Result<Value, ToolError> {
     let all = match engine::requests()? {
         Some(queue) => queue.list(Timestamp::now())?,
         None => Vec::new(),
@@ -248,9 +248,9 @@ fn waiting() -> Result<Value, Undone> {
     Ok(json!({ "requests": rows.collect::<Vec<_>>() }))
 }
 
-fn submit(items: &Items) -> Result<Value, Undone> {
+fn submit(items: &Items) -> Result<Value, ToolError> {
     if items.items.is_empty() || items.items.len() > BATCH {
-        return Err(Undone::Batch);
+        return Err(ToolError::Batch);
     }
     let engine = Engine::open()?;
     let one =
@@ -259,7 +259,7 @@ fn submit(items: &Items) -> Result<Value, Undone> {
 }
 
 /// Files one, where a person is to be asked.
-fn file(engine: &Engine, item: &Item) -> Result<Value, Undone> {
+fn file(engine: &Engine, item: &Item) -> Result<Value, ToolError> {
     let invocation = invocation(engine, item)?;
     let judged = engine.judge(&invocation);
     let verdict = told(engine, &invocation, &judged);
@@ -296,7 +296,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, Undone> {
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                AskOutcome::Yes { .. } | AskOutcome::Reviewed(_) => return Err(Undone::Outcome),
+                AskOutcome::Yes { .. } | AskOutcome::Reviewed(_) => return Err(ToolError::Outcome),
                 AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }

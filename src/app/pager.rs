@@ -11,10 +11,10 @@ use crate::exec::tool::Tool;
 
 /// Standard output, or a pager in front of it. Dropped, all is written and the person has left the pager.
 pub(super) struct Output {
-    to: To,
+    to: PagerTarget,
 }
 
-enum To {
+enum PagerTarget {
     Stdout(io::BufWriter<io::StdoutLock<'static>>),
     /// It fits on the screen so far.
     Held {
@@ -36,16 +36,16 @@ impl Output {
                 let columns = usize::from(columns);
                 // The shell's prompt takes a line.
                 let left = (columns, usize::from(lines) - 1);
-                Self { to: To::Held { text: Vec::new(), left, columns } }
+                Self { to: PagerTarget::Held { text: Vec::new(), left, columns } }
             }
-            _ => Self { to: To::Stdout(io::BufWriter::new(io::stdout().lock())) },
+            _ => Self { to: PagerTarget::Stdout(io::BufWriter::new(io::stdout().lock())) },
         }
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let To::Held { text, left: (cells, lines), columns } = &mut self.to {
+        if let PagerTarget::Held { text, left: (cells, lines), columns } = &mut self.to {
             text.extend_from_slice(bytes);
             for byte in bytes {
                 if *byte == b'\n' || *cells == 0 {
@@ -59,26 +59,26 @@ impl Write for Output {
             }
             let text = std::mem::take(text);
             match started() {
-                Some(child) => self.to = To::Pager(child),
-                None => self.to = To::Stdout(io::BufWriter::new(io::stdout().lock())),
+                Some(child) => self.to = PagerTarget::Pager(child),
+                None => self.to = PagerTarget::Stdout(io::BufWriter::new(io::stdout().lock())),
             }
             return self.write_all(&text).map(|()| bytes.len());
         }
         match &mut self.to {
-            To::Stdout(out) => out.write(bytes),
-            To::Pager(child) => match &mut child.stdin {
+            PagerTarget::Stdout(out) => out.write(bytes),
+            PagerTarget::Pager(child) => match &mut child.stdin {
                 Some(pager) => pager.write(bytes),
                 None => Err(io::ErrorKind::BrokenPipe.into()),
             },
-            To::Held { .. } => Ok(bytes.len()),
+            PagerTarget::Held { .. } => Ok(bytes.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Stdout(out) => out.flush(),
+            PagerTarget::Stdout(out) => out.flush(),
             // What is held is written at the end.
-            To::Pager(_) | To::Held { .. } => Ok(()),
+            PagerTarget::Pager(_) | PagerTarget::Held { .. } => Ok(()),
         }
     }
 }
@@ -87,9 +87,9 @@ impl Drop for Output {
     fn drop(&mut self) {
         // Who prints has flushed where it matters; a terminal that is gone reads nothing.
         match &mut self.to {
-            To::Stdout(out) => drop(out.flush()),
-            To::Held { text, .. } => drop(io::stdout().write_all(text)),
-            To::Pager(child) => {
+            PagerTarget::Stdout(out) => drop(out.flush()),
+            PagerTarget::Held { text, .. } => drop(io::stdout().write_all(text)),
+            PagerTarget::Pager(child) => {
                 drop(child.stdin.take());
                 let _ = child.wait();
             }

@@ -24,11 +24,11 @@ pub use test::{Failure, example_failures, example_tier};
 #[derive(Debug, Args)]
 pub struct PatternsArgs {
     #[command(subcommand)]
-    what: What,
+    command: PatternsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PatternsCommand {
     /// List the rules
     List(ListArgs),
     /// Show a rule, a family or a program in full
@@ -129,15 +129,15 @@ pub fn run(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsErr
 
 fn print(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-    let mut out = Out { to: io::BufWriter::new(io::stdout().lock()), look };
-    let mut code = match &args.what {
-        What::List(args) => list::list(args, sources.catalog, &mut out),
-        What::Show(args) => list::show(args, sources.catalog, &mut out),
-        What::Test(args) => test::run(args, sources, &mut out),
-        What::New(args) => new::run(args, sources, &mut out),
+    let mut out = RuleOutput { to: io::BufWriter::new(io::stdout().lock()), look };
+    let mut code = match &args.command {
+        PatternsCommand::List(args) => list::list(args, sources.catalog, &mut out),
+        PatternsCommand::Show(args) => list::show(args, sources.catalog, &mut out),
+        PatternsCommand::Test(args) => test::run(args, sources, &mut out),
+        PatternsCommand::New(args) => new::run(args, sources, &mut out),
     }?;
     // Without a file of their own choice, all that holds is tested: what cannot be read does not hold.
-    if matches!(&args.what, What::Test(test) if test.file.is_none()) && !sources.broken.is_empty() {
+    if matches!(&args.command, PatternsCommand::Test(test) if test.file.is_none()) && !sources.broken.is_empty() {
         code = code.max(exit::ASK);
     }
     for problem in sources.broken {
@@ -148,12 +148,12 @@ fn print(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError
 }
 
 /// Where lines go, and how they may look.
-struct Out<'a> {
+struct RuleOutput<'a> {
     to: io::BufWriter<io::StdoutLock<'a>>,
     look: Look,
 }
 
-impl Out<'_> {
+impl RuleOutput<'_> {
     fn lines(&mut self, lines: &[Line]) -> io::Result<()> {
         self.to.write_all(style::render(lines, &self.look).as_bytes())
     }

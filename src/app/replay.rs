@@ -20,7 +20,7 @@ pub mod tally;
 pub mod transcripts;
 
 use super::engine::{Engine, EngineError};
-use super::hook::call::What;
+use super::hook::call::ToolAction;
 use super::time::TimeError;
 use super::{exit, screen, time};
 use crate::judge::analysis::inquiry::Answers;
@@ -29,7 +29,7 @@ use crate::judge::judge;
 use crate::judge::policy::{Decision, SessionState, decide};
 use crate::judge::tools::ToolCall;
 use crate::store::redact;
-use tally::{Tally, Verdict};
+use tally::{DryVerdict, Tally};
 
 /// The arguments of `guard replay`.
 #[derive(Debug, Args)]
@@ -45,20 +45,20 @@ pub struct ReplayArgs {
     since: Option<String>,
     /// Judge as if an agent or a person ran it [default: agent for transcripts, cli otherwise]
     #[arg(long, value_name = "WHO")]
-    origin: Option<Who>,
+    origin: Option<OriginArg>,
 }
 
-/// For whom commands are judged.
+/// The origin that commands are judged for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Who {
+pub enum OriginArg {
     Agent,
     Cli,
 }
 
-/// Something that was done once.
+/// A tool call or a command of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
-    pub what: What,
+pub struct PastCall {
+    pub action: ToolAction,
     /// Where; `None` when nothing tells.
     pub cwd: Option<PathBuf>,
     pub at: Option<Timestamp>,
@@ -67,8 +67,8 @@ pub struct Ran {
 }
 
 /// What is told while reading: what was done, or what could not be read.
-pub trait Sink {
-    fn ran(&mut self, ran: Ran);
+pub trait CallSink {
+    fn add(&mut self, call: PastCall);
     /// A line that is no JSON, or too long.
     fn skipped_line(&mut self);
     /// A file that cannot be read.
@@ -110,7 +110,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
     let mut replay = Replay::new(&engine, since, &now);
     match &args.file {
         Some(file) => {
-            replay.origin = args.origin.map_or(Origin::Cli, Who::origin);
+            replay.origin = args.origin.map_or(Origin::Cli, OriginArg::origin);
             let transcript = transcripts::may_be(file);
             if transcript && args.origin.is_none() {
                 replay.origin = Origin::Agent;
@@ -125,12 +125,12 @@ pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
             }
         }
         None => {
-            replay.origin = args.origin.map_or(Origin::Agent, Who::origin);
+            replay.origin = args.origin.map_or(Origin::Agent, OriginArg::origin);
             let home = engine.caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
             let home = home.or_else(|| engine.caller.account.home.clone()).ok_or(ReplayError::NoHome)?;
             let files = transcripts::find(&home, &engine.caller.env);
             let all = files.len();
-            let mut seen = transcripts::Seen::default();
+            let mut seen = transcripts::SeenCalls::default();
             for (number, (source, file)) in files.iter().enumerate() {
                 replay.place = format!("file {} of {all}", number + 1);
                 transcripts::read(*source, file, &mut seen, &mut replay);
@@ -160,7 +160,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
 const NO_SESSIONS: &str = "No sessions of agents were found in your home directory. To judge a shell history: guard \
                            replay ~/.bash_history\n";
 
-impl Who {
+impl OriginArg {
     const fn origin(self) -> Origin {
         match self {
             Self::Agent => Origin::Agent,
@@ -177,7 +177,7 @@ struct Replay<'a> {
     zone: jiff::tz::TimeZone,
     tally: Tally,
     /// Verdicts by directory and command: most are run more than once.
-    known: HashMap<(Option<PathBuf>, What), Verdict>,
+    known: HashMap<(Option<PathBuf>, ToolAction), DryVerdict>,
     /// Which directories are there.
     there: HashMap<PathBuf, bool>,
     /// Which file of how many, for the progress.
@@ -205,18 +205,18 @@ impl<'a> Replay<'a> {
 
     /// What guard would do. Where the directory is gone, or not known, nothing of the world is asked: what is there now
     /// is not what was there then.
-    fn judge(&self, what: &What, cwd: Option<&Path>, is_there: bool) -> Result<Verdict, EngineError> {
-        let request = match what {
-            What::Line(text) => self.engine.plain_line(text.into())?,
-            What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
-            What::PowerShell(code) => {
+    fn judge(&self, action: &ToolAction, cwd: Option<&Path>, is_there: bool) -> Result<DryVerdict, EngineError> {
+        let request = match action {
+            ToolAction::Line(text) => self.engine.plain_line(text.into())?,
+            ToolAction::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+            ToolAction::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             // What reads it there is not looked for: most often it is a shell.
-            What::Typed(typed) => self.engine.plain_line(typed.text.trim_end().into())?,
-            What::Files(changes) => Request::Files(changes.clone()),
-            What::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
-            What::Other => Request::Files(Vec::new()),
+            ToolAction::Typed(typed) => self.engine.plain_line(typed.text.trim_end().into())?,
+            ToolAction::Files(changes) => Request::Files(changes.clone()),
+            ToolAction::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
+            ToolAction::Other => Request::Files(Vec::new()),
         };
         let mut invocation: Invocation = self.engine.caller.invocation(request);
         invocation.origin = self.origin;
@@ -232,7 +232,7 @@ impl<'a> Replay<'a> {
         let grants = &self.engine.config().grants;
         let decision = decide(&invocation, &judgment, self.engine.policy(), &SessionState::default(), grants);
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
-        Ok(Verdict {
+        Ok(DryVerdict {
             asks: matches!(decision, Decision::Ask(_)),
             refuses: matches!(decision, Decision::Refuse(_)),
             tier: judgment.risk.tier,
@@ -241,14 +241,14 @@ impl<'a> Replay<'a> {
     }
 }
 
-impl Sink for Replay<'_> {
-    fn ran(&mut self, ran: Ran) {
+impl CallSink for Replay<'_> {
+    fn add(&mut self, call: PastCall) {
         if let Some(since) = self.since
-            && ran.at.is_none_or(|at| at < since)
+            && call.at.is_none_or(|at| at < since)
         {
             return;
         }
-        let is_there = match &ran.cwd {
+        let is_there = match &call.cwd {
             Some(cwd) => {
                 let there = self.there.entry(cwd.clone()).or_insert_with(|| cwd.is_absolute() && cwd.is_dir());
                 if !*there {
@@ -261,7 +261,7 @@ impl Sink for Replay<'_> {
                 false
             }
         };
-        let key = (ran.cwd, ran.what);
+        let key = (call.cwd, call.action);
         let verdict = match self.known.get(&key) {
             Some(verdict) => verdict.clone(),
             None => match self.judge(&key.1, key.0.as_deref(), is_there) {
@@ -274,10 +274,10 @@ impl Sink for Replay<'_> {
                 Err(_) => return self.skipped_line(),
             },
         };
-        let day = ran.at.map(|at| at.to_zoned(self.zone.clone()).date());
+        let day = call.at.map(|at| at.to_zoned(self.zone.clone()).date());
         let shown = || shown(&key.1);
-        self.tally.changes += u64::from(matches!(key.1, What::Files(_)));
-        self.tally.count(ran.by, day, &verdict, shown);
+        self.tally.changes += u64::from(matches!(key.1, ToolAction::Files(_)));
+        self.tally.count(call.by, day, &verdict, shown);
         self.progress.show(self.tally.calls, &self.place);
     }
 
@@ -291,18 +291,18 @@ impl Sink for Replay<'_> {
 }
 
 /// A command as it may be shown: in one line, without secrets, and not longer than a line should be.
-fn shown(what: &What) -> String {
+fn shown(action: &ToolAction) -> String {
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
-    let text = match what {
-        What::Line(text) | What::PowerShell(text) => text.clone(),
-        What::Typed(typed) => typed.text.clone(),
-        What::Argv(words) => quoted(words),
-        What::Files(changes) => {
+    let text = match action {
+        ToolAction::Line(text) | ToolAction::PowerShell(text) => text.clone(),
+        ToolAction::Typed(typed) => typed.text.clone(),
+        ToolAction::Argv(words) => quoted(words),
+        ToolAction::Files(changes) => {
             let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
             changes.iter().map(said).collect::<Vec<_>>().join("; ")
         }
-        What::Tool { name, input } => format!("{} {input}", quote(name)),
-        What::Other => String::new(),
+        ToolAction::Tool { name, input } => format!("{} {input}", quote(name)),
+        ToolAction::Other => String::new(),
     };
     let (text, _) = redact(&text);
     one_line(&text)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use self::list::{List, Name, name};
-use super::approvals::{Approvals, Report, Shown, Unanswerable, in_full, question};
+use super::approvals::{Approvals, Report, ShownRequest, Unanswerable, in_full, question};
 use super::failure::{Failure, Stopped};
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
@@ -368,7 +368,7 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
-    fn ask_batch(&self, chosen: &[Shown], screen: &mut Fullscreen<'_>) -> Result<bool, Stopped> {
+    fn ask_batch(&self, chosen: &[ShownRequest], screen: &mut Fullscreen<'_>) -> Result<bool, Stopped> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;
         let mut lines = Vec::new();

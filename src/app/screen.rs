@@ -33,13 +33,13 @@ pub fn complain(text: &str) {
 }
 
 /// Output whose lines are wrapped at blanks where they are wider than the terminal that standard output is.
-pub(super) struct Fitted<W: Write> {
+pub(super) struct WrappedOutput<W: Write> {
     to: W,
     columns: Option<usize>,
     line: Vec<u8>,
 }
 
-impl<W: Write> Fitted<W> {
+impl<W: Write> WrappedOutput<W> {
     /// Over this; `wraps` is false for what programs read.
     pub(super) fn over(to: W, wraps: bool) -> Self {
         Self { to, columns: width().filter(|_| wraps), line: Vec::new() }
@@ -57,7 +57,7 @@ impl<W: Write> Fitted<W> {
     }
 }
 
-impl<W: Write> Write for Fitted<W> {
+impl<W: Write> Write for WrappedOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);

@@ -11,7 +11,7 @@ use super::approvals::Approvals;
 use super::engine::Engine;
 use super::failure::Failure;
 use super::pending::is_open;
-use super::screen::Fitted;
+use super::screen::WrappedOutput;
 use super::{exit, record_backend, time};
 use crate::judge::approved::{GrantPlace, Until, What as Covers};
 use crate::judge::risk::Tier;
@@ -24,11 +24,11 @@ use crate::ui::visible;
 #[derive(Debug, Args)]
 pub struct SessionArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<SessionCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum SessionCommand {
     /// Run commands of tier 2 and below in a session without asking, until it ends
     ///
     /// Does not apply in production, to shells and interpreters, or after the session read secrets or was denied a
@@ -69,10 +69,10 @@ struct SessionSummary {
 /// # Errors
 /// The record cannot be used.
 pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
-    match &args.what {
+    match &args.command {
         None => show(),
-        Some(What::Resume { id, reason }) => resume(id.as_deref(), reason),
-        Some(What::Trust { id }) => trust(id),
+        Some(SessionCommand::Resume { id, reason }) => resume(id.as_deref(), reason),
+        Some(SessionCommand::Trust { id }) => trust(id),
     }
 }
 
@@ -123,7 +123,7 @@ fn told(prompts: u32, denials: u32, waiting: usize) -> String {
 fn show() -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let zone = Zoned::now();
-    let mut out = Fitted::over(io::stdout().lock(), true);
+    let mut out = WrappedOutput::over(io::stdout().lock(), true);
     writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
     let now = zone.timestamp();
     let mut waiting = super::engine::requests()?.map_or_else(|| Ok(Vec::new()), |queue| queue.list(now))?;

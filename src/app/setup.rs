@@ -24,7 +24,7 @@ use super::init::{self, Interactive};
 use super::install::file::Backups;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
-use super::install::wirer::{Planned, Wirer};
+use super::install::wirer::{PlannedChanges, Wirer};
 use super::install::{self, InstallError};
 use super::{screen, status};
 use crate::config::values::place;
@@ -66,8 +66,8 @@ pub struct SetupArgs {
 /// Everything that changes.
 struct Plan {
     edits: Vec<Edit>,
-    wired: Vec<Planned>,
-    unwired: Vec<Planned>,
+    wired: Vec<PlannedChanges>,
+    unwired: Vec<PlannedChanges>,
     /// What cannot be changed, and why: the rest is.
     problems: Vec<String>,
 }
@@ -232,7 +232,7 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
         let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems });
         writeln!(out, "{done}")?;
     } else {
-        let mut out = screen::Fitted::over(out, true);
+        let mut out = screen::WrappedOutput::over(out, true);
         writeln!(out, "Agents and new shells no longer ask guard. Open shells still do.")?;
         writeln!(out, "Kept the record: {}", engine::paths()?.directory().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {

@@ -23,7 +23,7 @@ use crate::judge::syntax::tree::Dialect;
 pub struct ShellCall {
     /// Everything in front of what is read, as given, `-c` included.
     pub options: Vec<OsString>,
-    pub reads: Reads,
+    pub reads: CommandSource,
     /// What follows: `$0`, `$1`, … of a command string, `$1`, … of anything else.
     pub positional: Vec<OsString>,
     /// `-i` was given.
@@ -32,9 +32,9 @@ pub struct ShellCall {
     pub login: bool,
 }
 
-/// What the shell is to read its commands from.
+/// Where the shell reads its commands from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub enum CommandSource {
     /// A command string.
     Text(OsString),
     /// A script file.

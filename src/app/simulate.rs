@@ -11,7 +11,7 @@ use std::rc::Rc;
 use clap::Args;
 use jiff::Zoned;
 
-mod again;
+mod reevaluate;
 mod report;
 
 use super::engine::Engine;
@@ -21,7 +21,7 @@ use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, PolicyOverride, Roots};
 use crate::judge::policy::Mode;
 use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
-use again::Bench;
+use reevaluate::PolicyComparison;
 use report::Report;
 
 /// The arguments of `guard simulate`.
@@ -125,8 +125,8 @@ struct Policies {
     instead: Option<PolicyOverride>,
     mode: Option<Mode>,
     /// By the files of projects that are there.
-    known: HashMap<Vec<PathBuf>, Rc<Bench>>,
-    directories: HashMap<PathBuf, Rc<Bench>>,
+    known: HashMap<Vec<PathBuf>, Rc<PolicyComparison>>,
+    directories: HashMap<PathBuf, Rc<PolicyComparison>>,
     /// What is wrong with files of projects, a sentence each.
     problems: Vec<String>,
 }
@@ -137,34 +137,34 @@ impl Policies {
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), directories: HashMap::new(), problems: Vec::new() };
         // In the root directory no project has a say.
-        let bench = policies.bench(Path::new("/"));
+        let comparison = policies.comparison(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
         if !problems.is_empty() {
             // Tightened as a broken configuration is, it would not show what was asked for.
             return Err(Failure::Said(format!("the policy has problems: {}", problems.join("; "))));
         }
-        policies.known.insert(Vec::new(), bench);
+        policies.known.insert(Vec::new(), comparison);
         Ok(policies)
     }
 
     /// What decides again where a command ran.
-    fn of(&mut self, directory: &Path) -> Rc<Bench> {
-        if let Some(bench) = self.directories.get(directory) {
-            return Rc::clone(bench);
+    fn of(&mut self, directory: &Path) -> Rc<PolicyComparison> {
+        if let Some(comparison) = self.directories.get(directory) {
+            return Rc::clone(comparison);
         }
         let own = |directory: &PathBuf| [directory.join(PROJECT_FILE), directory.join(PROJECT_PATTERNS)];
         let files: Vec<PathBuf> =
             self.roots(directory).project().iter().flat_map(own).filter(|path| path.exists()).collect();
-        let bench = match self.known.get(&files) {
-            Some(bench) => Rc::clone(bench),
+        let comparison = match self.known.get(&files) {
+            Some(comparison) => Rc::clone(comparison),
             None => {
-                let bench = self.bench(directory);
-                self.known.insert(files, Rc::clone(&bench));
-                bench
+                let comparison = self.comparison(directory);
+                self.known.insert(files, Rc::clone(&comparison));
+                comparison
             }
         };
-        self.directories.insert(directory.to_owned(), Rc::clone(&bench));
-        bench
+        self.directories.insert(directory.to_owned(), Rc::clone(&comparison));
+        comparison
     }
 
     fn roots(&self, directory: &Path) -> Roots {
@@ -172,7 +172,7 @@ impl Policies {
         Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, directory)
     }
 
-    fn bench(&mut self, directory: &Path) -> Rc<Bench> {
+    fn comparison(&mut self, directory: &Path) -> Rc<PolicyComparison> {
         let mut caller = self.now.caller.clone();
         caller.cwd = directory.to_owned();
         let roots = self.roots(directory);
@@ -188,7 +188,7 @@ impl Policies {
                 self.problems.push(problem);
             }
         }
-        Rc::new(Bench::new(now, other))
+        Rc::new(PolicyComparison::new(now, other))
     }
 }
 
@@ -209,7 +209,7 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) ->
     if is_probe(&entry.findings) {
         return Ok(());
     }
-    let Some(then) = again::then(&entry) else { return Ok(()) };
+    let Some(then) = reevaluate::then(&entry) else { return Ok(()) };
     let directory = PathBuf::from(entry.cwd.as_deref().unwrap_or("/"));
     match policies.of(&directory).again(&entry, &directory) {
         Some(again) => report.count(&entry, then, &again),

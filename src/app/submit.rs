@@ -19,8 +19,8 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask_outcome::{self, AskOutcome, Offer};
-use super::engine::{Engine, Judged};
+use super::ask_outcome::{self, AskOutcome, GrantOffer};
+use super::engine::{Engine, JudgedCommand};
 use super::failure::Failure;
 use super::queue::{self, NotifyTarget, Wait};
 use super::reviewer::{Advice, Review, overrulable};
@@ -52,7 +52,7 @@ pub struct SubmitArgs {}
 /// What a client wants to run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct SubmitInput {
     command: Option<String>,
     argv: Option<Vec<String>>,
     /// A tool that is called, and its input, in the place of a command.
@@ -86,7 +86,7 @@ struct Wanted {
 /// How it ended, as the client says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ended {
+struct ClientReport {
     exit: i32,
     duration_ms: u64,
 }
@@ -121,50 +121,57 @@ struct SubmitReply<'a> {
 /// # Errors
 /// The input cannot be read, or there is nobody to judge for: nothing was allowed.
 pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
-    let (wanted, lines) = read()?;
-    std::env::set_current_dir(&wanted.cwd)
-        .map_err(|error| Failure::Said(format!("cannot enter {}: {error}", wanted.cwd.display())))?;
+    let (input, lines) = read()?;
+    std::env::set_current_dir(&input.cwd)
+        .map_err(|error| Failure::Said(format!("cannot enter {}: {error}", input.cwd.display())))?;
     let engine = Engine::open()?;
-    let invocation = invocation(&engine, &wanted)?;
-    let Judged { judgment, decision } = engine.judge(&invocation);
+    let invocation = invocation(&engine, &input)?;
+    let JudgedCommand { judgment, decision } = engine.judge(&invocation);
     let justification =
-        Justification { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
-    let report = wanted.report.then_some(&lines);
-    let case =
-        Case { engine: &engine, invocation: &invocation, judgment: &judgment, justification, report, opinion: None };
+        Justification { crisis: input.crisis, said: input.reason.clone().filter(|said| !said.trim().is_empty()) };
+    let report = input.report.then_some(&lines);
+    let submission = JudgedSubmission {
+        engine: &engine,
+        invocation: &invocation,
+        judgment: &judgment,
+        justification,
+        report,
+        opinion: None,
+    };
     match &decision {
-        Decision::Run(cleared) => case.allow(&decision, (cleared.basis(), None), None, None),
-        Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
+        Decision::Run(cleared) => submission.allow(&decision, (cleared.basis(), None), None, None),
+        Decision::Refuse(refusal) => submission.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
-            let most = Duration::from_secs(wanted.timeout_secs.into());
+            let most = Duration::from_secs(input.timeout_secs.into());
             // Whoever is in a crisis waits for no machine, and is refused by none.
-            let mut review = (!case.justification.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
+            let mut review =
+                (!submission.justification.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
             let settled = review.as_mut().map_or(Advice::Open, Review::advice);
-            let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
+            let submission = JudgedSubmission { opinion: review.and_then(|review| review.opinion), ..submission };
             match settled {
-                Advice::Runs(approved) => return case.allow(&decision, (approved.basis(), None), None, None),
+                Advice::Runs(approved) => return submission.allow(&decision, (approved.basis(), None), None, None),
                 Advice::Refused(refusal) => {
-                    let refusal = overrulable(&engine, &invocation, &judgment, refusal, case.opinion.as_ref());
-                    return case.deny(&decision, &refusal, None);
+                    let refusal = overrulable(&engine, &invocation, &judgment, refusal, submission.opinion.as_ref());
+                    return submission.deny(&decision, &refusal, None);
                 }
                 Advice::Open => {}
             }
             let begun = Instant::now();
-            match case.ask(prompt, wanted.timeout_secs) {
+            match submission.ask(prompt, input.timeout_secs) {
                 Ok((grant, by)) => {
-                    case.allow(&decision, (&ApprovalReason::Person, grant), by.as_deref(), Some(begun.elapsed()))
+                    submission.allow(&decision, (&ApprovalReason::Person, grant), by.as_deref(), Some(begun.elapsed()))
                 }
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
-                    case.deny(&decision, &refusal, None)
+                    submission.deny(&decision, &refusal, None)
                 }
-                Err(refusal) => case.deny(&decision, &refusal, Some(begun.elapsed())),
+                Err(refusal) => submission.deny(&decision, &refusal, Some(begun.elapsed())),
             }
         }
     }
 }
 
 /// Reads the object, one line; whoever sent it keeps the pipe open as long as an answer is wanted.
-fn read() -> Result<(Wanted, Receiver<String>), Failure> {
+fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
     let mut byte = [0];
@@ -183,27 +190,27 @@ fn read() -> Result<(Wanted, Receiver<String>), Failure> {
         // Whoever wanted an answer is gone: what waits is given up, as when a terminal is closed.
         let _ = kill(getpid(), Signal::SIGHUP);
     });
-    let wanted = serde_json::from_slice(&text)
+    let input = serde_json::from_slice(&text)
         .map_err(|error| Failure::Said(format!("invalid input for guard submit: {error}")))?;
-    Ok((wanted, lines))
+    Ok((input, lines))
 }
 
 /// The command as one of a session of this client's.
-fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
+fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if wanted.client.is_empty() || wanted.client.len() > 64 || !wanted.client.chars().all(plain) {
+    if input.client.is_empty() || input.client.len() > 64 || !input.client.chars().all(plain) {
         return Err(Failure::Said("the name of a client may contain letters, digits and dashes only".to_owned()));
     }
-    if !wanted.cwd.is_absolute() {
+    if !input.cwd.is_absolute() {
         return Err(Failure::Said("cwd must be an absolute path".to_owned()));
     }
-    if wanted.tool.is_none() && !wanted.input.is_null() {
+    if input.tool.is_none() && !input.input.is_null() {
         return Err(Failure::Said("\"input\" requires \"tool\"".to_owned()));
     }
-    let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
+    let request = match (&input.command, &input.argv, &input.tool) {
         (None, None, Some(tool)) => {
             let told =
-                ToolDetails { input: wanted.input.clone(), server: wanted.server.clone(), ..ToolDetails::default() };
+                ToolDetails { input: input.input.clone(), server: input.server.clone(), ..ToolDetails::default() };
             told.request(engine, tool.clone())
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
@@ -215,24 +222,24 @@ fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
         _ => return Err(Failure::Said(ONE_OF.to_owned())),
     };
     let mut invocation = engine.caller.invocation(request);
-    invocation.origin = match wanted.origin {
-        Origin::Discord | Origin::Telegram => wanted.origin,
+    invocation.origin = match input.origin {
+        Origin::Discord | Origin::Telegram => input.origin,
         // Nobody who hands a command in is a person at a terminal.
         Origin::Cli | Origin::Agent | Origin::Api => Origin::Api,
     };
-    invocation.cwd.clone_from(&wanted.cwd);
-    invocation.env.variables.insert("PWD".into(), wanted.cwd.clone().into());
-    let session: String = wanted.session.iter().flat_map(|id| id.chars()).take(200).collect();
-    let name = if session.is_empty() { wanted.client.clone() } else { format!("{}:{session}", wanted.client) };
+    invocation.cwd.clone_from(&input.cwd);
+    invocation.env.variables.insert("PWD".into(), input.cwd.clone().into());
+    let session: String = input.session.iter().flat_map(|id| id.chars()).take(200).collect();
+    let name = if session.is_empty() { input.client.clone() } else { format!("{}:{session}", input.client) };
     invocation.session.id = format!("api:{name}");
     // What a client does in one session it would do in another: its denials count together.
-    invocation.session.root = format!("{}@api:{}", invocation.uid, wanted.client);
+    invocation.session.root = format!("{}@api:{}", invocation.uid, input.client);
     invocation.session.agent = None;
     Ok(invocation)
 }
 
 /// A command that was judged.
-struct Case<'a> {
+struct JudgedSubmission<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
@@ -243,10 +250,10 @@ struct Case<'a> {
     opinion: Option<Opinion>,
 }
 
-impl Case<'_> {
+impl JudgedSubmission<'_> {
     /// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with
     /// it, and who gave both, for the record.
-    fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<(Option<Offer>, Option<String>), Refusal> {
+    fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<(Option<GrantOffer>, Option<String>), Refusal> {
         let Self { engine, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
         let why = "requests cannot wait for an answer on this machine (queue.wait is 0)".to_owned();
@@ -278,7 +285,7 @@ impl Case<'_> {
     fn allow(
         &self,
         decision: &Decision,
-        (basis, grant): (&ApprovalReason, Option<Offer>),
+        (basis, grant): (&ApprovalReason, Option<GrantOffer>),
         by: Option<&str>,
         answered: Option<Duration>,
     ) -> Result<u8, Failure> {
@@ -298,7 +305,7 @@ impl Case<'_> {
     /// Writes down how it ended, once the client says so. A client that ends without a word takes this process with it.
     fn ended(&self, lines: &Receiver<String>, receipt: &Receipt) -> Result<(), Failure> {
         let Ok(line) = lines.recv() else { return Ok(()) };
-        let ended: Ended = serde_json::from_str(&line)
+        let ended: ClientReport = serde_json::from_str(&line)
             .map_err(|error| Failure::Said(format!("invalid report for guard submit: {error}")))?;
         let outcome = CommandResult { end: ExitStatus::Exit(ended.exit), duration_ms: ended.duration_ms };
         let store = self.engine.store().map_err(|error| Failure::Said(error.to_string()))?;

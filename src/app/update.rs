@@ -30,24 +30,25 @@ const LONGEST: usize = 40;
 /// The file beside the record that keeps what was said.
 const FILE: &str = "newest-version.json";
 
-/// What the program said, and when.
+/// The last update check, as it is cached.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct CachedCheck {
     /// Seconds since 1970.
     asked: i64,
     command: Vec<String>,
-    said: Said,
+    #[serde(rename = "said")]
+    output: CheckOutput,
 }
 
-/// What came of asking.
+/// The result of the update check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Said {
+pub enum CheckOutput {
     Version(String),
     Failed(String),
 }
 
-impl Said {
+impl CheckOutput {
     /// The version that it names, where that is newer than this one.
     #[must_use]
     pub fn newer(&self) -> Option<&str> {
@@ -60,23 +61,24 @@ impl Said {
 
 /// What the program says, or said within the last day; `None` where none is configured.
 #[must_use]
-pub fn newest(engine: &Engine) -> Option<Said> {
+pub fn newest(engine: &Engine) -> Option<CheckOutput> {
     let argv = &engine.policy().update_command;
     argv.first()?;
     let directory = engine.paths().ok()?.directory().to_owned();
     let now = Timestamp::now().as_second();
-    let kept = std::fs::read(directory.join(FILE)).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    let kept =
+        std::fs::read(directory.join(FILE)).ok().and_then(|text| serde_json::from_slice::<CachedCheck>(&text).ok());
     // One from the future is of a clock that was wrong.
     if let Some(kept) = kept.filter(|kept| (now - A_DAY..=now).contains(&kept.asked) && kept.command == *argv) {
-        return Some(kept.said);
+        return Some(kept.output);
     }
     let said = asked(engine, argv);
-    keep(&directory, &Kept { asked: now, command: argv.clone(), said: said.clone() });
+    keep(&directory, &CachedCheck { asked: now, command: argv.clone(), output: said.clone() });
     Some(said)
 }
 
 /// What cannot be kept is asked again.
-fn keep(directory: &Path, kept: &Kept) {
+fn keep(directory: &Path, kept: &CachedCheck) {
     let Ok(text) = serde_json::to_vec(kept) else { return };
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
     let draft = directory.join(format!("{FILE}.new"));
@@ -84,12 +86,12 @@ fn keep(directory: &Path, kept: &Kept) {
         made.and_then(|()| std::fs::write(&draft, text)).and_then(|()| std::fs::rename(&draft, directory.join(FILE)));
 }
 
-fn asked(engine: &Engine, argv: &[String]) -> Said {
+fn asked(engine: &Engine, argv: &[String]) -> CheckOutput {
     let account = &engine.caller.account;
     let home = account.home.as_deref();
     let program = argv.first().and_then(|program| notice::find(program, home));
     let Some(program) = program else {
-        return Said::Failed(format!("{} not found", argv.first().map_or("", String::as_str)));
+        return CheckOutput::Failed(format!("{} not found", argv.first().map_or("", String::as_str)));
     };
     let words = argv.iter().skip(1).map(OsString::from);
     let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
@@ -97,13 +99,13 @@ fn asked(engine: &Engine, argv: &[String]) -> Said {
     env.extend(home.map(|home| ("HOME".into(), home.into())));
     let cwd = home.unwrap_or(Path::new("/"));
     match (Probe { argv: &argv, env: &env, cwd, limit: LIMIT }).with_input("") {
-        Ok(seen) if seen.late => Said::Failed(format!("no answer within {} s", LIMIT.as_secs())),
+        Ok(seen) if seen.late => CheckOutput::Failed(format!("no answer within {} s", LIMIT.as_secs())),
         Ok(seen) if seen.code == Some(0) => version(&seen.stdout).map_or_else(
-            || Said::Failed("it printed no version".to_owned()),
-            |version| Said::Version(version.to_owned()),
+            || CheckOutput::Failed("it printed no version".to_owned()),
+            |version| CheckOutput::Version(version.to_owned()),
         ),
-        Ok(_) => Said::Failed("it failed".to_owned()),
-        Err(error) => Said::Failed(error.to_string()),
+        Ok(_) => CheckOutput::Failed("it failed".to_owned()),
+        Err(error) => CheckOutput::Failed(error.to_string()),
     }
 }
 

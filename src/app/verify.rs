@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::failure::Failure;
 use super::log::prune::extent;
-use super::screen::Fitted;
+use super::screen::WrappedOutput;
 use super::{engine, exit, time};
 use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 use crate::ui::count::counted;
@@ -20,7 +20,7 @@ pub struct VerifyArgs {
     /// A head that you kept elsewhere, which must still be part of the chain; or a file with such heads: the output
     /// of guard verify, guard log day or guard export, or what a collector received (- is standard input)
     #[arg(long, value_name = "ROW:HASH|FILE", value_parser = kept_heads)]
-    head: Option<KeptHeads>,
+    head: Option<SavedHeads>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -34,9 +34,9 @@ const LIMITS: &str = "\
 This detects rows that were edited, removed or moved. It does not detect rows removed at the end (except answers that the queue still
 contains) or a rebuilt chain: for that, keep the head elsewhere (another machine, paper) and pass it to guard verify --head.";
 
-/// Where heads are told.
+/// Where saved heads are given.
 #[derive(Clone, Debug)]
-enum KeptHeads {
+enum SavedHeads {
     One(Head),
     File(PathBuf),
 }
@@ -50,20 +50,20 @@ const MAX_FILE: u64 = 1 << 30;
 struct HeadError;
 
 /// `12:3f…`, or as it is printed: `row 12, 3f…`; else the name of a file.
-fn kept_heads(text: &str) -> Result<KeptHeads, HeadError> {
+fn kept_heads(text: &str) -> Result<SavedHeads, HeadError> {
     if let (Some(head), None) = {
         let mut all = heads(text).into_iter();
         (all.next(), all.next())
     } {
-        return Ok(KeptHeads::One(head));
+        return Ok(SavedHeads::One(head));
     }
     if text == "-" || Path::new(text).is_file() {
-        return Ok(KeptHeads::File(text.into()));
+        return Ok(SavedHeads::File(text.into()));
     }
     Err(HeadError)
 }
 
-impl KeptHeads {
+impl SavedHeads {
     fn read(&self) -> Result<Vec<Head>, Failure> {
         let path = match self {
             Self::One(head) => return Ok(vec![*head]),
@@ -158,15 +158,15 @@ fn in_json(value: &serde_json::Value) -> Option<Head> {
     own.or_else(|| value.as_object()?.values().find_map(in_json))
 }
 
-/// What became of a head that was kept elsewhere.
+/// Whether a head that was saved elsewhere is still in the record.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum HeadStatus {
     Holds,
     Gone,
     Pruned,
 }
 
-impl Kept {
+impl HeadStatus {
     const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -176,27 +176,29 @@ impl Kept {
     }
 }
 
-/// What became of all of them.
-struct Checked {
+/// The result for all saved heads.
+struct HeadReport {
     /// The first that is gone; else the newest that holds; else the newest.
-    told: (Head, Kept),
+    told: (Head, HeadStatus),
     all: usize,
 }
 
-impl Checked {
+impl HeadReport {
     fn of(heads: &[Head], store: Option<&Store>) -> Result<Self, Failure> {
-        let mut told: Option<(Head, Kept)> = None;
+        let mut told: Option<(Head, HeadStatus)> = None;
         for head in heads {
             let kept = match store.map_or(Ok(Some(false)), |store| store.holds(head))? {
-                Some(true) => Kept::Holds,
-                Some(false) => Kept::Gone,
-                None => Kept::Pruned,
+                Some(true) => HeadStatus::Holds,
+                Some(false) => HeadStatus::Gone,
+                None => HeadStatus::Pruned,
             };
             let better = match told {
                 None => true,
-                Some((first, Kept::Gone)) => kept == Kept::Gone && head.row < first.row,
-                Some((_, Kept::Pruned)) => true,
-                Some((last, Kept::Holds)) => kept == Kept::Gone || (kept == Kept::Holds && head.row > last.row),
+                Some((first, HeadStatus::Gone)) => kept == HeadStatus::Gone && head.row < first.row,
+                Some((_, HeadStatus::Pruned)) => true,
+                Some((last, HeadStatus::Holds)) => {
+                    kept == HeadStatus::Gone || (kept == HeadStatus::Holds && head.row > last.row)
+                }
             };
             if better {
                 told = Some((*head, kept));
@@ -216,15 +218,15 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let audit = store.as_ref().map_or(Ok(Audit::default()), Store::verify)?;
     let kept = match &args.head {
         None => None,
-        Some(heads) => Some(Checked::of(&heads.read()?, store.as_ref())?),
+        Some(heads) => Some(HeadReport::of(&heads.read()?, store.as_ref())?),
     };
-    let whole = audit.faults.is_empty() && !kept.as_ref().is_some_and(|kept| kept.told.1 == Kept::Gone);
+    let whole = audit.faults.is_empty() && !kept.as_ref().is_some_and(|kept| kept.told.1 == HeadStatus::Gone);
     let code = if whole { exit::ALLOW } else { BROKEN };
     Ok(exit::after(print(args, &audit, kept.as_ref()), code)?)
 }
 
-fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result<()> {
-    let mut out = Fitted::over(io::BufWriter::new(io::stdout().lock()), !args.json);
+fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&HeadReport>) -> io::Result<()> {
+    let mut out = WrappedOutput::over(io::BufWriter::new(io::stdout().lock()), !args.json);
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
         let pruned = audit.pruned.as_ref().map(|PrunedEnd { row, at, pruned }| {
@@ -233,7 +235,7 @@ fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result
         });
         let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({
-            "ok": faults.is_empty() && !kept.is_some_and(|kept| kept.told.1 == Kept::Gone),
+            "ok": faults.is_empty() && !kept.is_some_and(|kept| kept.told.1 == HeadStatus::Gone),
             "kept_head": kept.map(|kept| kept.told.1.name()), "kept_row": kept.map(|kept| kept.told.0.row),
             "kept_heads": kept.map(|kept| kept.all), "rows": audit.rows, "pruned": pruned, "head": head,
             "faults": faults, "more_faults": audit.more,
@@ -241,21 +243,23 @@ fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result
         writeln!(out, "{object}")?;
     } else {
         tell(&mut out, audit)?;
-        if let Some(Checked { told: (head, kept), all }) = kept {
+        if let Some(HeadReport { told: (head, kept), all }) = kept {
             let row = head.row;
             let which =
                 if *all == 1 { "The head that you kept".to_owned() } else { format!("Of {all} heads that you kept") };
             match kept {
-                Kept::Holds if *all > 1 => writeln!(out, "All {all} heads that you kept are part of this chain.")?,
-                Kept::Holds => writeln!(out, "{which}, row {row}, is part of this chain.")?,
-                Kept::Gone => writeln!(
+                HeadStatus::Holds if *all > 1 => {
+                    writeln!(out, "All {all} heads that you kept are part of this chain.")?
+                }
+                HeadStatus::Holds => writeln!(out, "{which}, row {row}, is part of this chain.")?,
+                HeadStatus::Gone => writeln!(
                     out,
                     "{which}, row {row}, is not part of this chain: rows were removed at its end, or it was rebuilt."
                 )?,
-                Kept::Pruned if *all > 1 => {
+                HeadStatus::Pruned if *all > 1 => {
                     writeln!(out, "All {all} heads that you kept are part of this chain or were pruned.")?
                 }
-                Kept::Pruned => writeln!(out, "{which}, row {row}, was pruned; keep a newer one.")?,
+                HeadStatus::Pruned => writeln!(out, "{which}, row {row}, was pruned; keep a newer one.")?,
             }
         }
     }

@@ -20,12 +20,12 @@ use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
 #[derive(Deserialize)]
-struct Begun {
+struct PairingStarted {
     url: String,
 }
 
 #[derive(Deserialize)]
-struct Made {
+struct NewPasskey {
     registration: Registration,
     origin: String,
     rp_id: String,
@@ -44,7 +44,7 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let mut lines = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("it printed nothing"))?).lines();
     // It has said on standard error what is wrong.
     let none = || ApproverError::Key("no passkey was created".to_owned());
-    let begun: Begun = read(&lines.next().ok_or_else(none)??)?;
+    let begun: PairingStarted = read(&lines.next().ok_or_else(none)??)?;
     let code = QRBuilder::new(begun.url.as_bytes()).build();
     let code = code.map_err(|error| ApproverError::Key(format!("{}: {error:?}", begun.url)))?;
     let url = visible::text(&begun.url);
@@ -57,7 +57,7 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
         code.to_str()
     );
     io::stdout().lock().write_all(text.as_bytes())?;
-    let made: Made = read(&lines.next().ok_or_else(none)??)?;
+    let made: NewPasskey = read(&lines.next().ok_or_else(none)??)?;
     let _ = child.wait();
     let pairing = Pairing { secret, name: name.to_owned() };
     let passkey = pairing.passkey(&made.rp_id, &made.origin, &made.registration);

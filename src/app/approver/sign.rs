@@ -170,7 +170,7 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
     let key = match beside {
         Some(path) => path,
         // The other half is with an agent, which needs to be told which one.
-        None => held.insert(Held::write(public)?).path.clone(),
+        None => held.insert(TempFile::write(public)?).path.clone(),
     };
     let signature = ssh_keygen::sign(&key, NAMESPACE, message)?;
     let signed = Signed { approver: approver.name.clone(), signature };
@@ -190,11 +190,11 @@ fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
 }
 
 /// A file that is there as long as this is.
-struct Held {
+struct TempFile {
     path: PathBuf,
 }
 
-impl Held {
+impl TempFile {
     fn write(text: &str) -> std::io::Result<Self> {
         use std::io::Write as _;
         let name = format!("guard-{:016x}.pub", getrandom::u64().map_err(std::io::Error::other)?);
@@ -204,7 +204,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for TempFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

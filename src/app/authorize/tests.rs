@@ -183,7 +183,7 @@ fn what_changed_while_it_was_judged_does_not_run() {
     let engine = home.engine();
     std::fs::write(home.path("work/tidy.sh"), "ls\n").unwrap();
     let invocation = argv(&engine, &["sh", "tidy.sh"]);
-    let Judged { judgment, decision: Decision::Run(cleared) } = engine.judge(&invocation) else {
+    let JudgedCommand { judgment, decision: Decision::Run(cleared) } = engine.judge(&invocation) else {
         panic!("a script that lists is asked about");
     };
     let approved = |invocation: &Invocation| Approved::by_policy(invocation.clone(), &judgment, &cleared);
@@ -357,7 +357,7 @@ fn a_yes_is_void_when_the_session_has_been_denied_it_meanwhile() {
 fn a_grant_is_kept_once_its_command_may_run_and_not_before() {
     let grants = |engine: &Engine| engine.store().unwrap().own().unwrap().grants(Timestamp::now()).unwrap().len();
     let offer = |_: &Invocation, _: &Judgment| {
-        let grant = Offer { until: Until::Revoked, words: "exactly this command".to_owned() };
+        let grant = GrantOffer { until: Until::Revoked, words: "exactly this command".to_owned() };
         AskOutcome::Yes { grant: Some(grant), by: None }
     };
     let home = Home::of(Origin::Agent);
@@ -379,7 +379,7 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let invocation = argv(&engine, &FLAGGED);
-    let Judged { mut judgment, decision: Decision::Ask(prompt) } = engine.judge(&invocation) else {
+    let JudgedCommand { mut judgment, decision: Decision::Ask(prompt) } = engine.judge(&invocation) else {
         panic!("it is asked about");
     };
     let offered = |judgment: &Judgment, prompt: &Prompt| {

@@ -116,14 +116,14 @@ pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, EditError> {
 }
 
 /// The account's own file, before a person who may change it.
-pub(super) struct Own {
+pub(super) struct OwnConfig {
     approvals: Approvals,
     pub path: PathBuf,
     /// What the file holds; `None` when there is none.
     pub old: Option<String>,
 }
 
-impl Own {
+impl OwnConfig {
     /// Finds and reads it; the exit code where it is refused.
     pub fn open(words: &[&str]) -> Result<Result<Self, u8>, Failure> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -162,7 +162,7 @@ impl Own {
 
 /// Changes the account's own file, once the result is in order and a person said yes.
 fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, EditError>) -> Result<u8, Failure> {
-    let own = match Own::open(words)? {
+    let own = match OwnConfig::open(words)? {
         Ok(own) => own,
         Err(code) => return Ok(code),
     };

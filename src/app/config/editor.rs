@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use super::edit::{Own, TEMPLATE};
+use super::edit::{OwnConfig, TEMPLATE};
 use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::scratch::Scratch;
@@ -20,7 +20,7 @@ use crate::prompt::confirm::confirm;
 /// # Errors
 /// There is no terminal or no editor, the editor failed, or the file cannot be read or written.
 pub fn edit() -> Result<u8, Failure> {
-    let own = match Own::open(&["edit"])? {
+    let own = match OwnConfig::open(&["edit"])? {
         Ok(own) => own,
         Err(code) => return Ok(code),
     };

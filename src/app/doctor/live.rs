@@ -5,18 +5,18 @@
 //! how an agent is started, which is data (`patterns/agents/`, `live`).
 
 mod cases;
+mod environment;
 mod evaluation;
 mod killer;
 mod model;
-mod stage;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 
-use self::cases::{Case, Outcome};
-use self::stage::Stage;
+use self::cases::{LiveTestCase, LiveTestOutcome};
+use self::environment::TestEnvironment;
 use super::{CheckContext, Finding};
 use crate::app::gateway;
 use crate::judge::agents;
@@ -66,9 +66,9 @@ pub fn look(context: &CheckContext, named: &[String]) -> Vec<Finding> {
             }
             Some(live) => {
                 announce(&agent.title);
-                let tried = Stage::new(context, agent, version.as_deref()).and_then(|mut stage| {
-                    let outcome = evaluation::run(&mut stage, live, &gateway, &progress)?;
-                    Ok(findings_of(agent, live, &stage, &outcome))
+                let tried = TestEnvironment::new(context, agent, version.as_deref()).and_then(|mut environment| {
+                    let outcome = evaluation::run(&mut environment, live, &gateway, &progress)?;
+                    Ok(findings_of(agent, live, &environment, &outcome))
                 });
                 tried.unwrap_or_else(|why| {
                     let says = format!("cannot test {}: {why}", agent.title);
@@ -95,14 +95,14 @@ fn announce(title: &str) {
 }
 
 /// Says on a terminal what is tried now.
-fn progress(at: Duration, case: Case) {
+fn progress(at: Duration, case: LiveTestCase) {
     if io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "  {:>4.1} s  {}", at.as_secs_f64(), case.name());
     }
 }
 
 /// What an evaluation means.
-fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> Vec<Finding> {
+fn findings_of(agent: &Agent, live: &Live, environment: &TestEnvironment, outcome: &LiveTestOutcome) -> Vec<Finding> {
     let check = format!("live.{}", agent.name);
     let title = &agent.title;
     let again = format!("run guard doctor agent.{} and guard install {}", agent.name, agent.name);
@@ -112,46 +112,48 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
     }
     let mut findings = Vec::new();
     let mut fail = |says: String, remedy: &str| findings.push(Finding::fail(&check, says, remedy));
-    if outcome.tried(Case::Harmless) && !outcome.happened(Case::Harmless) {
-        fail(format!("a harmless command did not run{}", said(&outcome.told(Case::Harmless))), &again);
+    if outcome.tried(LiveTestCase::Harmless) && !outcome.happened(LiveTestCase::Harmless) {
+        fail(format!("a harmless command did not run{}", said(&outcome.told(LiveTestCase::Harmless))), &again);
     }
-    if outcome.happened(Case::Refused) {
+    if outcome.happened(LiveTestCase::Refused) {
         fail(format!("{title} ran a command that guard must refuse: it does not ask guard"), &again);
-    } else if outcome.tried(Case::Refused) && !outcome.knows_why() {
+    } else if outcome.tried(LiveTestCase::Refused) && !outcome.knows_why() {
         fail(
             format!(
                 "the dangerous test command did not run, but the model was not told that guard refused it{}",
-                said(&outcome.told(Case::Refused))
+                said(&outcome.told(LiveTestCase::Refused))
             ),
             &again,
         );
     }
-    if outcome.happened(Case::File) {
+    if outcome.happened(LiveTestCase::File) {
         fail(format!("{title} wrote a startup file with its own tool without asking guard"), &again);
     }
     for tool in outcome.unasked() {
         let did = if tool.runs { "ran a command" } else { "wrote a startup file" };
         fail(format!("{title} {did} with its tool {} without asking guard", tool.name), &again);
     }
-    if outcome.happened(Case::Killed) {
+    if outcome.happened(LiveTestCase::Killed) {
         fail(format!("{title} ran a command when guard was killed while it waited"), &again);
     }
-    if outcome.happened(Case::Gone) {
+    if outcome.happened(LiveTestCase::Gone) {
         fail(format!("{title} ran a command after guard was removed"), "do not move or delete guard");
     }
     let untried = outcome.untried();
     let beside = if untried.is_empty() { String::new() } else { format!("; not tested: {}", untried.join(", ")) };
     if findings.is_empty() {
-        let held = |case: Case| match case {
-            Case::Refused if stage.is_interrupted() => "a dangerous command was refused, and the reason shown",
+        let held = |case: LiveTestCase| match case {
+            LiveTestCase::Refused if environment.is_interrupted() => {
+                "a dangerous command was refused, and the reason shown"
+            }
             case => case.held(),
         };
-        let seen: Vec<&str> = Case::ALL.into_iter().filter(|case| outcome.tried(*case)).map(held).collect();
+        let seen: Vec<&str> = LiveTestCase::ALL.into_iter().filter(|case| outcome.tried(*case)).map(held).collect();
         findings.push(Finding::ok(
             check,
             format!(
                 "{title}{} passed against a stand-in for its model: {}{beside}{}",
-                stage.by(),
+                environment.by(),
                 seen.join(", "),
                 time(outcome)
             ),
@@ -163,7 +165,7 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
 }
 
 /// How long it took, where that is long: most of that is the agent's own start.
-fn time(outcome: &Outcome) -> String {
+fn time(outcome: &LiveTestOutcome) -> String {
     let seconds = |time: Duration| time.as_secs_f64().round();
     if outcome.took <= SOON {
         return String::new();

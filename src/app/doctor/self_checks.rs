@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{CheckContext, Finding};
 use crate::app::export::deliver;
 use crate::app::gateway;
-use crate::app::update::{self, Said};
+use crate::app::update::{self, CheckOutput};
 use crate::config::reviewer::{Provider, ReviewerModel};
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
@@ -46,11 +46,11 @@ fn newest(context: &CheckContext) -> Vec<Finding> {
             format!("guard {newer} is available; this is {own}"),
             "install it, then run guard doctor",
         ),
-        (Said::Failed(why), _) => {
+        (CheckOutput::Failed(why), _) => {
             let remedy = "fix update.command, or remove it: guard config unset update.command";
             Finding::warn("update", format!("cannot check for a newer version: {why}"), remedy)
         }
-        (Said::Version(_), None) => Finding::ok("update", format!("guard {own} is the newest version")),
+        (CheckOutput::Version(_), None) => Finding::ok("update", format!("guard {own} is the newest version")),
     }]
 }
 

@@ -148,7 +148,7 @@ fn part(
             Err(error) => return Err(error.into()),
         }
     }
-    let Sent { taken, failed, rejected } = send(destination, &entries);
+    let DeliveryResult { taken, failed, rejected } = send(destination, &entries);
     let sent = taken.checked_sub(1).and_then(|at| entries.get(at));
     let reached = if failed.is_none() { last } else { sent.map_or(after, |entry| entry.id) };
     told.row = Some(reached);
@@ -168,7 +168,7 @@ fn part(
 
 /// What became of rows that were sent.
 #[derive(Default)]
-struct Sent {
+struct DeliveryResult {
     /// How many were taken, from the first on.
     taken: usize,
     /// Why the next was not.
@@ -177,23 +177,23 @@ struct Sent {
     rejected: u64,
 }
 
-impl Sent {
+impl DeliveryResult {
     fn failed(taken: usize, why: impl ToString) -> Self {
         Self { taken, failed: Some(why.to_string()), rejected: 0 }
     }
 }
 
 /// Sends rows in their order.
-fn send(destination: &Destination, entries: &[Entry]) -> Sent {
+fn send(destination: &Destination, entries: &[Entry]) -> DeliveryResult {
     if entries.is_empty() {
-        return Sent::default();
+        return DeliveryResult::default();
     }
     let host = super::host();
-    let nobody = |socket: &Path, error: io::Error| Sent::failed(0, format!("{}: {error}", socket.display()));
+    let nobody = |socket: &Path, error: io::Error| DeliveryResult::failed(0, format!("{}: {error}", socket.display()));
     let line = |entry: &Entry, _: bool| messages::syslog(entry, &host);
     let posted = |answer: io::Result<String>| match answer {
-        Ok(body) => Sent { taken: entries.len(), failed: None, rejected: rejected(&body) },
-        Err(error) => Sent::failed(0, error),
+        Ok(body) => DeliveryResult { taken: entries.len(), failed: None, rejected: rejected(&body) },
+        Err(error) => DeliveryResult::failed(0, error),
     };
     let logs = || forms::otlp(entries, &host).to_string();
     match destination {
@@ -207,7 +207,7 @@ fn send(destination: &Destination, entries: &[Entry]) -> Sent {
         },
         Destination::SyslogUdp(name, port) => match addresses(name, *port).and_then(|host| collector::udp(&host)) {
             Ok(socket) => datagrams(&socket, entries, line),
-            Err(error) => Sent::failed(0, error),
+            Err(error) => DeliveryResult::failed(0, error),
         },
         Destination::SyslogTcp(name, port) => {
             let lines: Vec<Vec<u8>> = entries.iter().map(|entry| line(entry, false)).collect();
@@ -231,7 +231,7 @@ fn rejected(body: &str) -> u64 {
     count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
 }
 
-fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry, bool) -> Vec<u8>) -> Sent {
+fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry, bool) -> Vec<u8>) -> DeliveryResult {
     let mut rejected = 0;
     for (taken, entry) in entries.iter().enumerate() {
         let sent = match socket.send(&message(entry, false)) {
@@ -242,10 +242,10 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
             Ok(()) => {}
             // No later attempt would be any better, and the rows behind it must not wait for ever.
             Err(error) if collector::is_too_long(&error) => rejected += 1,
-            Err(error) => return Sent { rejected, ..Sent::failed(taken, error) },
+            Err(error) => return DeliveryResult { rejected, ..DeliveryResult::failed(taken, error) },
         }
     }
-    Sent { taken: entries.len(), failed: None, rejected }
+    DeliveryResult { taken: entries.len(), failed: None, rejected }
 }
 
 /// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is

@@ -9,8 +9,8 @@ use crate::judge::invocation::{ChangeKind, FileChange};
 /// One call of a tool that a host asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCall {
-    pub event: Event,
-    pub what: What,
+    pub event: HookStage,
+    pub action: ToolAction,
     /// The working directory, where the host names one.
     pub cwd: Option<PathBuf>,
     /// The host's name for its session.
@@ -25,7 +25,7 @@ pub struct HookCall {
 
 /// The hook event at which a host asks. The form of the answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum HookStage {
     /// Before a tool is used.
     Tool,
     /// The same, for a tool that is answered in words of its own.
@@ -36,9 +36,9 @@ pub enum Event {
     Unknown,
 }
 
-/// What the tool would do.
+/// What the tool call would do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum ToolAction {
     /// Nothing that guard judges.
     Other,
     /// Commands for a shell.
@@ -96,18 +96,18 @@ impl Reply {
     }
 }
 
-/// Why an input is denied unjudged.
+/// Why a hook's input is invalid and therefore denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    pub event: Event,
+pub struct InvalidCall {
+    pub event: HookStage,
     pub why: String,
 }
 
-impl Wrong {
+impl InvalidCall {
     /// At a tool's use.
     #[must_use]
     pub fn new(why: impl Into<String>) -> Self {
-        Self { event: Event::Tool, why: why.into() }
+        Self { event: HookStage::Tool, why: why.into() }
     }
 
     /// An event that guard has no answer for.
@@ -117,7 +117,7 @@ impl Wrong {
             Some(name) => Self::new(format!("unknown event {name:?}")),
             None => Self::new("the input names no event; check the agent's name"),
         }
-        .at(Event::Unknown)
+        .at(HookStage::Unknown)
     }
 
     /// A tool whose input is not what the tool takes.
@@ -128,7 +128,7 @@ impl Wrong {
 
     /// The same, at another event.
     #[must_use]
-    pub fn at(self, event: Event) -> Self {
+    pub fn at(self, event: HookStage) -> Self {
         Self { event, ..self }
     }
 }
@@ -143,14 +143,16 @@ pub fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
 ///
 /// # Errors
 /// There is neither.
-pub fn command(tool: &str, input: &Value, names: &[&str]) -> Result<What, Wrong> {
-    let Some(found) = names.iter().find_map(|name| input.get(name)) else { return Err(Wrong::input(tool, "command")) };
+pub fn command(tool: &str, input: &Value, names: &[&str]) -> Result<ToolAction, InvalidCall> {
+    let Some(found) = names.iter().find_map(|name| input.get(name)) else {
+        return Err(InvalidCall::input(tool, "command"));
+    };
     if let Some(text) = found.as_str() {
-        return Ok(What::Line(text.to_owned()));
+        return Ok(ToolAction::Line(text.to_owned()));
     }
     match words(found) {
-        Some(words) if !words.is_empty() => Ok(What::Argv(words)),
-        _ => Err(Wrong::input(tool, "command")),
+        Some(words) if !words.is_empty() => Ok(ToolAction::Argv(words)),
+        _ => Err(InvalidCall::input(tool, "command")),
     }
 }
 
@@ -164,10 +166,10 @@ pub fn words(value: &Value) -> Option<Vec<String>> {
 ///
 /// # Errors
 /// The call names none.
-pub fn file(tool: &str, input: &Value, names: &[&str], kind: ChangeKind) -> Result<What, Wrong> {
+pub fn file(tool: &str, input: &Value, names: &[&str], kind: ChangeKind) -> Result<ToolAction, InvalidCall> {
     match text(input, names) {
-        Some(path) if !path.is_empty() => Ok(What::Files(vec![FileChange { kind, path: path.to_owned() }])),
-        _ => Err(Wrong::input(tool, "file name")),
+        Some(path) if !path.is_empty() => Ok(ToolAction::Files(vec![FileChange { kind, path: path.to_owned() }])),
+        _ => Err(InvalidCall::input(tool, "file name")),
     }
 }
 
@@ -175,7 +177,7 @@ pub fn file(tool: &str, input: &Value, names: &[&str], kind: ChangeKind) -> Resu
 ///
 /// # Errors
 /// It names none: then it is no such patch.
-pub fn patch(tool: &str, text: &str) -> Result<What, Wrong> {
+pub fn patch(tool: &str, text: &str) -> Result<ToolAction, InvalidCall> {
     let change = |kind, path: &str| FileChange { kind, path: path.trim().to_owned() };
     let mut changes: Vec<FileChange> = Vec::new();
     for line in text.lines() {
@@ -193,7 +195,11 @@ pub fn patch(tool: &str, text: &str) -> Result<What, Wrong> {
             changes.push(change(ChangeKind::Write, path));
         }
     }
-    if changes.is_empty() { Err(Wrong::input(tool, "patch that names a file")) } else { Ok(What::Files(changes)) }
+    if changes.is_empty() {
+        Err(InvalidCall::input(tool, "patch that names a file"))
+    } else {
+        Ok(ToolAction::Files(changes))
+    }
 }
 
 #[cfg(test)]
@@ -204,7 +210,7 @@ mod tests {
     fn a_patch_tells_its_files_and_where_they_go() {
         let text = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-x\n+y\n\
                     *** Delete File: d e.txt\n*** End Patch\n";
-        let Ok(What::Files(changes)) = patch("apply_patch", text) else { panic!("no files") };
+        let Ok(ToolAction::Files(changes)) = patch("apply_patch", text) else { panic!("no files") };
         let said: Vec<_> = changes.iter().map(|change| format!("{} {}", change.kind.word(), change.path)).collect();
         assert_eq!(said, ["write a.txt", "move b.txt", "write c.txt", "delete d e.txt"]);
     }

@@ -19,13 +19,13 @@ use crate::world::identity::Caller;
 /// How often it is looked.
 const OFTEN: Duration = Duration::from_millis(500);
 
-/// Watches until it is dropped.
-pub(super) struct Parting {
+/// Watches the caller until this is dropped.
+pub(super) struct CallerWatch {
     over: Arc<AtomicBool>,
     gone: Arc<AtomicBool>,
 }
 
-impl Parting {
+impl CallerWatch {
     /// Begins to watch. Without a thread to watch the hook waits for its deadline.
     pub(super) fn watch(caller: &Caller) -> Self {
         let over = Arc::new(AtomicBool::new(false));
@@ -56,7 +56,7 @@ impl Parting {
     }
 }
 
-impl Drop for Parting {
+impl Drop for CallerWatch {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::call::{Event, HookCall, HookReply, Reply, Wrong};
+use super::call::{HookCall, HookReply, HookStage, InvalidCall, Reply};
 use super::hosts::Host;
 use super::shape;
 use crate::judge::agents::model::{self, Hook, HookEvent, Words};
@@ -18,31 +18,33 @@ const LONGEST: usize = 200;
 ///
 /// # Errors
 /// It cannot be told what the agent is about to do.
-pub fn read(host: Host, input: &Value) -> Result<HookCall, Wrong> {
+pub fn read(host: Host, input: &Value) -> Result<HookCall, InvalidCall> {
     let hook = host.hook;
     let event = event(hook, input)?;
     let stage = match event.kind {
-        HookEvent::Tool => Event::Tool,
-        HookEvent::Permission => Event::Permission,
+        HookEvent::Tool => HookStage::Tool,
+        HookEvent::Permission => HookStage::Permission,
     };
-    let wrong = |wrong: Wrong| wrong.at(stage);
+    let wrong = |wrong: InvalidCall| wrong.at(stage);
     let tool = match &event.only {
         Some(only) => only.as_str(),
         None => first(input, &event.tool)
             .and_then(Value::as_str)
-            .ok_or_else(|| wrong(Wrong::new("the input does not name a tool")))?,
+            .ok_or_else(|| wrong(InvalidCall::new("the input does not name a tool")))?,
     };
-    let stage = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { stage };
-    let wrong = |wrong: Wrong| wrong.at(stage);
+    let stage = if event.own.iter().any(|own| own == tool) { HookStage::OwnTool } else { stage };
+    let wrong = |wrong: InvalidCall| wrong.at(stage);
     let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
     if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
-        return Err(wrong(Wrong::new(format!("the agent truncated the input of {tool}, so guard cannot judge it"))));
+        return Err(wrong(InvalidCall::new(format!(
+            "the agent truncated the input of {tool}, so guard cannot judge it"
+        ))));
     }
-    let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
+    let action = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
     let session_directory = directory(input, &hook.cwd);
     Ok(HookCall {
         event: stage,
-        what,
+        action,
         cwd: match directory(&objects(arguments), &hook.inner) {
             Some(inner) if inner.is_absolute() => Some(inner),
             Some(inner) => Some(session_directory.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
@@ -69,7 +71,7 @@ fn objects(value: &Value) -> Value {
 }
 
 /// The hook event that the input belongs to.
-fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, Wrong> {
+fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, InvalidCall> {
     let name = |event: &model::Event| event.field.iter().find_map(|field| at(input, field)?.as_str());
     let named = hook.events.iter().find_map(name);
     let fits = |event: &&model::Event| match named {
@@ -79,7 +81,7 @@ fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, Wrong> {
         }
         None => false,
     };
-    hook.events.iter().find(fits).ok_or_else(|| Wrong::event(named))
+    hook.events.iter().find(fits).ok_or_else(|| InvalidCall::event(named))
 }
 
 /// Whether the input says that its own prompt reaches a person.
@@ -100,13 +102,13 @@ fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
 
 /// What the agent is told.
 #[must_use]
-pub fn say(host: Host, event: Event, answer: &HookReply) -> Reply {
+pub fn say(host: Host, event: HookStage, answer: &HookReply) -> Reply {
     let hook = host.hook;
     let say = match event {
-        Event::Tool => &hook.say,
-        Event::OwnTool => hook.say_own.as_ref().unwrap_or(&hook.say),
-        Event::Permission => hook.say_permission.as_ref().unwrap_or(&hook.say),
-        Event::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
+        HookStage::Tool => &hook.say,
+        HookStage::OwnTool => hook.say_own.as_ref().unwrap_or(&hook.say),
+        HookStage::Permission => hook.say_permission.as_ref().unwrap_or(&hook.say),
+        HookStage::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
     };
     match answer {
         HookReply::NoOpinion => said(&say.nothing, ""),

@@ -79,7 +79,7 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::{Event, HookReply};
+    use super::super::call::{HookReply, HookStage};
     use super::super::dialect;
     use super::*;
 
@@ -96,7 +96,7 @@ mod tests {
     fn a_denial_always_says_why_and_never_looks_like_consent() {
         let deny = HookReply::Deny { reason: "because \"so\"".to_owned() };
         for host in all() {
-            for event in [Event::Tool, Event::OwnTool, Event::Permission, Event::Unknown] {
+            for event in [HookStage::Tool, HookStage::OwnTool, HookStage::Permission, HookStage::Unknown] {
                 let reply = dialect::say(host, event, &deny);
                 let said = format!("{}{}", reply.stdout, reply.stderr);
                 assert!(said.contains("because"), "{} {event:?}: {reply:?}", host.name());

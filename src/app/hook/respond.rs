@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::call::{Event, HookCall, HookReply, Typed, What};
-use super::caller_gone::Parting;
+use super::call::{HookCall, HookReply, HookStage, ToolAction, Typed};
+use super::caller_gone::CallerWatch;
 use super::files;
 use super::hosts::Host;
 use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
-use crate::app::ask_outcome::{self, AskOutcome, Offer};
+use crate::app::ask_outcome::{self, AskOutcome, GrantOffer};
 use crate::app::changes;
-use crate::app::engine::{Engine, EngineError, Judged};
+use crate::app::engine::{Engine, EngineError, JudgedCommand};
 use crate::app::intent;
 use crate::app::queue::{self, NotifyTarget, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
@@ -54,10 +54,10 @@ pub(super) enum HookError {
 
 /// The answer to a call; an error is a denial.
 pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<HookReply, HookError> {
-    if call.what == What::Other {
+    if call.action == ToolAction::Other {
         return Ok(HookReply::NoOpinion);
     }
-    if let What::Line(text) | What::PowerShell(text) | What::Typed(Typed { text, .. }) = &call.what
+    if let ToolAction::Line(text) | ToolAction::PowerShell(text) | ToolAction::Typed(Typed { text, .. }) = &call.action
         && text.len() > MAX_COMMAND
     {
         return Err(HookError::TooLarge);
@@ -67,29 +67,37 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
         let _ = std::env::set_current_dir(cwd);
     }
     let engine = Engine::open()?;
-    if call.is_left && matches!(call.what, What::Line(_)) && is_guard_its_shell(&engine, host) {
+    if call.is_left && matches!(call.action, ToolAction::Line(_)) && is_guard_its_shell(&engine, host) {
         return Ok(HookReply::NoOpinion);
     }
     watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
     let Some(invocation) = invocation(&engine, host, call)? else {
         return Ok(HookReply::NoOpinion);
     };
-    let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
+    let (invocation, JudgedCommand { judgment, decision }) = typing::judged(&engine, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
     let directory = crate::world::paths::physical(&invocation.cwd);
     let handed = HandedCommand { text: &text, cwd: &directory, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
-    let note =
-        Note { engine: &engine, host, call, invocation: &invocation, judgment: &judgment, digest, opinion: None };
+    let note = AnswerRecord {
+        engine: &engine,
+        host,
+        call,
+        invocation: &invocation,
+        judgment: &judgment,
+        digest,
+        opinion: None,
+    };
     let allow = || {
-        let grants = engine.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
+        let grants =
+            engine.policy().hook.grant && !matches!(call.action, ToolAction::Files(_) | ToolAction::Tool { .. });
         if grants { HookReply::Allow } else { HookReply::NoOpinion }
     };
     let thought: RefCell<Option<Opinion>> = RefCell::default();
     let deny = |refusal: Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
-        let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
+        let note = AnswerRecord { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
         Ok(HookReply::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
@@ -104,7 +112,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
         },
         Decision::Refuse(refusal) => deny(refusal, None),
         Decision::Ask(prompt) => {
-            if call.event == Event::Permission && is_handed(&engine, &handed, prompt.tier) {
+            if call.event == HookStage::Permission && is_handed(&engine, &handed, prompt.tier) {
                 // The same command was put to a person when the tool was to be used.
                 return Ok(HookReply::NoOpinion);
             }
@@ -113,7 +121,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
             let settled = review.advice();
             let opinion = review.opinion.take();
             thought.borrow_mut().clone_from(&opinion);
-            let note = Note { opinion: opinion.clone(), ..note.clone() };
+            let note = AnswerRecord { opinion: opinion.clone(), ..note.clone() };
             match settled {
                 Advice::Runs(approved) => {
                     return match note.write(Settled::Allowed(approved.basis()), None, None, hands()) {
@@ -140,7 +148,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                 };
             }
             let begun = Instant::now();
-            let with_agent = Parting::watch(&engine.caller);
+            let with_agent = CallerWatch::watch(&engine.caller);
             let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
             match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
                 Ok((grant, by)) => {
@@ -199,7 +207,7 @@ fn elsewhere(
     judgment: &Judgment,
     prompt: &Prompt,
     wait: &Wait,
-) -> Result<(Option<Offer>, Option<String>), Refusal> {
+) -> Result<(Option<GrantOffer>, Option<String>), Refusal> {
     let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
         AskOutcome::Yes { grant, by } => (grant, by),
         AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => return Err(refusal),
@@ -250,15 +258,15 @@ fn is_guard_its_shell(engine: &Engine, host: Host) -> bool {
 
 /// What the agent wants to do, as an invocation of its own session; `None` where that is nothing.
 fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Invocation>, EngineError> {
-    let request = match &call.what {
-        What::Line(text) => line(engine, host, text)?,
-        What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
-        What::PowerShell(code) => {
+    let request = match &call.action {
+        ToolAction::Line(text) => line(engine, host, text)?,
+        ToolAction::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+        ToolAction::PowerShell(code) => {
             Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
         }
-        What::Files(changes) => Request::Files(files::followed(changes, engine, call.cwd.as_deref())),
-        What::Tool { name, input } => engine.tool(ToolCall::of_text(name, input)),
-        What::Typed(_) | What::Other => Request::Files(Vec::new()),
+        ToolAction::Files(changes) => Request::Files(files::followed(changes, engine, call.cwd.as_deref())),
+        ToolAction::Tool { name, input } => engine.tool(ToolCall::of_text(name, input)),
+        ToolAction::Typed(_) | ToolAction::Other => Request::Files(Vec::new()),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
@@ -281,7 +289,7 @@ fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Inv
             session.root = format!("{}@{}:{id}", invocation.uid, host.name());
         }
     }
-    if let What::Typed(typed) = &call.what {
+    if let ToolAction::Typed(typed) = &call.action {
         let Some(request) = typing::request(engine, &invocation, call.to.as_deref(), typed)? else { return Ok(None) };
         invocation.request = request;
     }
@@ -306,11 +314,14 @@ fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError>
 
 /// What the hook and the shell both see of a command. What no shell ever sees begins with a byte that no command holds.
 fn text(call: &HookCall, invocation: &Invocation) -> Vec<u8> {
-    match &call.what {
-        What::Line(text) => text.clone().into_bytes(),
-        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Typed(_) | What::Tool { .. } | What::Other => {
-            [b"\0", invocation.display().as_bytes()].concat()
-        }
+    match &call.action {
+        ToolAction::Line(text) => text.clone().into_bytes(),
+        ToolAction::Argv(_)
+        | ToolAction::PowerShell(_)
+        | ToolAction::Files(_)
+        | ToolAction::Typed(_)
+        | ToolAction::Tool { .. }
+        | ToolAction::Other => [b"\0", invocation.display().as_bytes()].concat(),
     }
 }
 
@@ -320,7 +331,7 @@ fn is_handed(engine: &Engine, handed: &HandedCommand<'_>, tier: Tier) -> bool {
 
 /// What is to be written down of an answer.
 #[derive(Clone)]
-struct Note<'a> {
+struct AnswerRecord<'a> {
     engine: &'a Engine,
     host: Host,
     call: &'a HookCall,
@@ -331,7 +342,7 @@ struct Note<'a> {
     opinion: Option<Opinion>,
 }
 
-impl Note<'_> {
+impl AnswerRecord<'_> {
     /// Writes the answer down.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::call::{Typed, What, Wrong, command, file, patch, text, words};
+use super::call::{InvalidCall, ToolAction, Typed, command, file, patch, text, words};
 use crate::judge::agents::model::{Does, Known, Tools};
 use crate::judge::invocation::{ChangeKind, FileChange};
 
@@ -88,11 +88,11 @@ const MAX_DEPTH: usize = 4;
 ///
 /// # Errors
 /// The agent's description says what the tool takes, and the input does not hold it.
-pub fn used(tools: &Tools, tool: &str, arguments: &Value) -> Result<What, Wrong> {
+pub fn used(tools: &Tools, tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     used_within(tools, tool, arguments, 0)
 }
 
-fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Result<What, Wrong> {
+fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Result<ToolAction, InvalidCall> {
     // Some versions hand over the object as a text.
     if let Value::String(text) = arguments
         && let Ok(object @ Value::Object(_)) = serde_json::from_str(text)
@@ -104,11 +104,11 @@ fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Re
         return known_to(known, plain, arguments);
     }
     if tools.harmless.iter().any(|name| name == plain) {
-        return Ok(What::Other);
+        return Ok(ToolAction::Other);
     }
     // What a server offers is judged by its name first; a command in its input is judged with it.
     if is_served(tool) {
-        return Ok(What::Tool { name: tool.to_owned(), input: arguments.to_string() });
+        return Ok(ToolAction::Tool { name: tool.to_owned(), input: arguments.to_string() });
     }
     if depth < MAX_DEPTH
         && let Some(inner) = text(arguments, INNER_NAME)
@@ -133,11 +133,11 @@ fn object(value: &Value) -> Option<Value> {
     }
 }
 
-fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong> {
+fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     if let Some((field, words)) = &known.when
         && !text(arguments, &[field]).is_some_and(|word| words.iter().any(|known| known == word))
     {
-        return Ok(What::Other);
+        return Ok(ToolAction::Other);
     }
     let own = known.field.as_deref();
     let fields = |usual: &'static [&'static str]| -> Vec<&str> { own.map_or(usual.to_vec(), |own| vec![own]) };
@@ -145,17 +145,17 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
         Does::Line => command(tool, arguments, &fields(COMMAND)),
         Does::Lines => lines(tool, arguments, &fields(COMMAND)),
         Does::PowerShell => match text(arguments, &fields(COMMAND)) {
-            Some(code) => Ok(What::PowerShell(code.to_owned())),
-            None => Err(Wrong::input(tool, "command")),
+            Some(code) => Ok(ToolAction::PowerShell(code.to_owned())),
+            None => Err(InvalidCall::input(tool, "command")),
         },
         Does::Code(program) => match text(arguments, &fields(&["code", "script", "source"])) {
-            Some(code) => Ok(What::Argv(vec![program.clone(), "-c".to_owned(), code.to_owned()])),
-            None => Err(Wrong::input(tool, "code")),
+            Some(code) => Ok(ToolAction::Argv(vec![program.clone(), "-c".to_owned(), code.to_owned()])),
+            None => Err(InvalidCall::input(tool, "code")),
         },
         Does::Typed => match text(arguments, &fields(&["text", "input", "input_text", "chars", "data", "keys"])) {
             Some(keys) => Ok(typed(known, keys, arguments)),
             None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(typed(known, "", arguments)),
-            None => Err(Wrong::input(tool, "text")),
+            None => Err(InvalidCall::input(tool, "text")),
         },
         Does::Write => file(tool, arguments, &fields(FILE), ChangeKind::Write),
         Does::Edit => match patched(tool, arguments) {
@@ -166,23 +166,23 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong>
         Does::Patch => match patched(tool, arguments) {
             Some(what) => what,
             None if text(arguments, FILE).is_some() => file(tool, arguments, FILE, ChangeKind::Edit),
-            None => Err(Wrong::input(tool, "patch that names a file")),
+            None => Err(InvalidCall::input(tool, "patch that names a file")),
         },
     }
 }
 
 /// The file that is deleted, or all of a list.
-fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<What, Wrong> {
+fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction, InvalidCall> {
     match fields.iter().find_map(|name| arguments.get(name)).and_then(words) {
         Some(paths) if !paths.is_empty() => {
-            Ok(What::Files(paths.into_iter().map(|path| FileChange { kind: ChangeKind::Delete, path }).collect()))
+            Ok(ToolAction::Files(paths.into_iter().map(|path| FileChange { kind: ChangeKind::Delete, path }).collect()))
         }
         _ => file(tool, arguments, fields, ChangeKind::Delete),
     }
 }
 
 /// What is typed. Keys alone that end or break off what runs are nothing to judge.
-fn typed(known: &Known, keys: &str, arguments: &Value) -> What {
+fn typed(known: &Known, keys: &str, arguments: &Value) -> ToolAction {
     /// An interrupt, an end of input, what ends a line, what throws it away.
     const PLAIN: [char; 6] = ['\u{3}', '\u{4}', '\r', '\n', '\u{15}', '\u{1c}'];
     let mut text = known.enter.iter().fold(keys.to_owned(), |text, key| text.replace(key.as_str(), "\n"));
@@ -192,7 +192,11 @@ fn typed(known: &Known, keys: &str, arguments: &Value) -> What {
     if field.is_some_and(|word| known.ends.iter().any(|end| end == word)) {
         text.push('\n');
     }
-    if text.is_empty() { What::Other } else { What::Typed(Typed { text: text.replace('\r', "\n"), is_edited }) }
+    if text.is_empty() {
+        ToolAction::Other
+    } else {
+        ToolAction::Typed(Typed { text: text.replace('\r', "\n"), is_edited })
+    }
 }
 
 /// The name of the program that a call starts or types into, where it names one.
@@ -206,31 +210,31 @@ pub fn to(tools: &Tools, tool: &str, arguments: &Value) -> Option<String> {
 }
 
 /// A list in which each entry is a command of its own; also one that is written as a text.
-fn lines(tool: &str, arguments: &Value, fields: &[&str]) -> Result<What, Wrong> {
+fn lines(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction, InvalidCall> {
     let found = fields.iter().find_map(|name| arguments.get(name)).unwrap_or(&Value::Null);
     let listed = match found {
         Value::String(text) => match serde_json::from_str(text) {
             Ok(list @ Value::Array(_)) => list,
-            _ => return Ok(What::Line(text.clone())),
+            _ => return Ok(ToolAction::Line(text.clone())),
         },
         other => other.clone(),
     };
     let entry = |entry: &Value| entry.as_str().or_else(|| text(entry, COMMAND)).map(ToOwned::to_owned);
     let commands: Option<Vec<String>> = listed.as_array().and_then(|list| list.iter().map(entry).collect());
     match commands {
-        Some(commands) if !commands.is_empty() => Ok(What::Line(commands.join("\n"))),
-        _ => Err(Wrong::input(tool, "command")),
+        Some(commands) if !commands.is_empty() => Ok(ToolAction::Line(commands.join("\n"))),
+        _ => Err(InvalidCall::input(tool, "command")),
     }
 }
 
 /// The files of a patch, where the arguments hold one.
-fn patched(tool: &str, arguments: &Value) -> Option<Result<What, Wrong>> {
+fn patched(tool: &str, arguments: &Value) -> Option<Result<ToolAction, InvalidCall>> {
     let texts = PATCH.iter().filter_map(|name| arguments.get(name)?.as_str()).chain(arguments.as_str());
     texts.into_iter().find(|text| text.contains("*** ")).map(|text| patch(tool, text))
 }
 
 /// What a tool does that is not known by its name.
-fn by_shape(tool: &str, arguments: &Value) -> What {
+fn by_shape(tool: &str, arguments: &Value) -> ToolAction {
     let named = text(arguments, FILE).filter(|path| !path.is_empty());
     let word = text(arguments, &["command"]);
     if let (Some(path), Some(word)) = (named, word) {
@@ -238,16 +242,16 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
             return files(path, if matches!(word, "create" | "write") { ChangeKind::Write } else { ChangeKind::Edit });
         }
         if VIEWS.contains(&word) {
-            return What::Other;
+            return ToolAction::Other;
         }
     }
     if let Some(program) = word
         && let Some(arguments) = arguments.get("args").and_then(words)
     {
-        return What::Argv(std::iter::once(program.to_owned()).chain(arguments).collect());
+        return ToolAction::Argv(std::iter::once(program.to_owned()).chain(arguments).collect());
     }
     if is_more_than_a_command(arguments) {
-        return What::Tool { name: tool.to_owned(), input: arguments.to_string() };
+        return ToolAction::Tool { name: tool.to_owned(), input: arguments.to_string() };
     }
     if let Ok(what) = lines_or_words(tool, arguments) {
         return what;
@@ -259,7 +263,7 @@ fn by_shape(tool: &str, arguments: &Value) -> What {
     match named {
         Some(path) if has(CHANGE) => files(path, ChangeKind::Edit),
         Some(path) if has(CONTENT) => files(path, ChangeKind::Write),
-        _ => What::Tool { name: tool.to_owned(), input: arguments.to_string() },
+        _ => ToolAction::Tool { name: tool.to_owned(), input: arguments.to_string() },
     }
 }
 
@@ -279,7 +283,7 @@ fn holds_objects(value: &Value) -> bool {
 }
 
 /// A command under one of its names: a text, or a list of arguments. `commands` lists whole commands.
-fn lines_or_words(tool: &str, arguments: &Value) -> Result<What, Wrong> {
+fn lines_or_words(tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     if arguments.get("commands").is_some() {
         lines(tool, arguments, &["commands"])
     } else {
@@ -287,8 +291,8 @@ fn lines_or_words(tool: &str, arguments: &Value) -> Result<What, Wrong> {
     }
 }
 
-fn files(path: &str, kind: ChangeKind) -> What {
-    What::Files(vec![FileChange { kind, path: path.to_owned() }])
+fn files(path: &str, kind: ChangeKind) -> ToolAction {
+    ToolAction::Files(vec![FileChange { kind, path: path.to_owned() }])
 }
 
 #[cfg(test)]
@@ -297,12 +301,12 @@ mod tests {
 
     use super::*;
 
-    fn judged(arguments: &Value) -> What {
+    fn judged(arguments: &Value) -> ToolAction {
         used(&Tools::default(), "anything", arguments).unwrap()
     }
 
-    fn line(text: &str) -> What {
-        What::Line(text.to_owned())
+    fn line(text: &str) -> ToolAction {
+        ToolAction::Line(text.to_owned())
     }
 
     #[test]
@@ -312,10 +316,10 @@ mod tests {
         assert_eq!(judged(&json!({ "commands": ["ls", "pwd"] })), line("ls\npwd"));
         assert_eq!(
             judged(&json!({ "command": ["rm", "-rf", "x"] })),
-            What::Argv(["rm", "-rf", "x"].map(String::from).to_vec())
+            ToolAction::Argv(["rm", "-rf", "x"].map(String::from).to_vec())
         );
         let split = json!({ "command": "rm", "args": ["-rf", "x"] });
-        assert_eq!(judged(&split), What::Argv(["rm", "-rf", "x"].map(String::from).to_vec()));
+        assert_eq!(judged(&split), ToolAction::Argv(["rm", "-rf", "x"].map(String::from).to_vec()));
     }
 
     #[test]
@@ -338,7 +342,7 @@ mod tests {
             judged(&json!({ "command": "create", "path": "a.txt", "file_text": "x" })),
             written(ChangeKind::Write)
         );
-        assert_eq!(judged(&json!({ "command": "view", "path": "a.txt" })), What::Other);
+        assert_eq!(judged(&json!({ "command": "view", "path": "a.txt" })), ToolAction::Other);
         let patch = json!({ "input": "*** Begin Patch\n*** Update File: a.txt\n*** End Patch" });
         assert_eq!(judged(&patch), written(ChangeKind::Edit));
     }
@@ -350,7 +354,7 @@ mod tests {
             json!({ "command": "ls", "cmd": "rm -rf x" }),
             json!({ "command": "ls", "options": { "command": "rm -rf x" } }),
         ] {
-            assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
+            assert!(matches!(judged(&input), ToolAction::Tool { .. }), "{input}");
         }
         assert_eq!(judged(&json!({ "command": "ls", "timeout": 5, "description": "x", "env": ["A=b"] })), line("ls"));
     }
@@ -358,7 +362,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_never_nothing() {
         for input in [json!({}), json!({ "path": "a.txt" }), json!({ "url": "https://x" }), json!(null), json!([1])] {
-            assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
+            assert!(matches!(judged(&input), ToolAction::Tool { .. }), "{input}");
         }
     }
 
@@ -385,19 +389,19 @@ mod tests {
                 known(&["process"], Does::Typed, Some("data"), Some(("action".to_owned(), vec!["submit".to_owned()]))),
             ],
         };
-        assert_eq!(used(&tools, "own__view", &json!({ "command": "rm" })), Ok(What::Other));
+        assert_eq!(used(&tools, "own__view", &json!({ "command": "rm" })), Ok(ToolAction::Other));
         assert!(used(&tools, "run", &json!({ "line": "rm" })).is_err());
-        let typed = |text: &str, is_edited| Ok(What::Typed(Typed { text: text.to_owned(), is_edited }));
+        let typed = |text: &str, is_edited| Ok(ToolAction::Typed(Typed { text: text.to_owned(), is_edited }));
         assert_eq!(used(&tools, "type", &json!({ "chars": "ls\n" })), typed("ls\n", false));
         assert_eq!(used(&tools, "type", &json!({ "chars": "ls -l\t" })), typed("ls -l\t", true));
         assert_eq!(used(&tools, "type", &json!({ "chars": "{up}{enter}" })), typed("{up}\n", true));
-        assert_eq!(used(&tools, "process", &json!({ "action": "poll", "data": "ls" })), Ok(What::Other));
+        assert_eq!(used(&tools, "process", &json!({ "action": "poll", "data": "ls" })), Ok(ToolAction::Other));
         assert_eq!(used(&tools, "process", &json!({ "action": "submit", "data": "ls" })), typed("ls\n", false));
         assert_eq!(used(&tools, "process", &json!({ "action": "submit" })), typed("\n", false));
         assert_eq!(to(&tools, "process", &json!({ "action": "submit", "session_id": 7 })).as_deref(), Some("7"));
-        let code = What::Argv(["python3", "-c", "print(1)"].map(String::from).to_vec());
+        let code = ToolAction::Argv(["python3", "-c", "print(1)"].map(String::from).to_vec());
         let gone = ["a", "b c"].map(|path| FileChange { kind: ChangeKind::Delete, path: path.to_owned() }).to_vec();
-        assert_eq!(used(&tools, "remove", &json!({ "paths": ["a", "b c"] })), Ok(What::Files(gone)));
+        assert_eq!(used(&tools, "remove", &json!({ "paths": ["a", "b c"] })), Ok(ToolAction::Files(gone)));
         assert!(used(&tools, "remove", &json!({ "paths": [] })).is_err());
         assert!(used(&tools, "remove", &json!({ "paths": ["a", 7] })).is_err());
         assert_eq!(used(&tools, "python", &json!({ "code": "print(1)" })), Ok(code));

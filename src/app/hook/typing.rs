@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::call::{HookCall, Typed, What};
+use super::call::{HookCall, ToolAction, Typed};
 use super::hosts::Host;
-use crate::app::engine::{Engine, EngineError, Judged};
+use crate::app::engine::{Engine, EngineError, JudgedCommand};
 use crate::judge::agents::model::Does;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::ledger::{CommandChanges, Ledger, Named};
@@ -32,7 +32,7 @@ const UNKNOWN: &str = "unknown";
 const MOST: usize = 16 << 10;
 
 /// Judges a call. What waits for commands is judged as what runs commands that are not known, and is that from then on.
-pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (Invocation, Judged) {
+pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (Invocation, JudgedCommand) {
     let judged = engine.judge(&invocation);
     let is_line = matches!(invocation.request, Request::Line(_));
     if !is_line || !host.hook.types_unseen || consoles::listener(&judged.judgment.facts, &engine.catalog).is_none() {
@@ -65,7 +65,7 @@ pub(super) fn request(
     typed: &Typed,
 ) -> Result<Option<Request>, EngineError> {
     let ledger = engine.ledger(invocation);
-    let mut heard = ledger.as_ref().map(|ledger| Heard::of(ledger, to)).unwrap_or_default();
+    let mut heard = ledger.as_ref().map(|ledger| TypedInput::of(ledger, to)).unwrap_or_default();
     heard.take(&typed.text, typed.is_edited);
     let text = heard.lines.trim_end_matches('\n');
     if text.is_empty() && !heard.is_edited {
@@ -104,15 +104,15 @@ pub(super) fn remember(
     }
     let language = consoles::listener(&judgment.facts, &engine.catalog);
     changes.named.extend(language.map(|language| named(STARTS, Some(language), None)));
-    if let What::Typed(typed) = &call.what {
+    if let ToolAction::Typed(typed) = &call.action {
         let mark = if typed.is_edited { "\u{0}" } else { "" };
         changes.named.push(named(TYPES, None, Some(format!("{mark}{}", typed.text))));
     }
 }
 
-/// What a program has been typed into so far.
+/// The input that was typed into a program so far.
 #[derive(Debug, Default)]
-struct Heard {
+struct TypedInput {
     /// Of what the session started that may be it.
     languages: BTreeSet<String>,
     /// What stands in the line.
@@ -123,7 +123,7 @@ struct Heard {
     is_edited: bool,
 }
 
-impl Heard {
+impl TypedInput {
     fn of(ledger: &Ledger, to: Option<&str>) -> Self {
         let mut heard = Self::default();
         for past in ledger.named().filter(|past| past.program == TYPING) {

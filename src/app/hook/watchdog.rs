@@ -21,14 +21,14 @@ pub struct Watchdog {
 }
 
 struct Shared {
-    laid: Mutex<Laid>,
+    pending: Mutex<PendingReply>,
     changed: Condvar,
     answered: AtomicBool,
     /// Who is answered.
     agent: String,
 }
 
-struct Laid {
+struct PendingReply {
     until: Instant,
     reply: Reply,
 }
@@ -41,7 +41,7 @@ impl Watchdog {
     pub fn begin(time: Duration, reply: Reply, agent: &str) -> std::io::Result<Self> {
         let begun = Instant::now();
         let shared = Arc::new(Shared {
-            laid: Mutex::new(Laid { until: begun + time, reply }),
+            pending: Mutex::new(PendingReply { until: begun + time, reply }),
             changed: Condvar::new(),
             answered: AtomicBool::new(false),
             agent: agent.to_owned(),
@@ -57,19 +57,19 @@ impl Watchdog {
 
     /// What is said when the deadline passes, from now on.
     pub fn lay(&self, reply: Reply) {
-        self.shared.laid().reply = reply;
+        self.shared.pending().reply = reply;
     }
 
     /// Sets the deadline to so long after the beginning, when that is earlier.
     pub fn shorten(&self, time: Duration) {
-        let mut laid = self.shared.laid();
-        laid.until = laid.until.min(self.begun + time);
+        let mut pending = self.shared.pending();
+        pending.until = pending.until.min(self.begun + time);
         self.shared.changed.notify_one();
     }
 
     /// What is left.
     pub fn left(&self) -> Duration {
-        self.shared.laid().until.saturating_duration_since(Instant::now())
+        self.shared.pending().until.saturating_duration_since(Instant::now())
     }
 
     /// Gives the answer. The exit code is returned; where the deadline came first, this does not return.
@@ -89,21 +89,21 @@ impl Watchdog {
 
 impl Shared {
     /// What is laid ready. Nobody can have left it half changed: a lock that a panic poisoned is as good.
-    fn laid(&self) -> std::sync::MutexGuard<'_, Laid> {
-        self.laid.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> std::sync::MutexGuard<'_, PendingReply> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn watch(&self) {
-        let mut laid = self.laid();
+        let mut pending = self.pending();
         loop {
-            let left = laid.until.saturating_duration_since(Instant::now());
+            let left = pending.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let code = self.give(&laid.reply);
+                let code = self.give(&pending.reply);
                 // The agent has its answer already.
                 super::unjudged::record_soon(self.agent.clone(), super::LATE);
                 std::process::exit(i32::from(code));
             }
-            laid = self.changed.wait_timeout(laid, left).unwrap_or_else(PoisonError::into_inner).0;
+            pending = self.changed.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

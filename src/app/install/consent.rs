@@ -66,7 +66,7 @@ pub fn in_the_way(places: &Places<'_>, host: &Host, path: &Path, text: &str, lin
     let trusted = || {
         let trust = host.config.trust.as_ref()?;
         let kept = file::read(&directory.join(&trust.file)).ok().flatten().unwrap_or_default();
-        let asked = Asked { title: host.title, trust };
+        let asked = HookConsent { title: host.title, trust };
         match trust.kept {
             Kept::Hashes => asked.by_hash(&kept, path, text),
             Kept::Lines => {
@@ -109,12 +109,12 @@ fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
 
 /// An agent whose user is asked before it runs a hook.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct HookConsent<'a> {
     title: &'a str,
     trust: &'a Trust,
 }
 
-impl Asked<'_> {
+impl HookConsent<'_> {
     /// Where a file keeps a hash of what each hook does that is trusted: `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`.
     fn by_hash(self, kept: &str, path: &Path, text: &str) -> Option<Obstacle> {
         let Self { title, trust } = self;
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
     use crate::app::install::hosts::by_name;
 
-    fn asked(agent: &str) -> Asked<'static> {
+    fn asked(agent: &str) -> HookConsent<'static> {
         let host = by_name(agent).unwrap();
-        Asked { title: host.title, trust: host.config.trust.as_ref().unwrap() }
+        HookConsent { title: host.title, trust: host.config.trust.as_ref().unwrap() }
     }
 
     #[test]

@@ -139,7 +139,7 @@ pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
 
 /// What is kept of a file that guard changed.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Backup {
     /// What it held before; `None` when it was not there.
     pub before: Option<String>,
     /// Whether it is still as guard left it.
@@ -180,14 +180,14 @@ impl Backups {
 
     /// What is known of a file that now holds `now`; `None` when guard never changed it.
     #[must_use]
-    pub fn kept(&self, path: &Path, now: &str) -> Option<Kept> {
+    pub fn kept(&self, path: &Path, now: &str) -> Option<Backup> {
         let note: Value = serde_json::from_str(&fs::read_to_string(self.named(path, "json")).ok()?).ok()?;
         let before = match note["existed"].as_bool()? {
             true => Some(fs::read_to_string(self.copy(path)).ok()?),
             false => None,
         };
         let directories = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
-        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), directories: directories.collect() })
+        Some(Backup { before, untouched: note["after"] == digest(now.as_bytes()), directories: directories.collect() })
     }
 
     /// Keeps what a file was before guard, and what guard made of it.

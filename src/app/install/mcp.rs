@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use self::remote::Shape;
-use self::wrap::{WrapError, Wrapped, Written};
+use self::wrap::{ConfigStyle, WrapError, Wrapped};
 use super::file::{self, Backups};
 use super::places::Places;
 use super::{InstallArgs, InstallError};
@@ -169,9 +169,13 @@ impl Install<'_> {
         let change = |text: &str| -> Result<Wrapped, WrapError> {
             match (is_toml, self.args.uninstall) {
                 (true, takes_out) => wrap::toml(text, &place.keys, &guard, takes_out),
-                (false, takes_out) => {
-                    wrap::json(text, &place.keys, Written { form: place.form, http: &place.http }, &guard, takes_out)
-                }
+                (false, takes_out) => wrap::json(
+                    text,
+                    &place.keys,
+                    ConfigStyle { form: place.form, http: &place.http },
+                    &guard,
+                    takes_out,
+                ),
             }
         };
         let mut done = change(&old).map_err(|why| wrong(&why))?;

@@ -77,7 +77,7 @@ pub fn started_by(script: &Path) -> Option<PathBuf> {
 
 /// What became of the links.
 #[derive(Debug)]
-pub struct Made {
+pub struct ShimChanges {
     /// The shells that they stand for.
     pub names: Vec<&'static str>,
     /// What was changed, a line each.
@@ -128,7 +128,7 @@ impl Shims<'_> {
     ///
     /// # Errors
     /// Something else stands in a link's place, or the directory cannot be written.
-    pub fn make(&self, dry_run: bool) -> Result<Made, ShimsError> {
+    pub fn make(&self, dry_run: bool) -> Result<ShimChanges, ShimsError> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
             let link = self.directory.join(name);
@@ -162,7 +162,7 @@ impl Shims<'_> {
                 self.write(&path, &text).map_err(|error| ShimsError::Write { path, error })?;
             }
         }
-        Ok(Made { names, changed })
+        Ok(ShimChanges { names, changed })
     }
 
     /// The scripts that start these links, and what stands in each.

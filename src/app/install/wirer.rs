@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::InstallError;
 use super::change::{WiredState, Wiring};
-use super::file::{self, Backups, FileError, Kept};
+use super::file::{self, Backup, Backups, FileError};
 use super::hosts::{self, Host, Wire};
 use super::json::SyntaxError;
 use super::places::Places;
@@ -22,19 +22,19 @@ pub struct Change {
     pub old: Option<String>,
     /// `None`: the file goes.
     pub new: Option<String>,
-    kept: Option<Kept>,
+    kept: Option<Backup>,
 }
 
 /// The files of one agent that change.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedChanges {
     pub host: &'static Host,
     pub changes: Vec<Change>,
     guard: String,
     version: Option<String>,
 }
 
-impl Planned {
+impl PlannedChanges {
     /// The changes as a person reads them.
     #[must_use]
     pub fn shown(&self, look: &Look) -> String {
@@ -71,9 +71,9 @@ impl Wirer<'_> {
     ///
     /// # Errors
     /// A file is not understood, or the agent has none there.
-    pub fn planned(&self, host: &'static Host, version: Option<&str>) -> Result<Planned, InstallError> {
+    pub fn planned(&self, host: &'static Host, version: Option<&str>) -> Result<PlannedChanges, InstallError> {
         let guard = self.places.guard()?;
-        let mut planned = Planned { host, changes: Vec::new(), guard, version: version.map(str::to_owned) };
+        let mut planned = PlannedChanges { host, changes: Vec::new(), guard, version: version.map(str::to_owned) };
         let wiring = planned.wiring();
         let files = self.places.files(host, self.project);
         if files.is_empty() {
@@ -105,7 +105,7 @@ impl Wirer<'_> {
     ///
     /// # Errors
     /// A file cannot be written, or was changed meanwhile.
-    pub fn carry_out(&self, planned: &Planned) -> Result<(), InstallError> {
+    pub fn carry_out(&self, planned: &PlannedChanges) -> Result<(), InstallError> {
         let wiring = planned.wiring();
         let write = |change: &Change| {
             self.write(&wiring, change).map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))
@@ -125,7 +125,7 @@ impl Wirer<'_> {
         path: PathBuf,
         wire: &'static Wire,
         old: Option<String>,
-        kept: Option<Kept>,
+        kept: Option<Backup>,
     ) -> Result<Option<Change>, InstallError> {
         let Some(text) = old else { return Ok(None) };
         if let Some(kept) = kept.as_ref().filter(|kept| kept.untouched) {

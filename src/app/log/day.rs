@@ -12,7 +12,7 @@ use jiff::{Timestamp, Zoned};
 use super::super::{engine, exit, time};
 use crate::app::failure::Failure;
 use crate::app::pager::Output;
-use crate::app::screen::Fitted;
+use crate::app::screen::WrappedOutput;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use crate::ui::visible;
@@ -68,7 +68,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
             }
         }
     }
-    let mut out = Fitted::over(Output::new(!args.no_pager), true);
+    let mut out = WrappedOutput::over(Output::new(!args.no_pager), true);
     let commands: usize = chapters.iter().map(|chapter| chapter.commands).sum();
     let plural = |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     writeln!(

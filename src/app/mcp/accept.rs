@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::pins::{Book, Pin, Pins};
+use super::pins::{Pin, PinFile, Pins};
 use crate::app::engine::{self, Engine};
 use crate::app::failure::{Failure, unless_unread};
 use crate::app::{exit, screen};
@@ -32,13 +32,13 @@ enum Action {
         json: bool,
     },
     /// Show a server's current descriptions, and accept them
-    Accept(Which),
+    Accept(PinSelector),
     /// Forget a server's descriptions; they are pinned again at its next start
-    Remove(Which),
+    Remove(PinSelector),
 }
 
 #[derive(Debug, Args)]
-struct Which {
+struct PinSelector {
     /// The server, as guard mcp pins lists it
     #[arg(value_name = "SERVER")]
     server: String,
@@ -125,7 +125,7 @@ fn different(old: &Value, new: &Value) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-fn accept_or_remove(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
+fn accept_or_remove(engine: &Engine, pins: &Pins, which: &PinSelector, accepts: bool) -> Result<u8, Failure> {
     let refuse = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)
@@ -170,7 +170,7 @@ fn accept_or_remove(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) 
     Ok(exit::ALLOW)
 }
 
-fn change(book: &mut Book, which: &Which, accepts: bool) {
+fn change(book: &mut PinFile, which: &PinSelector, accepts: bool) {
     let Some(tools) = book.servers.get_mut(&which.server) else { return };
     let is_wanted = |name: &String| which.tool.as_ref().is_none_or(|wanted| wanted == name);
     if accepts {

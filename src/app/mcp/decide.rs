@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::error::NotCalled;
-use crate::app::ask_outcome::{self, AskOutcome, Offer};
-use crate::app::engine::{self, Engine, Judged};
+use super::error::CallError;
+use crate::app::ask_outcome::{self, AskOutcome, GrantOffer};
+use crate::app::engine::{self, Engine, JudgedCommand};
 use crate::app::intent;
 use crate::app::queue::{self, NotifyTarget, RequestHandle, Wait};
 use crate::app::reviewer::{Advice, Review, overrulable};
@@ -26,8 +26,8 @@ use crate::store::queue::Justification;
 use crate::store::{IntentRow, Settled};
 use crate::ui::verdict;
 
-/// Whoever waits for the answer.
-pub(super) trait Waits {
+/// Is told while a call waits for its answer.
+pub(super) trait WaitObserver {
     /// How often it is told.
     fn every(&self) -> Duration;
     /// There is no answer yet.
@@ -39,20 +39,20 @@ pub(super) fn decide(
     call: &ToolCall,
     most: Duration,
     handle: RequestHandle,
-    waits: &mut dyn Waits,
-) -> Result<(), NotCalled> {
+    observer: &mut dyn WaitObserver,
+) -> Result<(), CallError> {
     let (done, answer) = mpsc::channel();
     let call = call.clone();
     // A judgment is of one thread; this one tells the caller meanwhile.
     let judged = thread::Builder::new().spawn(move || {
         let _ = done.send(judge(&call, most, handle));
     });
-    judged.map_err(NotCalled::Thread)?;
+    judged.map_err(CallError::Thread)?;
     loop {
-        match answer.recv_timeout(waits.every()) {
+        match answer.recv_timeout(observer.every()) {
             Ok(decided) => return decided,
-            Err(RecvTimeoutError::Timeout) => waits.still(),
-            Err(RecvTimeoutError::Disconnected) => return Err(NotCalled::Failed),
+            Err(RecvTimeoutError::Timeout) => observer.still(),
+            Err(RecvTimeoutError::Disconnected) => return Err(CallError::Failed),
         }
     }
 }
@@ -73,11 +73,11 @@ pub(super) fn forget(request: &str) {
     }
 }
 
-fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), NotCalled> {
-    let engine = Engine::open().map_err(NotCalled::Engine)?;
+fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), CallError> {
+    let engine = Engine::open().map_err(CallError::Engine)?;
     let mut invocation = engine.caller.invocation(engine.tool(call.clone()));
     invocation.origin = Origin::Agent;
-    let Judged { judgment, decision } = engine.judge(&invocation);
+    let JudgedCommand { judgment, decision } = engine.judge(&invocation);
     let risk = &judgment.risk;
     let digest = invocation.digest(&judgment.facts.expanded);
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
@@ -96,7 +96,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), N
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
         let _ = write(Settled::Refused(refusal), answered, None);
-        NotCalled::Refused(told(refusal, risk))
+        CallError::Refused(told(refusal, risk))
     };
     match decision {
         Decision::Run(cleared) => {
@@ -146,7 +146,7 @@ fn ask(
     prompt: &Prompt,
     (most, handle): (Duration, RequestHandle),
     opinion: Option<Opinion>,
-) -> Result<(Option<Offer>, Option<String>), Refusal> {
+) -> Result<(Option<GrantOffer>, Option<String>), Refusal> {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a tool call waits in the queue, which is not possible here".to_owned();

@@ -38,7 +38,7 @@ pub enum McpError {
 
 /// Why a call was not passed on, in words for a model.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotCalled {
+pub(super) enum CallError {
     #[error("guard: refused: cannot start a thread to judge the call: {0}")]
     Thread(io::Error),
     #[error("guard: refused: guard failed")]

@@ -54,8 +54,8 @@ pub(super) fn read(line: &[u8]) -> Message {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Message::Other;
     }
-    let message = match serde_json::from_slice::<Strict>(line) {
-        Ok(Strict(message)) => message,
+    let message = match serde_json::from_slice::<UniqueKeys>(line) {
+        Ok(UniqueKeys(message)) => message,
         Err(error) => {
             return Message::Wrong { id: Value::Null, why: format!("the message is ambiguous: {error}") };
         }
@@ -182,9 +182,9 @@ pub(super) fn error(id: &Value, code: i32, why: &str) -> Value {
 }
 
 /// JSON in which no object has two members of one name: of two, readers take different ones.
-struct Strict(Value);
+struct UniqueKeys(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for UniqueKeys {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(MessageReader).map(Self)
     }
@@ -225,7 +225,7 @@ impl<'de> Visitor<'de> for MessageReader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut all = Vec::new();
-        while let Some(Strict(element)) = elements.next_element()? {
+        while let Some(UniqueKeys(element)) = elements.next_element()? {
             all.push(element);
         }
         Ok(Value::Array(all))
@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for MessageReader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let (mut all, mut names) = (Map::new(), HashSet::new());
-        while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
+        while let Some((name, UniqueKeys(member))) = members.next_entry::<String, UniqueKeys>()? {
             if !names.insert(name.clone()) {
                 return Err(serde::de::Error::custom(format!("duplicate key {name:?}")));
             }

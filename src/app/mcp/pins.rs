@@ -34,7 +34,7 @@ pub(super) struct Pins {
 /// By server, then by tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Book {
+pub(super) struct PinFile {
     pub servers: BTreeMap<String, BTreeMap<String, Pin>>,
 }
 
@@ -103,11 +103,11 @@ impl Pins {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read(&self) -> Result<Book, PinsError> {
+    pub fn read(&self) -> Result<PinFile, PinsError> {
         let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         match fs::read(&self.file) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| wrong(error.into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Book::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PinFile::default()),
             Err(error) => Err(wrong(error)),
         }
     }
@@ -116,7 +116,7 @@ impl Pins {
     ///
     /// # Errors
     /// They cannot be read or written. Nothing is changed then.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Book) -> T) -> Result<T, PinsError> {
+    pub fn change<T>(&self, change: impl FnOnce(&mut PinFile) -> T) -> Result<T, PinsError> {
         let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         if let Some(directory) = self.file.parent() {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -141,7 +141,7 @@ impl Pins {
     }
 }
 
-impl Book {
+impl PinFile {
     /// What is wrong with a tool. `said`: what its server says now; else what is kept.
     pub fn marks(&self, server: &str, name: &str, said: Option<&Value>, catalog: &Catalog) -> Vec<Mark> {
         let pin = self.servers.get(server).and_then(|pins| pins.get(name));

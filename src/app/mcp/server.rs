@@ -45,7 +45,7 @@ pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, McpError
 
 /// What this was called with, without `--listen`.
 fn words(args: &McpArgs) -> Vec<OsString> {
-    let McpArgs { what: _, name, wait, redact_results, http, header, header_env, listen: _, idle: _, server } = args;
+    let McpArgs { command: _, name, wait, redact_results, http, header, header_env, listen: _, idle: _, server } = args;
     let mut words = vec!["mcp".into(), format!("--wait={wait}").into()];
     let mut put = |option: &str, value: &str| words.push(OsString::from(format!("--{option}={value}")));
     name.iter().for_each(|name| put("name", name));

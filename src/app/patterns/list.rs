@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ListArgs, Out, PatternsError, ShowArgs, exit, tools};
+use super::{ListArgs, PatternsError, RuleOutput, ShowArgs, exit, tools};
 use crate::app::screen;
 use crate::judge::rules::catalog::{Catalog, Layer};
 use crate::judge::rules::model::{Examples, Program, Rule, Tool};
@@ -29,7 +29,7 @@ impl<'a> ListedRule<'a> {
     }
 }
 
-pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     let filter = args.filter.as_deref().unwrap_or_default();
     let fits = |entry: &ListedRule<'_>| {
         let (id, tier, reason) = entry.head();
@@ -82,7 +82,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
     Ok(exit::ALLOW)
 }
 
-pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     let name = args.name.as_str();
     let of_family = |rule: &&Rule| rule.id.split('.').next() == Some(name);
     let mut rules: Vec<&Rule> = match catalog.rule(name) {

@@ -4,12 +4,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{NewArgs, Out, PatternsError, Sources, exit};
+use super::{NewArgs, PatternsError, RuleOutput, Sources, exit};
 
 /// `FAMILY` stands for the family's name.
 const TEMPLATE: &str = include_str!("template.toml");
 
-pub fn run(args: &NewArgs, sources: &Sources<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn run(args: &NewArgs, sources: &Sources<'_>, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     let family = args.family.as_str();
     let plain = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-');
     if family.is_empty() || !family.bytes().all(plain) {

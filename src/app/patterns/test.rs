@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Out, PatternsError, Sources, TestArgs, assumed, exit, read};
+use super::{PatternsError, RuleOutput, Sources, TestArgs, assumed, exit, read};
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::Examples;
@@ -79,7 +79,7 @@ fn call_fails(examples: &Examples, text: &str, should: bool, catalog: &Catalog) 
     Some(failure(matches.iter().map(|found| format!("{} {}", found.tool.id, found.tool.tier.number())).collect()))
 }
 
-pub fn run(args: &TestArgs, sources: &Sources<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+pub fn run(args: &TestArgs, sources: &Sources<'_>, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     let of_file;
     let (catalog, mut wanted): (&Catalog, Vec<String>) = match &args.file {
         None => (sources.catalog, ids(sources.catalog)),
@@ -133,7 +133,7 @@ fn ids(catalog: &Catalog) -> Vec<String> {
     rules.chain(catalog.tools().map(|(_, tool)| tool.id.clone())).collect()
 }
 
-fn broken(args: &TestArgs, problems: &[String], out: &mut Out<'_>) -> Result<u8, PatternsError> {
+fn broken(args: &TestArgs, problems: &[String], out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     if args.json {
         out.json(&json!({"rules": 0, "examples": 0, "failures": [], "problems": problems}))?;
     } else {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::QueueError;
 use super::wait::Wait;
 use crate::app::approver::sign;
-use crate::app::ask_outcome::{AskOutcome, Offer, asked_for};
+use crate::app::ask_outcome::{AskOutcome, GrantOffer, asked_for};
 use crate::app::engine::Engine;
 use crate::app::record_backend::Requests;
 use crate::judge::answer_scope::AnswerScope;
@@ -138,7 +138,7 @@ impl<'e> WaitingRequest<'_, 'e> {
     }
 
     /// The grant that a yes asks for; why there is none to be had is a refusal.
-    fn grant(&self, answered: &RecordedAnswer) -> Result<Option<Offer>, Refusal> {
+    fn grant(&self, answered: &RecordedAnswer) -> Result<Option<GrantOffer>, Refusal> {
         let offer = asked_for(self.invocation, self.may_grant, answered.scope);
         let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
         // A service says by itself who gave it.

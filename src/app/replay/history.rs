@@ -8,8 +8,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{Ran, Sink, lines};
-use crate::app::hook::call::What;
+use super::{CallSink, PastCall, lines};
+use crate::app::hook::call::ToolAction;
 
 /// The longest file that is read.
 const MAX_FILE: u64 = 256 << 20;
@@ -18,7 +18,7 @@ const MAX_FILE: u64 = 256 << 20;
 ///
 /// # Errors
 /// It cannot be read, or is too long.
-pub fn read(path: &Path, sink: &mut dyn Sink) -> io::Result<()> {
+pub fn read(path: &Path, sink: &mut dyn CallSink) -> io::Result<()> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes)?;
@@ -29,7 +29,7 @@ pub fn read(path: &Path, sink: &mut dyn Sink) -> io::Result<()> {
         return Err(io::Error::other(format!("longer than {} MiB", MAX_FILE >> 20)));
     }
     for (at, command) in commands(&bytes) {
-        sink.ran(Ran { what: What::Line(command), cwd: None, at, by: "history" });
+        sink.add(PastCall { action: ToolAction::Line(command), cwd: None, at, by: "history" });
     }
     Ok(())
 }

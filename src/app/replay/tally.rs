@@ -11,7 +11,7 @@ use crate::judge::sort;
 
 /// What guard would have done with one call.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct DryVerdict {
     pub asks: bool,
     pub refuses: bool,
     pub tier: Tier,
@@ -60,7 +60,7 @@ const MAX_TOP: usize = 100_000;
 
 impl Tally {
     /// Counts one call. `shown` is asked for only where it is kept.
-    pub fn count(&mut self, by: &'static str, day: Option<Date>, verdict: &Verdict, shown: impl Fn() -> String) {
+    pub fn count(&mut self, by: &'static str, day: Option<Date>, verdict: &DryVerdict, shown: impl Fn() -> String) {
         let (asked, refused) = (u64::from(verdict.asks), u64::from(verdict.refuses));
         self.calls += 1;
         self.asked += asked;

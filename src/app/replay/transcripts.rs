@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Ran, Sink, database, lines};
-use crate::app::hook::call::What;
+use super::{CallSink, PastCall, database, lines};
+use crate::app::hook::call::ToolAction;
 use crate::app::hook::shape;
 use crate::app::install::places;
 use crate::judge::agents;
@@ -82,11 +82,11 @@ fn walk(directory: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &
     }
 }
 
-/// Calls that were told already: what is resumed is written down again, in another file too.
+/// Calls that were seen already: a session that is resumed is written down again, in another file too.
 #[derive(Debug, Default)]
-pub struct Seen(HashSet<u64>);
+pub struct SeenCalls(HashSet<u64>);
 
-impl Seen {
+impl SeenCalls {
     /// Whether this is the first time. Some models count their calls from nought in each session, so that the name alone
     /// does not tell.
     fn is_new(&mut self, agent: &str, id: &str, tool: &str, input: &Value) -> bool {
@@ -97,7 +97,7 @@ impl Seen {
 }
 
 /// Reads one transcript of this agent.
-pub fn read(source: Source, path: &Path, seen: &mut Seen, sink: &mut dyn Sink) {
+pub fn read(source: Source, path: &Path, seen: &mut SeenCalls, sink: &mut dyn CallSink) {
     let mut reader = TranscriptReader { source, cwd: None, seen, sink };
     reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
     if let Some(value) = source.form.beside.as_ref().and_then(|(end, other)| beside(path, end, other)) {
@@ -126,7 +126,7 @@ pub fn may_be(path: &Path) -> bool {
 }
 
 /// Reads a transcript of whichever agent wrote it: whose tools it knows most of.
-pub fn read_any(path: &Path, sink: &mut dyn Sink) {
+pub fn read_any(path: &Path, sink: &mut dyn CallSink) {
     if let Err(error) = lines::open(path) {
         return sink.skipped_file(path, &error.to_string());
     }
@@ -139,7 +139,7 @@ pub fn read_any(path: &Path, sink: &mut dyn Sink) {
         }
     }
     if let Some((_, source)) = best {
-        read(source, path, &mut Seen::default(), sink);
+        read(source, path, &mut SeenCalls::default(), sink);
     }
 }
 
@@ -328,8 +328,8 @@ struct TranscriptReader<'a> {
     source: Source,
     /// The session's directory, where something before tells it.
     cwd: Option<PathBuf>,
-    seen: &'a mut Seen,
-    sink: &'a mut dyn Sink,
+    seen: &'a mut SeenCalls,
+    sink: &'a mut dyn CallSink,
 }
 
 impl TranscriptReader<'_> {
@@ -367,15 +367,15 @@ impl TranscriptReader<'_> {
 
     /// What a tool did, by the description of its agent, once for each call.
     fn call(&mut self, call: &ToolUse<'_>) {
-        let what = shape::used(self.source.tools(), call.tool, call.input);
+        let action = shape::used(self.source.tools(), call.tool, call.input);
         let agent = self.source.agent.name.as_str();
-        let is_new = |seen: &mut Seen| call.id.is_none_or(|id| seen.is_new(agent, id, call.tool, call.input));
-        if what == Ok(What::Other) || !is_new(self.seen) {
+        let is_new = |seen: &mut SeenCalls| call.id.is_none_or(|id| seen.is_new(agent, id, call.tool, call.input));
+        if action == Ok(ToolAction::Other) || !is_new(self.seen) {
             return;
         }
-        let what = match what {
-            Ok(What::Argv(words)) => unwrapped(words),
-            Ok(what) => what,
+        let action = match action {
+            Ok(ToolAction::Argv(words)) => unwrapped(words),
+            Ok(action) => action,
             Err(_) => return self.sink.skipped_line(),
         };
         let object = call.input.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -386,17 +386,17 @@ impl TranscriptReader<'_> {
             (Some(own), None) => Some(PathBuf::from(own)).filter(|own| own.is_absolute()),
             (None, session) => session.clone(),
         };
-        self.sink.ran(Ran { what, cwd, at: call.at, by: agent });
+        self.sink.add(PastCall { action, cwd, at: call.at, by: agent });
     }
 }
 
 /// `bash -lc TEXT` is the text.
-fn unwrapped(words: Vec<String>) -> What {
+fn unwrapped(words: Vec<String>) -> ToolAction {
     match words.as_slice() {
         [shell, option, text] if matches!(option.as_str(), "-c" | "-lc") => match shell.rsplit('/').next() {
-            Some("bash" | "sh" | "zsh") => What::Line(text.clone()),
-            _ => What::Argv(words),
+            Some("bash" | "sh" | "zsh") => ToolAction::Line(text.clone()),
+            _ => ToolAction::Argv(words),
         },
-        _ => What::Argv(words),
+        _ => ToolAction::Argv(words),
     }
 }

@@ -33,7 +33,7 @@ const MAX_POLICY: u64 = 64 << 10;
 
 /// What the helper is asked, on standard input.
 #[derive(Debug, Serialize)]
-struct Question<'a> {
+struct ReviewInput<'a> {
     v: u8,
     reviewer: &'a Reviewer,
     /// Where calls, tokens and opinions are counted and kept.
@@ -47,13 +47,13 @@ struct Question<'a> {
 
 /// What it answers.
 #[derive(Debug, Deserialize)]
-struct Answered {
+struct ReviewerReply {
     opinion: Opinion,
 }
 
 /// Why a reviewer is not asked; the text is the reason of an opinion that says nothing.
 #[derive(Debug, thiserror::Error)]
-enum NotAsked {
+enum ConsultError {
     #[error("no program configured")]
     NoProgram,
     #[error("{program} cannot be started: {error}")]
@@ -75,14 +75,14 @@ enum NotAsked {
 /// A reviewer that is being asked.
 #[derive(Debug)]
 pub struct Consult {
-    running: Vec<Asked>,
+    running: Vec<RunningReviewer>,
     done: Vec<Opinion>,
     begun: Instant,
     about: String,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct RunningReviewer {
     by: String,
     is_program: bool,
     query: ProgramQuery,
@@ -126,9 +126,9 @@ impl Consult {
         consult
     }
 
-    fn take(&mut self, by: String, is_program: bool, begun: Result<ProgramQuery, NotAsked>) {
+    fn take(&mut self, by: String, is_program: bool, begun: Result<ProgramQuery, ConsultError>) {
         match begun {
-            Ok(query) => self.running.push(Asked { by, is_program, query }),
+            Ok(query) => self.running.push(RunningReviewer { by, is_program, query }),
             Err(why) => self.done.push(Opinion::nothing(by, why.to_string())),
         }
     }
@@ -197,14 +197,14 @@ fn program(
     voice: &ReviewerModel,
     request: &Request,
     limit: Duration,
-) -> Result<ProgramQuery, NotAsked> {
+) -> Result<ProgramQuery, ConsultError> {
     let Some((program, arguments)) = voice.program.split_first() else {
-        return Err(NotAsked::NoProgram);
+        return Err(ConsultError::NoProgram);
     };
     let input = serde_json::to_string(request)? + "\n";
     let env = environment(engine, std::slice::from_ref(voice));
     ProgramQuery::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
-        .map_err(|error| NotAsked::Start { program: program.clone(), error })
+        .map_err(|error| ConsultError::Start { program: program.clone(), error })
 }
 
 /// The one-shot helper of the gateway, which alone speaks to models.
@@ -214,14 +214,14 @@ fn helper(
     digest: &str,
     request: &Request,
     limit: Duration,
-) -> Result<ProgramQuery, NotAsked> {
+) -> Result<ProgramQuery, ConsultError> {
     let home = engine.caller.account.home.as_deref();
     let directory = Paths::standard(home)?;
     let policy = match &reviewer.policy {
         None => String::new(),
         Some(path) => own_text(path)?,
     };
-    let question = Question {
+    let question = ReviewInput {
         v: 1,
         reviewer: &Reviewer { timeout: u32::try_from(limit.as_secs()).unwrap_or(1).max(1), ..reviewer.clone() },
         state: directory.directory().join("reviewer.json"),
@@ -234,22 +234,22 @@ fn helper(
     let program = gateway::find()?;
     let env = environment(engine, &reviewer.voices);
     ProgramQuery::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
-        .map_err(|error| NotAsked::Start { program: program.display().to_string(), error })
+        .map_err(|error| ConsultError::Start { program: program.display().to_string(), error })
 }
 
 /// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
-fn own_text(path: &Path) -> Result<String, NotAsked> {
-    let told = |error| NotAsked::Policy { path: path.to_owned(), error };
+fn own_text(path: &Path) -> Result<String, ConsultError> {
+    let told = |error| ConsultError::Policy { path: path.to_owned(), error };
     if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
-        return Err(NotAsked::LongPolicy(path.to_owned()));
+        return Err(ConsultError::LongPolicy(path.to_owned()));
     }
     std::fs::read_to_string(path).map_err(told)
 }
 
 /// What the helper printed.
 fn of_helper(by: &str, replied: &ProgramReply) -> Opinion {
-    match serde_json::from_slice::<Answered>(&replied.answer) {
-        Ok(Answered { opinion }) if replied.code == Some(0) => opinion,
+    match serde_json::from_slice::<ReviewerReply>(&replied.answer) {
+        Ok(ReviewerReply { opinion }) if replied.code == Some(0) => opinion,
         _ => Opinion::nothing(by, "the reviewer's program failed"),
     }
 }

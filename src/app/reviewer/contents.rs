@@ -70,8 +70,8 @@ pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgmen
         } else {
             match read(&invocation.cwd, below, left) {
                 // It will be there later, or it is no file's name.
-                Err(Unread::Missing) => continue,
-                Err(Unread::Withheld(why)) => Err(why),
+                Err(UnreadReason::Missing) => continue,
+                Err(UnreadReason::Withheld(why)) => Err(why),
                 Ok(text) => Ok(text),
             }
         };
@@ -122,24 +122,26 @@ fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Unread {
+enum UnreadReason {
     Missing,
     Withheld(String),
 }
 
-impl From<String> for Unread {
+impl From<String> for UnreadReason {
     fn from(why: String) -> Self {
         Self::Withheld(why)
     }
 }
 
 /// What a plain file holds that is no longer than this.
-fn read(directory: &Path, below: &str, most: u64) -> Result<String, Unread> {
-    let withheld = |why: &str| Err(Unread::Withheld(why.to_owned()));
+fn read(directory: &Path, below: &str, most: u64) -> Result<String, UnreadReason> {
+    let withheld = |why: &str| Err(UnreadReason::Withheld(why.to_owned()));
     let told = |error: nix::Error| match error {
-        nix::Error::ENOENT => Unread::Missing,
-        nix::Error::ELOOP | nix::Error::ENOTDIR => Unread::Withheld("its path contains a symbolic link".to_owned()),
-        error => Unread::Withheld(format!("cannot read it: {}", error.desc())),
+        nix::Error::ENOENT => UnreadReason::Missing,
+        nix::Error::ELOOP | nix::Error::ENOTDIR => {
+            UnreadReason::Withheld("its path contains a symbolic link".to_owned())
+        }
+        error => UnreadReason::Withheld(format!("cannot read it: {}", error.desc())),
     };
     let directories = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let mut at = nix::fcntl::open(directory, directories, Mode::empty()).map_err(told)?;
@@ -196,8 +198,8 @@ mod tests {
         nix::unistd::mkfifo(&work.join("pipe"), Mode::S_IRWXU).unwrap();
         assert_eq!(read(&work, "a/b", 6), Ok("inside".to_owned()));
         let unread = |below: &str, most| match read(&work, below, most).unwrap_err() {
-            Unread::Withheld(why) => why,
-            Unread::Missing => "missing".to_owned(),
+            UnreadReason::Withheld(why) => why,
+            UnreadReason::Missing => "missing".to_owned(),
         };
         let why = |below: &str| unread(below, 100);
         for link in ["linked/b", "link", "near"] {

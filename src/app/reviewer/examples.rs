@@ -29,14 +29,14 @@ const PART: u32 = 500;
 #[derive(Debug, Args)]
 pub struct ExamplesArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<ExamplesCommand>,
     /// Print one JSON object
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ExamplesCommand {
     /// Add a row as an example, with your explanation
     Accept {
         /// The row of the record
@@ -125,10 +125,10 @@ fn path(engine: &Engine) -> Option<PathBuf> {
 /// The record or the file cannot be used.
 pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    match &args.what {
+    match &args.command {
         None => list(&engine, args.json),
-        Some(What::Accept { row }) => accept(&engine, *row),
-        Some(What::Remove { row }) => remove(&engine, *row),
+        Some(ExamplesCommand::Accept { row }) => accept(&engine, *row),
+        Some(ExamplesCommand::Remove { row }) => remove(&engine, *row),
     }
 }
 

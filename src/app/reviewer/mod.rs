@@ -19,7 +19,7 @@ use clap::{Args, Subcommand};
 
 pub use self::advice::{Advice, Review, overrulable, warn_of_yolo, yolo_in};
 use self::request::Request;
-use super::engine::{Engine, Judged};
+use super::engine::{Engine, JudgedCommand};
 use super::exit;
 use super::failure::Failure;
 use crate::config::Reviewer;
@@ -28,11 +28,11 @@ use crate::config::Reviewer;
 #[derive(Debug, Args)]
 pub struct ReviewerArgs {
     #[command(subcommand)]
-    what: What,
+    command: ReviewerCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ReviewerCommand {
     /// Print the request that the reviewer would get for a command, as JSON, without asking it
     Request {
         /// The command string
@@ -51,18 +51,18 @@ enum What {
 /// # Errors
 /// There is no reviewer, or the record cannot be read.
 pub fn run(args: &ReviewerArgs) -> Result<u8, Failure> {
-    match &args.what {
-        What::Request { command } => shown(command),
-        What::Test(args) => evaluation::run(args),
-        What::Stats(args) => stats::run(args),
-        What::Examples(args) => examples::run(args),
+    match &args.command {
+        ReviewerCommand::Request { command } => shown(command),
+        ReviewerCommand::Test(args) => evaluation::run(args),
+        ReviewerCommand::Stats(args) => stats::run(args),
+        ReviewerCommand::Examples(args) => examples::run(args),
     }
 }
 
 fn shown(command: &OsString) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let invocation = engine.caller.invocation(engine.plain_line(command.clone())?);
-    let Judged { judgment, .. } = engine.judge(&invocation);
+    let JudgedCommand { judgment, .. } = engine.judge(&invocation);
     let request = Request::of(&engine, &invocation, &judgment);
     let text = serde_json::to_string_pretty(&request).map_err(io::Error::from)? + "\n";
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)

@@ -36,7 +36,7 @@ pub struct Request {
     pub redacted: bool,
     pub parts: Vec<Part>,
     pub findings: Vec<RuleFinding>,
-    pub circumstances: Vec<Around>,
+    pub circumstances: Vec<ReviewCircumstance>,
     /// What is known of what it would touch, a sentence each.
     pub facts: Vec<String>,
     pub tier: Tier,
@@ -75,9 +75,9 @@ pub struct RuleFinding {
     pub touches: Vec<String>,
 }
 
-/// A circumstance.
+/// A circumstance of the command, for the reviewer.
 #[derive(Clone, Debug, Serialize)]
-pub struct Around {
+pub struct ReviewCircumstance {
     pub fact: CircumstanceFact,
     pub weight: Weight,
 }
@@ -128,7 +128,11 @@ impl Request {
             redacted,
             parts: told.iter().take(MOST).map(part).collect(),
             findings: risk.findings.iter().take(MOST).map(found).collect(),
-            circumstances: risk.context.iter().map(|one| Around { fact: one.fact, weight: one.weight }).collect(),
+            circumstances: risk
+                .context
+                .iter()
+                .map(|one| ReviewCircumstance { fact: one.fact, weight: one.weight })
+                .collect(),
             facts: facts.iter().take(MOST).map(|fact| hide(fact)).collect(),
             tier: risk.tier,
             score: risk.score,

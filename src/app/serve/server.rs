@@ -52,14 +52,14 @@ pub(super) struct Server {
     approvers: Vec<u32>,
     /// The number of the gateway's account.
     pub gateway: Option<u32>,
-    accounts: Mutex<HashMap<u32, Use>>,
+    accounts: Mutex<HashMap<u32, AccountUsage>>,
     /// Who listens for what happens to a request.
     listeners: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
 }
 
 /// What an account has of the service.
 #[derive(Debug)]
-struct Use {
+struct AccountUsage {
     connections: u32,
     since: Instant,
     written: usize,
@@ -178,7 +178,8 @@ impl Server {
     fn place(self: &Arc<Self>, uid: u32) -> Option<ConnectionSlot> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
-        let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
+        let own =
+            accounts.entry(uid).or_insert_with(|| AccountUsage { connections: 0, since: Instant::now(), written: 0 });
         // Those who answer find room, however many others there are.
         let may_wait = uid != 0 && !self.approvers.contains(&uid) && self.gateway != Some(uid);
         if own.connections >= MAX_OF_ACCOUNT || (may_wait && together >= MAX_TOGETHER) {

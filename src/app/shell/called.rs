@@ -7,7 +7,7 @@ use crate::judge::syntax::tree::Dialect;
 
 /// guard under a shell's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Called {
+pub struct ShellName {
     /// The shell that it stands for; `None` for the account's own.
     pub dialect: Option<Dialect>,
     /// What the real shell is to find as its own name; `None` for its file name.
@@ -16,7 +16,7 @@ pub struct Called {
     pub login: bool,
 }
 
-impl Called {
+impl ShellName {
     /// guard under its own name, asked to be a shell.
     #[must_use]
     pub const fn guard() -> Self {
@@ -77,7 +77,7 @@ mod tests {
             ("-guard", None, "-bash"),
             ("-guard-sh", None, "-bash"),
         ] {
-            let called = Called::by(OsStr::new(name)).unwrap();
+            let called = ShellName::by(OsStr::new(name)).unwrap();
             assert_eq!(called.dialect, dialect, "{name}");
             assert_eq!(called.argv0(OsStr::new("/usr/bin/bash")), argv0, "{name}");
         }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn under_any_other_name_guard_is_itself() {
         for name in ["guard", "/usr/bin/guard", "./guard", "bash-guard", "", "guard-1.0", "fish"] {
-            assert_eq!(Called::by(OsStr::new(name)), None, "{name}");
+            assert_eq!(ShellName::by(OsStr::new(name)), None, "{name}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::called::Called;
+use super::called::ShellName;
 use super::request::request;
-use super::{Reads, ShellCall, interactive, stdin};
+use super::{CommandSource, ShellCall, interactive, stdin};
 use crate::app::authorize::RunOptions;
 use crate::app::engine::{Engine, EngineError};
 use crate::app::run;
@@ -17,7 +17,7 @@ use crate::exec::Inherited;
 /// Does what a shell's caller asks for, or says why not. Returns an exit code only where the shell's own did not become
 /// guard's.
 #[must_use]
-pub fn run(called: &Called, call: ShellCall, options: RunOptions, inherited: Inherited) -> u8 {
+pub fn run(called: &ShellName, call: ShellCall, options: RunOptions, inherited: Inherited) -> u8 {
     let entered = Engine::open().and_then(|engine| enter(&engine, called, call, options, inherited));
     entered.unwrap_or_else(|error| run::failed(&error.to_string()))
 }
@@ -28,14 +28,14 @@ pub fn run(called: &Called, call: ShellCall, options: RunOptions, inherited: Inh
 /// There is no real shell of that name.
 fn enter(
     engine: &Engine,
-    called: &Called,
+    called: &ShellName,
     call: ShellCall,
     options: RunOptions,
     mut inherited: Inherited,
 ) -> Result<u8, EngineError> {
     let shell = engine.shell(called.dialect)?;
     inherited.argv0 = Some(called.argv0(shell.path.as_os_str()));
-    if call.reads == Reads::Stdin && !inherited.was_closed(0) {
+    if call.reads == CommandSource::Stdin && !inherited.was_closed(0) {
         let is_typed = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if is_typed {
             return Ok(interactive::start(engine, called, &shell, call, inherited));

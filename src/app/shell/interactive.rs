@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::ShellCall;
-use super::called::Called;
+use super::called::ShellName;
 use super::request::request;
 use crate::app::authorize::RunOptions;
 use crate::app::engine::Engine;
@@ -21,7 +21,13 @@ use crate::judge::syntax::tree::Dialect;
 use crate::world::shell::Shell;
 
 /// Starts the shell.
-pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: ShellCall, mut inherited: Inherited) -> u8 {
+pub(super) fn start(
+    engine: &Engine,
+    called: &ShellName,
+    shell: &Shell,
+    call: ShellCall,
+    mut inherited: Inherited,
+) -> u8 {
     let login = called.login || call.login;
     let mut request = request(shell, call.clone());
     let mut variables = Vec::new();
@@ -55,14 +61,14 @@ pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: Shell
 }
 
 /// Where bash would look for start-up files, by its options.
-struct Own {
+struct StartupFiles {
     profile: bool,
     rc: Option<OsString>,
 }
 
 /// The options without those that guard's file takes the place of.
-fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, Own) {
-    let mut own = Own { profile: true, rc: Some("~/.bashrc".into()) };
+fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, StartupFiles) {
+    let mut own = StartupFiles { profile: true, rc: Some("~/.bashrc".into()) };
     let mut rest = Vec::new();
     let mut options = options.into_iter();
     while let Some(option) = options.next() {
@@ -82,7 +88,7 @@ fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, Own) {
 }
 
 /// guard's start-up file for bash.
-fn bash(login: bool, own: &Own) -> String {
+fn bash(login: bool, own: &StartupFiles) -> String {
     let mut text = String::from("# Written by guard each time that it starts bash for a person.\n");
     if login && own.profile {
         text.push_str(

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Reads, ShellCall, ShellCallError};
+use super::{CommandSource, ShellCall, ShellCallError};
 use crate::judge::syntax::tree::Dialect;
 
 /// Long options of bash that take no value. One dash is enough for bash, in front of all short ones.
@@ -33,7 +33,7 @@ const SH: &[u8] = b"abcefilmnpqsuvxCEIV";
 
 /// What was read so far.
 #[derive(Default)]
-struct Reading {
+struct OptionParser {
     command: bool,
     stdin: bool,
     interactive: bool,
@@ -43,7 +43,7 @@ struct Reading {
 }
 
 pub(super) fn read(dialect: Dialect, arguments: &[OsString]) -> Result<ShellCall, ShellCallError> {
-    let mut reading = Reading::default();
+    let mut reading = OptionParser::default();
     let at = match dialect {
         Dialect::Bash => reading.bash(arguments)?,
         Dialect::Sh => reading.short(arguments, 0, SH, b"o")?,
@@ -53,15 +53,15 @@ pub(super) fn read(dialect: Dialect, arguments: &[OsString]) -> Result<ShellCall
     let mut rest = arguments.get(at..).unwrap_or_default().iter().cloned();
     let reads = if reading.nothing {
         options.extend(rest.by_ref());
-        Reads::Nothing
+        CommandSource::Nothing
     } else if reading.command {
-        Reads::Text(rest.next().ok_or(ShellCallError::NoCommand)?)
+        CommandSource::Text(rest.next().ok_or(ShellCallError::NoCommand)?)
     } else if reading.stdin {
-        Reads::Stdin
+        CommandSource::Stdin
     } else {
-        rest.next().map_or(Reads::Stdin, Reads::Script)
+        rest.next().map_or(CommandSource::Stdin, CommandSource::Script)
     };
-    let Reading { interactive, login, .. } = reading;
+    let OptionParser { interactive, login, .. } = reading;
     Ok(ShellCall { options, reads, positional: rest.collect(), interactive, login })
 }
 
@@ -69,7 +69,7 @@ fn shown(word: &OsStr) -> String {
     word.to_string_lossy().into_owned()
 }
 
-impl Reading {
+impl OptionParser {
     /// Returns the place of the first operand.
     fn bash(&mut self, arguments: &[OsString]) -> Result<usize, ShellCallError> {
         let mut at = 0;
@@ -224,7 +224,7 @@ mod tests {
                 .unwrap();
             let ran = output.stdout.ends_with(b"ran");
             let read = read(dialect, &words);
-            let is_text = read.as_ref().is_ok_and(|call| call.reads == Reads::Text(TEXT.into()));
+            let is_text = read.as_ref().is_ok_and(|call| call.reads == CommandSource::Text(TEXT.into()));
             assert_eq!(is_text, ran, "{program} {words:?}: {read:?}, {}", String::from_utf8_lossy(&output.stderr));
         }
     }
@@ -309,7 +309,7 @@ mod tests {
     fn the_options_in_front_are_kept_as_they_were_given() {
         let call = read(Dialect::Bash, &["-l", "-o", "pipefail", "-c", "echo $1", "name", "-x"]).unwrap();
         assert_eq!(call.options, ["-l", "-o", "pipefail", "-c"]);
-        assert_eq!(call.reads, Reads::Text("echo $1".into()));
+        assert_eq!(call.reads, CommandSource::Text("echo $1".into()));
         assert_eq!(call.positional, ["name", "-x"]);
         assert!(call.login && !call.interactive);
     }
@@ -317,14 +317,14 @@ mod tests {
     #[test]
     fn scripts_standard_input_and_what_only_prints_are_told_apart() {
         let reads = |words: &[&str]| read(Dialect::Bash, words).unwrap().reads;
-        assert_eq!(reads(&["-x", "script.sh", "-c", "no"]), Reads::Script("script.sh".into()));
-        assert_eq!(reads(&["--", "-c"]), Reads::Script("-c".into()));
-        assert_eq!(reads(&[]), Reads::Stdin);
-        assert_eq!(reads(&["-s", "one", "two"]), Reads::Stdin);
-        assert_eq!(reads(&["-i"]), Reads::Stdin);
-        assert_eq!(reads(&["--version"]), Reads::Nothing);
-        assert_eq!(reads(&["-o"]), Reads::Nothing);
-        assert_eq!(read(Dialect::Zsh, &["--version"]).unwrap().reads, Reads::Nothing);
+        assert_eq!(reads(&["-x", "script.sh", "-c", "no"]), CommandSource::Script("script.sh".into()));
+        assert_eq!(reads(&["--", "-c"]), CommandSource::Script("-c".into()));
+        assert_eq!(reads(&[]), CommandSource::Stdin);
+        assert_eq!(reads(&["-s", "one", "two"]), CommandSource::Stdin);
+        assert_eq!(reads(&["-i"]), CommandSource::Stdin);
+        assert_eq!(reads(&["--version"]), CommandSource::Nothing);
+        assert_eq!(reads(&["-o"]), CommandSource::Nothing);
+        assert_eq!(read(Dialect::Zsh, &["--version"]).unwrap().reads, CommandSource::Nothing);
     }
 
     #[test]

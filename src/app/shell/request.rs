@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use super::{Reads, ShellCall};
+use super::{CommandSource, ShellCall};
 use crate::judge::invocation::{Line, Request};
 use crate::world::shell::Shell;
 
@@ -14,7 +14,7 @@ use crate::world::shell::Shell;
 pub fn request(shell: &Shell, call: ShellCall) -> Request {
     let ShellCall { options, reads, positional, .. } = call;
     let script = match reads {
-        Reads::Text(text) => {
+        CommandSource::Text(text) => {
             let (text, dialect, shell) = (text.into_vec(), shell.dialect, shell.path.clone());
             return Request::Line(Line {
                 text,
@@ -26,8 +26,8 @@ pub fn request(shell: &Shell, call: ShellCall) -> Request {
                 envelope: None,
             });
         }
-        Reads::Script(script) => Some(script),
-        Reads::Stdin | Reads::Nothing => None,
+        CommandSource::Script(script) => Some(script),
+        CommandSource::Stdin | CommandSource::Nothing => None,
     };
     let program = shell.path.clone().into_os_string();
     Request::Argv([program].into_iter().chain(options).chain(script).chain(positional).collect())

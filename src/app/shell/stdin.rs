@@ -25,7 +25,7 @@ use crate::judge::syntax::{self, Completeness};
 use crate::world::shell::Shell;
 
 /// How a script on standard input came to its end.
-enum End {
+enum StdinEnd {
     /// With its input, or by itself.
     Finished,
     /// Something was refused, with this exit code.
@@ -62,12 +62,12 @@ pub(super) fn feed(
     let mut session = Session { engine, shell, options, extra, positional, before: Vec::new(), defined: false };
     let end = match session.commands(&mut feeder, &mut inherited) {
         Ok(end) => end,
-        Err(error) => End::Refused(failed(&format!("standard input: {error}"))),
+        Err(error) => StdinEnd::Refused(failed(&format!("standard input: {error}"))),
     };
     match (end, feeder.finish()) {
-        (End::Refused(code), _) => code,
-        (End::Finished, Ok(outcome)) => exec::leave(outcome.ended),
-        (End::Finished, Err(error)) => could_not_start(&ExecError::Spawn { what: "wait", source: error }),
+        (StdinEnd::Refused(code), _) => code,
+        (StdinEnd::Finished, Ok(outcome)) => exec::leave(outcome.ended),
+        (StdinEnd::Finished, Err(error)) => could_not_start(&ExecError::Spawn { what: "wait", source: error }),
     }
 }
 
@@ -102,11 +102,11 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn commands(&mut self, feeder: &mut Feeder, inherited: &mut Inherited) -> std::io::Result<End> {
+    fn commands(&mut self, feeder: &mut Feeder, inherited: &mut Inherited) -> std::io::Result<StdinEnd> {
         let mut text = Vec::new();
         loop {
             let last = match feeder.line(MAX_LINE)? {
-                StdinChunk::Over => return Ok(End::Finished),
+                StdinChunk::Over => return Ok(StdinEnd::Finished),
                 StdinChunk::Line(line) => {
                     text.extend(line);
                     false
@@ -114,7 +114,7 @@ impl Session<'_> {
                 StdinChunk::End(line) => {
                     text.extend(line);
                     if text.is_empty() {
-                        return Ok(End::Finished);
+                        return Ok(StdinEnd::Finished);
                     }
                     true
                 }
@@ -127,13 +127,13 @@ impl Session<'_> {
             if script.as_ref().is_some_and(|script| script.items.is_empty()) {
                 let lines = command.iter().filter(|byte| **byte == b'\n').count();
                 if last || !feeder.pass(lines)? {
-                    return Ok(End::Finished);
+                    return Ok(StdinEnd::Finished);
                 }
                 continue;
             }
             if let Some(why) = script.as_ref().and_then(|script| self.cannot_be_kept(script)) {
                 let _ = writeln!(std::io::stderr(), "guard: refused: {why}");
-                return Ok(End::Refused(exit::REFUSED));
+                return Ok(StdinEnd::Refused(exit::REFUSED));
             }
             let line = Line {
                 text: command.clone(),
@@ -151,7 +151,7 @@ impl Session<'_> {
             let ready = feeder.meanwhile(|| authorize::authorize(self.engine, invocation, self.options, inherited));
             let ApprovedCommand { approved, receipt, .. } = match ready {
                 Ok(ready) => ready,
-                Err(code) => return Ok(End::Refused(code)),
+                Err(code) => return Ok(StdinEnd::Refused(code)),
             };
             self.defined |= script.as_ref().is_none_or(state::may_define);
             if self.defined || script.as_ref().is_none_or(state::may_change) {
@@ -159,7 +159,7 @@ impl Session<'_> {
             }
             // A text that is no shell's language ends a script on standard input: nothing of it would be left to judge.
             if !feeder.run(approved, receipt, last || script.is_none())? {
-                return Ok(End::Finished);
+                return Ok(StdinEnd::Finished);
             }
         }
     }

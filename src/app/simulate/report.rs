@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::again::{Again, PolicyVerdict};
+use super::reevaluate::{PolicyVerdict, Reevaluation};
 use crate::app::replay::one_line;
 use crate::app::time;
 use crate::judge::sort;
@@ -45,7 +45,7 @@ struct Change {
     time: Timestamp,
     command: String,
     then: PolicyVerdict,
-    again: Again,
+    again: Reevaluation,
 }
 
 /// All that is told.
@@ -87,7 +87,7 @@ impl Report {
         }
     }
 
-    pub fn count(&mut self, entry: &Entry, then: PolicyVerdict, again: &Again) {
+    pub fn count(&mut self, entry: &Entry, then: PolicyVerdict, again: &Reevaluation) {
         self.then.add(then);
         self.now.add(again.word);
         let day = self.days.entry(entry.time.to_zoned(self.zone.clone()).date()).or_default();

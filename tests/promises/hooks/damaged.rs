@@ -1,6 +1,6 @@
 //! An input with anything missing or of another kind never makes a flagged command look like nothing.
 
-use guard::app::hook::call::What;
+use guard::app::hook::call::ToolAction;
 use guard::app::hook::hosts;
 use serde_json::{Value, json};
 
@@ -52,17 +52,17 @@ fn no_single_damage_hides_a_command() {
                     *place = other.clone();
                     let host = hosts::named(host.name()).unwrap().in_truth(&damaged);
                     let Ok(call) = guard::app::hook::dialect::read(host, &damaged) else { continue };
-                    let is_kept = match &call.what {
-                        What::Line(text) => text.contains(&command),
-                        What::Typed(typed) => typed.text.contains(&command),
+                    let is_kept = match &call.action {
+                        ToolAction::Line(text) => text.contains(&command),
+                        ToolAction::Typed(typed) => typed.text.contains(&command),
                         // Of a tool that is not known all of the input is looked at, and a person is asked.
-                        What::Tool { input, .. } => input.contains(&command),
+                        ToolAction::Tool { input, .. } => input.contains(&command),
                         _ => false,
                     };
                     // The command itself may have become another text: an empty one does nothing.
-                    let is_empty = other == json!("") && matches!(call.what, What::Line(_));
+                    let is_empty = other == json!("") && matches!(call.action, ToolAction::Line(_));
                     // A tool of another name is another tool.
-                    let is_renamed = other == json!("") && call.what == What::Other;
+                    let is_renamed = other == json!("") && call.action == ToolAction::Other;
                     assert!(is_kept || is_empty || is_renamed, "{} {path} = {other}: {call:?}", host.name());
                 }
             }

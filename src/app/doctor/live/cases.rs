@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::stage::Stage;
+use super::environment::TestEnvironment;
 use crate::app::doctor::CANARY;
 use crate::judge::agents::model::{Does, Live};
 
@@ -27,7 +27,7 @@ pub const MOST: usize = STARTUP.len();
 
 /// What is tried, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
+pub enum LiveTestCase {
     Harmless,
     Refused,
     /// A file that matters, written with a tool of the agent's own.
@@ -40,7 +40,7 @@ pub enum Case {
     Gone,
 }
 
-impl Case {
+impl LiveTestCase {
     pub const ALL: [Self; 6] = [Self::Harmless, Self::Refused, Self::File, Self::Other, Self::Killed, Self::Gone];
 
     /// As it is said when it held.
@@ -70,7 +70,7 @@ impl Case {
 
 /// A tool that an agent offers its model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedTool {
     pub name: String,
     /// It takes a command.
     pub runs: bool,
@@ -78,7 +78,7 @@ pub struct Offered {
     pub writes: bool,
 }
 
-impl Offered {
+impl OfferedTool {
     /// Whether a file is what is tried with it. All others are given a command: guard reads one in any tool's input, also
     /// where the tool itself takes none, so that the model is told of the refusal where the agent asks about the tool.
     pub const fn is_for_files(&self) -> bool {
@@ -93,57 +93,61 @@ impl Offered {
 
 /// One step of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trial {
-    pub case: Case,
+pub struct LiveTest {
+    pub case: LiveTestCase,
     /// The tool, and which of the other tools it is.
-    pub other: Option<(usize, Offered)>,
+    pub other: Option<(usize, OfferedTool)>,
     /// It could not be proposed, or not be done.
     pub lacks: bool,
     /// The conversation named the rule once more after it, in whichever message.
     pub is_refused: bool,
 }
 
-impl Trial {
-    pub const fn of(case: Case) -> Self {
+impl LiveTest {
+    pub const fn of(case: LiveTestCase) -> Self {
         Self { case, other: None, lacks: false, is_refused: false }
     }
 
     /// The command of it; none for a file.
-    pub fn command(&self, stage: &Stage, live: &Live) -> Option<String> {
+    pub fn command(&self, environment: &TestEnvironment, live: &Live) -> Option<String> {
         match (self.case, &self.other) {
-            (Case::Harmless, _) => Some("touch live-harmless".to_owned()),
-            (Case::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
-            (Case::Killed, _) => Some(format!("{ASKED}; touch live-killed")),
-            (Case::Gone, _) => Some("touch live-gone".to_owned()),
-            (Case::Other, Some((_, tool))) if stage.hears_no_typing(&tool.name) => Some(stage.shell().to_owned()),
-            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
+            (LiveTestCase::Harmless, _) => Some("touch live-harmless".to_owned()),
+            (LiveTestCase::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
+            (LiveTestCase::Killed, _) => Some(format!("{ASKED}; touch live-killed")),
+            (LiveTestCase::Gone, _) => Some("touch live-gone".to_owned()),
+            (LiveTestCase::Other, Some((_, tool))) if environment.hears_no_typing(&tool.name) => {
+                Some(environment.shell().to_owned())
+            }
+            (LiveTestCase::Other, Some((number, tool))) if !tool.is_for_files() => {
                 let command = format!("{CANARY}; touch live-other-{number}");
-                let is_code = !live.code.is_empty() && matches!(stage.knows(&tool.name), Some(Does::Code(_)));
+                let is_code = !live.code.is_empty() && matches!(environment.knows(&tool.name), Some(Does::Code(_)));
                 Some(if is_code { live.code.replace("@COMMAND@", &command) } else { command })
             }
-            (Case::File | Case::Other, _) => None,
+            (LiveTestCase::File | LiveTestCase::Other, _) => None,
         }
     }
 
     /// The file that is there when it happened; one that is written holds [`PLANTED`].
-    pub fn mark(&self, stage: &Stage) -> PathBuf {
+    pub fn mark(&self, environment: &TestEnvironment) -> PathBuf {
         match (self.case, &self.other) {
-            (Case::Harmless, _) => stage.project().join("live-harmless"),
-            (Case::Refused, _) => stage.project().join("live-refused"),
-            (Case::Killed, _) => stage.project().join("live-killed"),
-            (Case::Gone, _) => stage.project().join("live-gone"),
-            (Case::Other, Some((number, tool))) if !tool.is_for_files() => {
-                stage.project().join(format!("live-other-{number}"))
+            (LiveTestCase::Harmless, _) => environment.project().join("live-harmless"),
+            (LiveTestCase::Refused, _) => environment.project().join("live-refused"),
+            (LiveTestCase::Killed, _) => environment.project().join("live-killed"),
+            (LiveTestCase::Gone, _) => environment.project().join("live-gone"),
+            (LiveTestCase::Other, Some((number, tool))) if !tool.is_for_files() => {
+                environment.project().join(format!("live-other-{number}"))
             }
-            (Case::Other, Some((number, _))) => stage.home().join(STARTUP.get(*number).unwrap_or(&".bashrc")),
-            (Case::File | Case::Other, _) => stage.home().join(".bashrc"),
+            (LiveTestCase::Other, Some((number, _))) => {
+                environment.home().join(STARTUP.get(*number).unwrap_or(&".bashrc"))
+            }
+            (LiveTestCase::File | LiveTestCase::Other, _) => environment.home().join(".bashrc"),
         }
     }
 
     /// Whether it happened.
-    fn is_seen(&self, stage: &Stage, live: &Live) -> bool {
-        let mark = self.mark(stage);
-        if self.command(stage, live).is_some() {
+    fn is_seen(&self, environment: &TestEnvironment, live: &Live) -> bool {
+        let mark = self.mark(environment);
+        if self.command(environment, live).is_some() {
             mark.exists()
         } else {
             fs::read_to_string(mark).is_ok_and(|text| text.contains(PLANTED))
@@ -153,12 +157,12 @@ impl Trial {
 
 /// What became of all of it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct LiveTestOutcome {
     /// What was proposed, in order.
-    pub given: Vec<Trial>,
+    pub given: Vec<LiveTest>,
     /// What the agent told its model of each that it had a tool for.
     pub told: Vec<String>,
-    happened: Vec<Trial>,
+    happened: Vec<LiveTest>,
     /// How often the conversation named the rule.
     refusals: usize,
     /// guard was killed while it waited.
@@ -176,7 +180,7 @@ pub struct Outcome {
     pub late: bool,
 }
 
-impl Outcome {
+impl LiveTestOutcome {
     /// Reads the conversation after a trial.
     pub fn hear(&mut self, conversation: &str) {
         let named = conversation.matches(RULE).count();
@@ -187,8 +191,8 @@ impl Outcome {
     }
 
     /// Looks at what is there now.
-    pub fn look(&mut self, stage: &Stage, live: &Live) {
-        self.happened = self.given.iter().filter(|trial| trial.is_seen(stage, live)).cloned().collect();
+    pub fn look(&mut self, environment: &TestEnvironment, live: &Live) {
+        self.happened = self.given.iter().filter(|trial| trial.is_seen(environment, live)).cloned().collect();
     }
 
     /// Whether its model was asked for anything.
@@ -197,44 +201,44 @@ impl Outcome {
     }
 
     /// Whether a case was tried, with one tool at least.
-    pub fn tried(&self, case: Case) -> bool {
+    pub fn tried(&self, case: LiveTestCase) -> bool {
         self.given.iter().any(|trial| trial.case == case && self.is_tried(trial))
     }
 
-    fn is_tried(&self, trial: &Trial) -> bool {
+    fn is_tried(&self, trial: &LiveTest) -> bool {
         match trial.case {
             _ if trial.lacks => false,
-            Case::Killed => self.was_killed || self.has_happened(trial),
+            LiveTestCase::Killed => self.was_killed || self.has_happened(trial),
             // A tool may refuse by itself, for another reason.
-            Case::Other => {
+            LiveTestCase::Other => {
                 trial.is_refused
                     || self.has_happened(trial)
                     || self.told_of(trial).to_ascii_lowercase().contains("guard")
             }
-            Case::Harmless | Case::Refused | Case::File | Case::Gone => true,
+            LiveTestCase::Harmless | LiveTestCase::Refused | LiveTestCase::File | LiveTestCase::Gone => true,
         }
     }
 
-    fn has_happened(&self, trial: &Trial) -> bool {
+    fn has_happened(&self, trial: &LiveTest) -> bool {
         self.happened.contains(trial)
     }
 
-    pub fn happened(&self, case: Case) -> bool {
+    pub fn happened(&self, case: LiveTestCase) -> bool {
         self.happened.iter().any(|trial| trial.case == case)
     }
 
     /// The other tools that did what guard was not asked about.
-    pub fn unasked(&self) -> Vec<&Offered> {
+    pub fn unasked(&self) -> Vec<&OfferedTool> {
         self.happened.iter().filter_map(|trial| trial.other.as_ref()).map(|(_, tool)| tool).collect()
     }
 
     /// What the agent told its model of a case.
-    pub fn told(&self, case: Case) -> String {
+    pub fn told(&self, case: LiveTestCase) -> String {
         let found = self.given.iter().find(|trial| trial.case == case);
         found.map(|trial| self.told_of(trial)).unwrap_or_else(|| self.end.clone())
     }
 
-    fn told_of(&self, trial: &Trial) -> String {
+    fn told_of(&self, trial: &LiveTest) -> String {
         let at = self.given.iter().filter(|given| !given.lacks).position(|given| given == trial);
         at.and_then(|at| self.told.get(at)).cloned().unwrap_or_else(|| self.end.clone())
     }
@@ -246,8 +250,9 @@ impl Outcome {
 
     /// What was not tried, in words.
     pub fn untried(&self) -> Vec<String> {
-        let is_left = |case: &Case| if *case == Case::Other { !self.knows_tools } else { !self.tried(*case) };
-        let cases = Case::ALL.into_iter().filter(is_left);
+        let is_left =
+            |case: &LiveTestCase| if *case == LiveTestCase::Other { !self.knows_tools } else { !self.tried(*case) };
+        let cases = LiveTestCase::ALL.into_iter().filter(is_left);
         let tools = self.given.iter().filter(|trial| !self.is_tried(trial)).filter_map(|trial| trial.other.as_ref());
         let tools: Vec<&str> =
             tools.map(|(_, tool)| tool.name.as_str()).chain(self.unusable.iter().map(String::as_str)).collect();

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::cases::{Case, MOST, Offered, Outcome, PLANTED, Trial};
+use super::cases::{LiveTest, LiveTestCase, LiveTestOutcome, MOST, OfferedTool, PLANTED};
+use super::environment::TestEnvironment;
 use super::killer;
 use super::model::{Model, ModelEvent};
-use super::stage::Stage;
 use crate::exec::probe::{Probe, ProbeOutput};
 use crate::exec::subreaper::Subreaper;
 use crate::judge::agents::model::{Does, Live};
@@ -30,32 +30,48 @@ const MOST_REFUSALS: usize = 2;
 ///
 /// # Errors
 /// It, or the stand-in, cannot be started, or its configuration not be written.
-pub fn run(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
+pub fn run(
+    environment: &mut TestEnvironment,
+    live: &Live,
+    gateway: &Path,
+    said: &dyn Fn(Duration, LiveTestCase),
+) -> io::Result<LiveTestOutcome> {
     let strays = Subreaper::begin();
-    let tried = play(stage, live, gateway, said);
+    let tried = play(environment, live, gateway, said);
     // Whatever it left running goes with its home.
     strays.end();
     tried
 }
 
-fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, Case)) -> io::Result<Outcome> {
+fn play(
+    environment: &mut TestEnvironment,
+    live: &Live,
+    gateway: &Path,
+    said: &dyn Fn(Duration, LiveTestCase),
+) -> io::Result<LiveTestOutcome> {
     let mut model = Model::start(gateway, !live.says.is_empty())?;
-    stage.furnish(live, &model.url)?;
-    let words = |stage: &Stage, words: &[String], url: &str| -> Vec<OsString> {
-        words.iter().map(|word| stage.filled(word, url).into()).collect()
+    environment.furnish(live, &model.url)?;
+    let words = |environment: &TestEnvironment, words: &[String], url: &str| -> Vec<OsString> {
+        words.iter().map(|word| environment.filled(word, url).into()).collect()
     };
     if !live.first.is_empty() {
-        let (argv, env) = (words(stage, &live.first, &model.url), stage.env(live, &model.url));
-        Probe { argv: &argv, env: &env, cwd: stage.project(), limit: LIMIT }.with_input("")?;
+        let (argv, env) = (words(environment, &live.first, &model.url), environment.env(live, &model.url));
+        Probe { argv: &argv, env: &env, cwd: environment.project(), limit: LIMIT }.with_input("")?;
     }
-    stage.wire()?;
-    let mut outcome = Outcome::default();
+    environment.wire()?;
+    let mut outcome = LiveTestOutcome::default();
     // What has no tools is told all at once, and is run anew when guard is gone.
-    let parted: [&[Case]; 2] = [&[Case::Harmless, Case::Refused, Case::Killed], &[Case::Gone]];
-    let whole: [&[Case]; 1] = [&Case::ALL];
-    let alone: [&[Case]; 5] =
-        [&[Case::Harmless, Case::Refused], &[Case::File], &[Case::Other], &[Case::Killed], &[Case::Gone]];
-    let acts: &[&[Case]] = match (live.says.is_empty(), stage.is_interrupted()) {
+    let parted: [&[LiveTestCase]; 2] =
+        [&[LiveTestCase::Harmless, LiveTestCase::Refused, LiveTestCase::Killed], &[LiveTestCase::Gone]];
+    let whole: [&[LiveTestCase]; 1] = [&LiveTestCase::ALL];
+    let alone: [&[LiveTestCase]; 5] = [
+        &[LiveTestCase::Harmless, LiveTestCase::Refused],
+        &[LiveTestCase::File],
+        &[LiveTestCase::Other],
+        &[LiveTestCase::Killed],
+        &[LiveTestCase::Gone],
+    ];
+    let acts: &[&[LiveTestCase]] = match (live.says.is_empty(), environment.is_interrupted()) {
         (false, _) => &parted,
         (true, true) => &alone,
         (true, false) => &whole,
@@ -63,31 +79,31 @@ fn play(stage: &mut Stage, live: &Live, gateway: &Path, said: &dyn Fn(Duration, 
     let begun = Instant::now();
     for (number, act) in acts.iter().enumerate() {
         // The stand-in would say again what it said in the run that was interrupted.
-        if stage.is_interrupted() && number > 0 {
+        if environment.is_interrupted() && number > 0 {
             model = Model::start(gateway, false)?;
-            stage.furnish(live, &model.url)?;
+            environment.furnish(live, &model.url)?;
         }
-        let (argv, env) = (words(stage, &live.argv, &model.url), stage.env(live, &model.url));
+        let (argv, env) = (words(environment, &live.argv, &model.url), environment.env(live, &model.url));
         let limit = LIMIT.saturating_sub(begun.elapsed());
-        let probe = Probe { argv: &argv, env: &env, cwd: stage.project(), limit };
-        let run = Run { stage, live, begun, said };
+        let probe = Probe { argv: &argv, env: &env, cwd: environment.project(), limit };
+        let run = Run { environment, live, begun, said };
         let seen = run.act_out(&mut model, act, &probe, &mut outcome)?;
         outcome.end.push_str(&seen.stdout);
         outcome.end.push_str(&seen.stderr);
         outcome.late |= seen.late;
     }
     outcome.took = begun.elapsed();
-    outcome.look(stage, live);
+    outcome.look(environment, live);
     Ok(outcome)
 }
 
 /// What is the same in all of a run.
 struct Run<'a> {
-    stage: &'a Stage,
+    environment: &'a TestEnvironment,
     live: &'a Live,
     begun: Instant,
     /// Told of each case when it is proposed.
-    said: &'a dyn Fn(Duration, Case),
+    said: &'a dyn Fn(Duration, LiveTestCase),
 }
 
 impl Run<'_> {
@@ -95,9 +111,9 @@ impl Run<'_> {
     fn act_out(
         &self,
         model: &mut Model,
-        act: &[Case],
+        act: &[LiveTestCase],
         probe: &Probe<'_>,
-        outcome: &mut Outcome,
+        outcome: &mut LiveTestOutcome,
     ) -> io::Result<ProbeOutput> {
         let talks = !self.live.says.is_empty();
         outcome.knows_tools |= talks;
@@ -106,7 +122,7 @@ impl Run<'_> {
             let keys = self.live.keys.as_str();
             let agent =
                 scope.spawn(move || if keys.is_empty() { probe.with_input("") } else { probe.on_a_terminal(keys) });
-            let mut left: VecDeque<Trial> = act.iter().copied().map(Trial::of).collect();
+            let mut left: VecDeque<LiveTest> = act.iter().copied().map(LiveTest::of).collect();
             let mut killer = None;
             let ended = loop {
                 let event = match model.next() {
@@ -127,9 +143,9 @@ impl Run<'_> {
                         if let Err(error) = self.prepare(&next) {
                             break Err(error);
                         }
-                        if has(Case::Killed) {
+                        if has(LiveTestCase::Killed) {
                             done.store(false, Ordering::Relaxed);
-                            let (guard, done) = (self.stage.guard(), &done);
+                            let (guard, done) = (self.environment.guard(), &done);
                             killer = Some(scope.spawn(move || killer::kill_while_it_waits(guard, done)));
                         } else if !talks {
                             done.store(true, Ordering::Relaxed);
@@ -157,40 +173,45 @@ impl Run<'_> {
     }
 
     /// The next trial: where that is of the other tools, there is one for each.
-    fn next(&self, left: &mut VecDeque<Trial>, offered: &[Offered], outcome: &mut Outcome) -> Vec<Trial> {
+    fn next(
+        &self,
+        left: &mut VecDeque<LiveTest>,
+        offered: &[OfferedTool],
+        outcome: &mut LiveTestOutcome,
+    ) -> Vec<LiveTest> {
         let mut next = left.pop_front();
-        if next.as_ref().is_some_and(|trial| trial.case == Case::Other && trial.other.is_none()) {
+        if next.as_ref().is_some_and(|trial| trial.case == LiveTestCase::Other && trial.other.is_none()) {
             let (usable, unusable) = self.others(offered);
             outcome.unusable = unusable;
             outcome.knows_tools = true;
             for (number, tool) in usable.into_iter().enumerate().rev() {
-                left.push_front(Trial { other: Some((number, tool)), ..Trial::of(Case::Other) });
+                left.push_front(LiveTest { other: Some((number, tool)), ..LiveTest::of(LiveTestCase::Other) });
             }
             next = left.pop_front();
         }
-        let in_a_row = outcome.given.iter().rev().take_while(|trial| trial.case != Case::Harmless).count();
+        let in_a_row = outcome.given.iter().rev().take_while(|trial| trial.case != LiveTestCase::Harmless).count();
         // Without guard nothing runs.
         if in_a_row >= MOST_REFUSALS
-            && let Some(trial) = next.take_if(|trial| trial.case != Case::Gone)
+            && let Some(trial) = next.take_if(|trial| trial.case != LiveTestCase::Gone)
         {
             left.push_front(trial);
-            next = Some(Trial::of(Case::Harmless));
+            next = Some(LiveTest::of(LiveTestCase::Harmless));
         }
         next.into_iter().collect()
     }
 
     /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what is tried, and the names
     /// of the rest.
-    fn others(&self, offered: &[Offered]) -> (Vec<Offered>, Vec<String>) {
+    fn others(&self, offered: &[OfferedTool]) -> (Vec<OfferedTool>, Vec<String>) {
         let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
         let used = [first(self.runs()), first(self.writes())];
         let left = offered.iter().filter(|tool| !used.iter().flatten().any(|name| *name == tool.name));
-        let judged = left.filter(|tool| !self.stage.is_harmless(&tool.name)).cloned();
-        let (mut usable, others): (Vec<Offered>, Vec<Offered>) = judged.partition(Offered::is_for_files);
+        let judged = left.filter(|tool| !self.environment.is_harmless(&tool.name)).cloned();
+        let (mut usable, others): (Vec<OfferedTool>, Vec<OfferedTool>) = judged.partition(OfferedTool::is_for_files);
         let mut rest = usable.split_off(usable.len().min(MOST));
         // Where guard is told of no tool, and where there is little time left, nothing is shown by those without a command.
-        let is_short = self.stage.is_by_shell() || self.begun.elapsed() > LIMIT / 2;
-        let (untried, tried): (Vec<Offered>, Vec<Offered>) =
+        let is_short = self.environment.is_by_shell() || self.begun.elapsed() > LIMIT / 2;
+        let (untried, tried): (Vec<OfferedTool>, Vec<OfferedTool>) =
             others.into_iter().partition(|tool| is_short && tool.is_plain());
         usable.extend(tried);
         rest.extend(untried);
@@ -198,13 +219,13 @@ impl Run<'_> {
     }
 
     /// Makes what these need.
-    fn prepare(&self, trials: &[Trial]) -> io::Result<()> {
+    fn prepare(&self, trials: &[LiveTest]) -> io::Result<()> {
         for trial in trials {
             match trial.case {
-                Case::Killed => self.stage.let_it_wait()?,
-                Case::Gone => self.stage.take_guard_away()?,
-                Case::Other if trial.command(self.stage, self.live).is_none() => {
-                    self.stage.lay_out(&trial.mark(self.stage))?;
+                LiveTestCase::Killed => self.environment.let_it_wait()?,
+                LiveTestCase::Gone => self.environment.take_guard_away()?,
+                LiveTestCase::Other if trial.command(self.environment, self.live).is_none() => {
+                    self.environment.lay_out(&trial.mark(self.environment))?;
                 }
                 _ => {}
             }
@@ -214,39 +235,40 @@ impl Run<'_> {
 
     /// Its tools that run a command, the likeliest first.
     fn runs(&self) -> Vec<String> {
-        [self.live.tools.clone(), tools(self.stage, &[Does::Line, Does::Lines])].concat()
+        [self.live.tools.clone(), tools(self.environment, &[Does::Line, Does::Lines])].concat()
     }
 
     /// Its tools that write a file.
     fn writes(&self) -> Vec<String> {
-        [self.live.writes.clone(), tools(self.stage, &[Does::Write, Does::Edit, Does::Patch])].concat()
+        [self.live.writes.clone(), tools(self.environment, &[Does::Write, Does::Edit, Does::Patch])].concat()
     }
 
     /// How the stand-in is told to propose these; nothing more where there are none.
-    fn step(&self, trials: &[Trial]) -> Value {
+    fn step(&self, trials: &[LiveTest]) -> Value {
         let Some(first) = trials.first() else { return json!({ "say": "Nothing more to do." }) };
         if !self.live.says.is_empty() {
-            let commands = trials.iter().filter_map(|trial| trial.command(self.stage, self.live));
+            let commands = trials.iter().filter_map(|trial| trial.command(self.environment, self.live));
             let said = commands.map(|command| self.live.says.replace("@COMMAND@", &command));
             return json!({ "say": said.collect::<String>() });
         }
-        let own = first.other.as_ref().map(|(_, tool)| &tool.name).filter(|name| !self.stage.hears_no_typing(name));
+        let own =
+            first.other.as_ref().map(|(_, tool)| &tool.name).filter(|name| !self.environment.hears_no_typing(name));
         let other = own.map(|name| vec![name.clone()]);
-        match first.command(self.stage, self.live) {
+        match first.command(self.environment, self.live) {
             Some(command) => {
                 json!({ "run": { "command": command, "tools": other.unwrap_or_else(|| self.runs()) } })
             }
             None => {
                 let tools = other.unwrap_or_else(|| self.writes());
-                json!({ "write": { "path": first.mark(self.stage), "text": PLANTED, "tools": tools } })
+                json!({ "write": { "path": first.mark(self.environment), "text": PLANTED, "tools": tools } })
             }
         }
     }
 }
 
 /// The names of an agent's tools that do one of these, in this order.
-fn tools(stage: &Stage, wanted: &[Does]) -> Vec<String> {
-    let Some(hook) = &stage.agent.hook else { return Vec::new() };
+fn tools(environment: &TestEnvironment, wanted: &[Does]) -> Vec<String> {
+    let Some(hook) = &environment.agent.hook else { return Vec::new() };
     let mut names = Vec::new();
     for does in wanted {
         for known in hook.tools.known.iter().filter(|known| known.does == *does) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::cases::Offered;
+use super::cases::OfferedTool;
 use crate::exec::tool::Tool;
 
 /// How long it may take to be there.
@@ -37,7 +37,7 @@ pub enum ModelEvent {
         /// All of the conversation.
         heard: String,
         /// The tools that it may use.
-        offered: Vec<Offered>,
+        offered: Vec<OfferedTool>,
     },
     /// None of the tools for the last step is offered.
     Lacks,
@@ -111,9 +111,9 @@ fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn offered(tool: &Value) -> Offered {
+fn offered(tool: &Value) -> OfferedTool {
     let is = |what: &str| tool[what].as_bool().unwrap_or_default();
-    Offered { name: tool["name"].as_str().unwrap_or_default().to_owned(), runs: is("runs"), writes: is("writes") }
+    OfferedTool { name: tool["name"].as_str().unwrap_or_default().to_owned(), runs: is("runs"), writes: is("writes") }
 }
 
 impl Drop for Model {

@@ -38,7 +38,7 @@ const UNCLEAR: &str = "its start command is not known";
 
 /// How a client writes its servers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written<'a> {
+pub(super) struct ConfigStyle<'a> {
     pub form: Form,
     pub http: &'a Shape,
 }
@@ -65,7 +65,7 @@ fn behind<'w>(words: &'w [&'w str], guard: &str) -> Option<&'w [&'w str]> {
 pub(super) fn json(
     text: &str,
     keys: &[Vec<String>],
-    how: Written,
+    how: ConfigStyle,
     guard: &str,
     takes_out: bool,
 ) -> Result<Wrapped, WrapError> {
@@ -116,7 +116,7 @@ struct Change<'a> {
     text: &'a str,
     name: &'a str,
     node: &'a Node,
-    how: Written<'a>,
+    how: ConfigStyle<'a>,
     guard: &'a str,
 }
 
@@ -306,12 +306,12 @@ mod tests {
         ..Shape::default()
     });
 
-    fn split() -> Written<'static> {
-        Written { form: Form::Split, http: &URL }
+    fn split() -> ConfigStyle<'static> {
+        ConfigStyle { form: Form::Split, http: &URL }
     }
 
-    fn array() -> Written<'static> {
-        Written { form: Form::Array, http: &LOCAL }
+    fn array() -> ConfigStyle<'static> {
+        ConfigStyle { form: Form::Array, http: &LOCAL }
     }
 
     fn keys() -> Vec<Vec<String>> {
@@ -352,7 +352,7 @@ mod tests {
 
     /// Behind guard and before it again; what it is behind guard.
     #[track_caller]
-    fn there_and_back(text: &str, how: Written) -> serde_json::Value {
+    fn there_and_back(text: &str, how: ConfigStyle) -> serde_json::Value {
         let done = json(text, &keys(), how, GUARD, false).unwrap();
         assert_eq!((done.servers, done.left.len()), (1, 0), "{:?}", done.left);
         assert_eq!(json(&done.text, &keys(), how, GUARD, false).unwrap().text, done.text, "twice is once");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::app::ask::{self, Card};
+use crate::app::ask::{self, PromptCard};
 use crate::app::engine::Engine;
 use crate::judge::Judgment;
 use crate::judge::answer_scope::{AnswerScope, NotOffered};
@@ -22,7 +22,7 @@ use crate::ui::style::{Line, Look, Style};
 use crate::ui::{card, wrap};
 
 /// A request as it is shown, and what a yes would be bound to.
-pub struct Shown {
+pub struct ShownRequest {
     pub whole: FullRequest,
     pub(super) engine: Engine,
     pub judgment: Judgment,
@@ -39,7 +39,7 @@ pub struct Shown {
     pub(super) is_others: bool,
 }
 
-impl Shown {
+impl ShownRequest {
     pub fn id(&self) -> &str {
         &self.whole.pending.id
     }
@@ -89,12 +89,12 @@ impl Shown {
     }
 
     /// The card, with what is known of the request itself.
-    pub fn card(&self) -> (Card, Prompt) {
+    pub fn card(&self) -> (PromptCard, Prompt) {
         self.card_of(&[self.id()])
     }
 
     /// The same for these requests of one session, which all wait for this.
-    fn card_of(&self, ids: &[&str]) -> (Card, Prompt) {
+    fn card_of(&self, ids: &[&str]) -> (PromptCard, Prompt) {
         let prompt = self.prompt();
         let mut card = ask::card(&self.engine, &self.whole.invocation, &self.judgment, &prompt);
         let Pending { session, .. } = &self.whole.pending;
@@ -140,11 +140,11 @@ impl Shown {
 }
 
 /// All commands of a batch in full, and what they touch together.
-pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: &Look) -> Vec<Line> {
+pub fn in_full(batch: &[impl std::borrow::Borrow<ShownRequest>], columns: usize, look: &Look) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut touched = BTreeSet::new();
-    let all: Vec<&Shown> = batch.iter().map(std::borrow::Borrow::borrow).collect();
-    let is_twin = |one: &Shown, other: &Shown| {
+    let all: Vec<&ShownRequest> = batch.iter().map(std::borrow::Borrow::borrow).collect();
+    let is_twin = |one: &ShownRequest, other: &ShownRequest| {
         let (one, other) = (&one.whole.pending, &other.whole.pending);
         one.is_same(other) && one.root == other.root
     };
@@ -154,7 +154,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: 
             continue;
         }
         let ids: Vec<&str> = all.iter().filter(|other| is_twin(one, other)).map(|other| other.id()).collect();
-        let (Card { view, .. }, _) = one.card_of(&ids);
+        let (PromptCard { view, .. }, _) = one.card_of(&ids);
         lines.extend(card::plain(&view, false, columns, look));
         lines.push(Line::new());
         touched.extend(one.judgment.risk.findings.iter().flat_map(|finding| finding.touches.iter().cloned()));
@@ -168,7 +168,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: 
 }
 
 /// What is asked about a batch.
-pub fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
+pub fn question(batch: &[impl std::borrow::Borrow<ShownRequest>]) -> String {
     match batch.len() {
         1 => "Approve 1 command?".to_owned(),
         count => format!("Approve all {count} commands?"),

@@ -89,7 +89,7 @@ pub(super) fn run() -> io::Result<u8> {
         return Err(io::Error::other("the window is too small for two halves: guard demo --auto"));
     };
     let played =
-        Stage { _halves: halves, look, step: 0, project: &project, agents: Vec::new(), readers: Vec::new() }.play();
+        DemoState { _halves: halves, look, step: 0, project: &project, agents: Vec::new(), readers: Vec::new() }.play();
     // The window is whole again.
     match played {
         Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
@@ -102,7 +102,7 @@ pub(super) fn run() -> io::Result<u8> {
     Ok(exit::ALLOW)
 }
 
-struct Stage<'a> {
+struct DemoState<'a> {
     _halves: SplitScreen,
     look: Look,
     step: usize,
@@ -113,7 +113,7 @@ struct Stage<'a> {
     readers: Vec<JoinHandle<()>>,
 }
 
-impl Stage<'_> {
+impl DemoState<'_> {
     fn play(mut self) -> Result<(), Stopped> {
         self.goes_on(
             "Above, an agent works in a project; below is your terminal. Everything is real, in a scratch project that is \
@@ -303,7 +303,7 @@ impl Stage<'_> {
     }
 }
 
-impl Drop for Stage<'_> {
+impl Drop for DemoState<'_> {
     fn drop(&mut self) {
         self.end_all();
     }

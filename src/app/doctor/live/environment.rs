@@ -46,7 +46,7 @@ const FOUND: &str = "# a trial\n";
 
 /// One trial's own home, and how the agent comes to ask guard in it.
 #[derive(Debug)]
-pub struct Stage {
+pub struct TestEnvironment {
     scratch: Scratch,
     pub agent: &'static Agent,
     version: Option<String>,
@@ -59,7 +59,7 @@ pub struct Stage {
     is_interrupted: bool,
 }
 
-impl Stage {
+impl TestEnvironment {
     /// Makes one.
     ///
     /// # Errors

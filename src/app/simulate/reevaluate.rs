@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::app::engine::{Engine, judge_here};
-use crate::app::hook::call::What as Called;
+use crate::app::hook::call::ToolAction;
 use crate::judge::analysis::inquiry::Answers;
 use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
@@ -58,9 +58,9 @@ pub(super) fn then(entry: &Entry) -> Option<PolicyVerdict> {
     })
 }
 
-/// A decision that was taken again.
+/// A decision of the record, taken again.
 #[derive(Clone, Debug)]
-pub(super) struct Again {
+pub(super) struct Reevaluation {
     pub word: PolicyVerdict,
     pub tier: Tier,
     pub score: Weight,
@@ -73,24 +73,24 @@ pub(super) struct Again {
     pub reviewer: bool,
 }
 
-/// The policy as it is and the other, where they hold.
-pub(super) struct Bench {
+/// The current policy and the other one, to compare.
+pub(super) struct PolicyComparison {
     now: Engine,
     other: Engine,
     built_in: Catalog,
     /// What was judged already, by kind, origin, directory and text: most commands are run more than once.
-    known: RefCell<HashMap<Asked, Rc<Anew>>>,
+    known: RefCell<HashMap<CacheKey, Rc<TextAnalysis>>>,
 }
 
-type Asked = (RowKind, String, PathBuf, String);
+type CacheKey = (RowKind, String, PathBuf, String);
 
 /// How many judgments are kept.
 const MAX_KNOWN: usize = 50_000;
 
 /// What is found in a text with the built-in rules, and with all of the other policy's.
-struct Anew {
-    before: Side,
-    after: Side,
+struct TextAnalysis {
+    before: PolicyFindings,
+    after: PolicyFindings,
     shape: Option<String>,
     bound_to: Vec<String>,
     may_grant: bool,
@@ -99,14 +99,14 @@ struct Anew {
     looked: bool,
 }
 
-struct Side {
+struct PolicyFindings {
     findings: Vec<Finding>,
     context: Vec<Circumstance>,
     /// The tier of a plain run of the programs.
     base: Tier,
 }
 
-impl Side {
+impl PolicyFindings {
     fn of(judgment: &Judgment) -> Self {
         let base = judgment.facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
         Self { findings: judgment.risk.findings.clone(), context: judgment.risk.context.clone(), base }
@@ -122,35 +122,35 @@ impl Side {
     }
 }
 
-impl Bench {
+impl PolicyComparison {
     /// Both policies, each with its rules.
     pub fn new(now: Engine, other: Engine) -> Self {
         Self { now, other, built_in: Catalog::builtin(), known: RefCell::default() }
     }
 
     /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
-    pub fn again(&self, entry: &Entry, directory: &Path) -> Option<Again> {
+    pub fn again(&self, entry: &Entry, directory: &Path) -> Option<Reevaluation> {
         let policy = self.other.policy();
         let text = entry.command.as_deref()?;
         let invocation = self.invocation(entry, text, directory)?;
-        let anew = self.anew(entry, &invocation, text);
-        let past = Past { entry, anew: &anew, bench: self };
+        let analysis = self.analysis(entry, &invocation, text);
+        let past = PastEntry { entry, analysis: &analysis, comparison: self };
         let risk = Risk::join(past.base(), past.findings(), past.context());
         let mut grants = self.other.config().grants.clone();
         grants.extend(stored(entry, &invocation));
         let standing = SessionState { above: above(entry, &risk), ..SessionState::default() };
         let judgment = Judgment {
             risk,
-            shape: anew.shape.clone(),
-            bound_to: anew.bound_to.clone(),
-            may_grant: anew.may_grant,
-            unread: anew.unread,
+            shape: analysis.shape.clone(),
+            bound_to: analysis.bound_to.clone(),
+            may_grant: analysis.may_grant,
+            unread: analysis.unread,
             ..Judgment::default()
         };
         let decision = decide(&invocation, &judgment, policy, &standing, &grants);
         let asks = matches!(decision, Decision::Ask(_));
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
-        Some(Again {
+        Some(Reevaluation {
             word: match decision {
                 Decision::Run(_) => PolicyVerdict::Allow,
                 Decision::Ask(_) => PolicyVerdict::Ask,
@@ -160,13 +160,13 @@ impl Bench {
             score: judgment.risk.score,
             threshold: policy.thresholds.of(invocation.origin),
             rule: worst.map(|finding| finding.rule.clone()),
-            looked: anew.looked,
+            looked: analysis.looked,
             reviewer: asks && matches!(review::role(&judgment, policy), Role::Settles { .. }),
         })
     }
 
     /// What both policies find in the text, with the same answers of today's world.
-    fn anew(&self, entry: &Entry, invocation: &Invocation, text: &str) -> Rc<Anew> {
+    fn analysis(&self, entry: &Entry, invocation: &Invocation, text: &str) -> Rc<TextAnalysis> {
         let asked = (entry.kind, invocation.origin.name().to_owned(), invocation.cwd.clone(), text.to_owned());
         if let Some(known) = self.known.borrow().get(&asked) {
             return Rc::clone(known);
@@ -182,9 +182,9 @@ impl Bench {
         };
         let before = found(&self.built_in, self.now.policy());
         let after = found(&self.other.catalog, self.other.policy());
-        let anew = Rc::new(Anew {
-            before: Side::of(&before),
-            after: Side::of(&after),
+        let analysis = Rc::new(TextAnalysis {
+            before: PolicyFindings::of(&before),
+            after: PolicyFindings::of(&after),
             shape: after.shape,
             bound_to: after.bound_to,
             may_grant: after.may_grant,
@@ -192,9 +192,9 @@ impl Bench {
             looked,
         });
         if self.known.borrow().len() < MAX_KNOWN {
-            self.known.borrow_mut().insert(asked, Rc::clone(&anew));
+            self.known.borrow_mut().insert(asked, Rc::clone(&analysis));
         }
-        anew
+        analysis
     }
 
     /// The command as the row tells it, in the environment of today.
@@ -208,7 +208,7 @@ impl Bench {
         let request = match (supported, changes(entry.kind, text)) {
             _ if entry.tool.is_some() => self.other.tool(ToolCall::written(text)?),
             (Some(support), _) => Request::Argv(support.argv.iter().map(Into::into).collect()),
-            (None, Some(Called::Files(changes))) => Request::Files(changes),
+            (None, Some(ToolAction::Files(changes))) => Request::Files(changes),
             (None, _) => self.other.plain_line(text.into()).ok()?,
         };
         let mut invocation = self.other.caller.invocation(request);
@@ -222,16 +222,16 @@ impl Bench {
 }
 
 /// A row, and what is found in its text today.
-struct Past<'a> {
+struct PastEntry<'a> {
     entry: &'a Entry,
-    anew: &'a Anew,
-    bench: &'a Bench,
+    analysis: &'a TextAnalysis,
+    comparison: &'a PolicyComparison,
 }
 
-impl Past<'_> {
+impl PastEntry<'_> {
     /// The tier of a plain run of the programs.
     fn base(&self) -> Tier {
-        let (before, after) = (self.anew.before.base, self.anew.after.base);
+        let (before, after) = (self.analysis.before.base, self.analysis.after.base);
         if before != after {
             return after;
         }
@@ -246,14 +246,14 @@ impl Past<'_> {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let (catalog, policy) = (&self.bench.other.catalog, self.bench.other.policy());
-        let Anew { before: old, after: new, .. } = self.anew;
+        let (catalog, policy) = (&self.comparison.other.catalog, self.comparison.other.policy());
+        let TextAnalysis { before: old, after: new, .. } = self.analysis;
         let mut all = Vec::new();
         for recorded in &self.entry.findings {
             let (before, after) = (old.finding(&recorded.rule), new.finding(&recorded.rule));
             // What is found without a rule is of guard itself.
             let is_built_in = ["opaque.", "tools.", "mcp."].iter().any(|family| recorded.rule.starts_with(family))
-                || self.bench.built_in.origin(&recorded.rule).is_some();
+                || self.comparison.built_in.origin(&recorded.rule).is_some();
             let known = is_built_in || catalog.origin(&recorded.rule).is_some();
             match (before, after) {
                 _ if !known => {}
@@ -277,8 +277,8 @@ impl Past<'_> {
     }
 
     fn context(&self) -> Vec<Circumstance> {
-        let (policy, now) = (self.bench.other.policy(), self.bench.now.policy());
-        let Anew { before: old, after: new, .. } = self.anew;
+        let (policy, now) = (self.comparison.other.policy(), self.comparison.now.policy());
+        let TextAnalysis { before: old, after: new, .. } = self.analysis;
         let mut all: Vec<Circumstance> = Vec::new();
         for recorded in &self.entry.context {
             let fact = recorded.fact;
@@ -345,7 +345,7 @@ fn above(entry: &Entry, risk: &Risk) -> Option<ParentApproval> {
 }
 
 /// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.
-fn changes(kind: RowKind, text: &str) -> Option<Called> {
+fn changes(kind: RowKind, text: &str) -> Option<ToolAction> {
     const KINDS: [ChangeKind; 4] = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
     if kind != RowKind::Advised {
         return None;
@@ -360,5 +360,5 @@ fn changes(kind: RowKind, text: &str) -> Option<Called> {
         // Written as it would be written, or it is something else.
         (part == format!("{word} {}", quote(&path))).then_some(FileChange { kind, path })
     };
-    text.split("; ").map(one).collect::<Option<Vec<_>>>().map(Called::Files)
+    text.split("; ").map(one).collect::<Option<Vec<_>>>().map(ToolAction::Files)
 }
