@@ -17,10 +17,10 @@ use crate::app::{
     simulate, stats, status, submit, trust, verify, version, wait,
 };
 use crate::ui::wrap;
-use crate::world::programs::Search;
+use crate::world::programs::ProgramSearch;
 
 mod help;
-mod slip;
+mod suggestions;
 
 pub use help::topics;
 
@@ -269,11 +269,11 @@ fn with_clap(arguments: &[OsString]) -> CommandLine {
                 Ok(verb) => CommandLine::Verb(Box::new(verb)),
             };
         }
-        Some("help") if rest.len() == 1 && !slip::is_verb(&rest[0]) => {
-            return CommandLine::Wrong(CommandLineError::NoVerb(slip::no_topic(&rest[0].to_string_lossy())));
+        Some("help") if rest.len() == 1 && !suggestions::is_verb(&rest[0]) => {
+            return CommandLine::Wrong(CommandLineError::NoVerb(suggestions::no_topic(&rest[0].to_string_lossy())));
         }
-        Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
-            return CommandLine::Wrong(CommandLineError::NoVerb(slip::no_verb(arguments, is_program)));
+        Some(first) if !first.starts_with('-') && !suggestions::is_verb(OsStr::new(first)) => {
+            return CommandLine::Wrong(CommandLineError::NoVerb(suggestions::no_verb(arguments, is_program)));
         }
         _ => parsed(arguments).and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
@@ -317,7 +317,7 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 /// Whether a program of this name is found.
 fn is_program(name: &str) -> bool {
     let here = std::env::current_dir().unwrap_or_default();
-    Search::new(&std::env::vars_os().collect(), &here).find(name).is_ok_and(|found| found.is_some())
+    ProgramSearch::new(&std::env::vars_os().collect(), &here).find(name).is_ok_and(|found| found.is_some())
 }
 
 fn missing_verb() -> clap::Error {

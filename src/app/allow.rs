@@ -236,7 +236,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
-            let at = time::future(time, now).map_err(|why| Failure::Said(format!("--until: {why}")))?;
+            let at = time::future(time, now).map_err(|why| Failure::Message(format!("--until: {why}")))?;
             Until::Date { at: at.as_second() }
         }
         (None, true) => Until::Revoked,
@@ -269,7 +269,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         user: &caller.account.name,
         session: &caller.session.id,
     };
-    let id = engine.store().map_err(|error| Failure::Said(error.to_string()))?.grant(&grant, now.timestamp())?;
+    let id = engine.store().map_err(|error| Failure::Message(error.to_string()))?.grant(&grant, now.timestamp())?;
     writeln!(io::stdout(), "Added grant {id}. To revoke it: guard allow remove {id}")?;
     Ok(exit::ALLOW)
 }
@@ -278,7 +278,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
 fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
-            return Err(Failure::Said(format!("no rule {id}; guard patterns list shows all rules")));
+            return Err(Failure::Message(format!("no rule {id}; guard patterns list shows all rules")));
         };
         return Ok(match rule.tier {
             Tier::Critical => Err(GrantError::RuleCritical(id.clone())),

@@ -6,7 +6,7 @@
 use clap::Args;
 use jiff::Zoned;
 
-use super::approvals::{Approvals, Report};
+use super::approvals::{AnswerReport, Approvals};
 use super::failure::Failure;
 use super::time;
 use crate::judge::answer_scope::AnswerScope;
@@ -42,7 +42,8 @@ impl ApproveArgs {
     fn scope(&self) -> Result<AnswerScope, Failure> {
         Ok(match &self.until {
             Some(time) => {
-                let at = time::future(time, &Zoned::now()).map_err(|why| Failure::Said(format!("--until: {why}")))?;
+                let at =
+                    time::future(time, &Zoned::now()).map_err(|why| Failure::Message(format!("--until: {why}")))?;
                 AnswerScope::Until(at.as_second())
             }
             None if self.session => AnswerScope::Session,
@@ -76,7 +77,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
         Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
-    let mut report = Report::default();
+    let mut report = AnswerReport::default();
     let mut shown = Vec::new();
     for pending in approvals.named(&args.ids, args.all, &mut report)? {
         match approvals.show(&pending)? {
@@ -112,7 +113,7 @@ pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
         Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
-    let mut report = Report::default();
+    let mut report = AnswerReport::default();
     for pending in approvals.named(&args.ids, args.all, &mut report)? {
         match approvals.may_answer(&pending)? {
             Err(why) => report.no(&pending.id, why),

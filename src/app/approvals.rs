@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 
 use jiff::Timestamp;
 
-pub(super) use self::report::Report;
+pub(super) use self::report::AnswerReport;
 pub(super) use self::shown_request::{ShownRequest, in_full, question};
 pub(super) use self::unanswerable::Unanswerable;
 use super::approver::sign;
@@ -38,7 +38,7 @@ use crate::ui::style::{self, Look};
 use crate::ui::visible;
 use crate::world::identity::{Account, Caller, Process};
 use crate::world::paths;
-use crate::world::terminal::Situation;
+use crate::world::terminal::TerminalState;
 
 /// Where answers are given: a person at a terminal of their own.
 pub(super) struct Approvals {
@@ -68,7 +68,7 @@ impl Approvals {
     }
 
     /// The requests of these names, or all that wait.
-    pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, Failure> {
+    pub fn named(&self, ids: &[String], all: bool, report: &mut AnswerReport) -> Result<Vec<Pending>, Failure> {
         let known = self.queue.list(Timestamp::now())?;
         if all {
             let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == RequestState::Waiting).collect();
@@ -133,7 +133,7 @@ impl Approvals {
             account: Account::of(invocation.uid),
             origin: invocation.origin,
             session: invocation.session.clone(),
-            terminal: Situation::NoTerminal,
+            terminal: TerminalState::NoTerminal,
             ancestors: Vec::new(),
         };
         let engine = if is_others { Engine::of_a_stranger(caller) } else { Engine::of(caller) };
@@ -191,7 +191,7 @@ impl Approvals {
     }
 
     /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
-    pub fn ask(&self, one: &ShownRequest, scope: AnswerScope, report: &mut Report) -> Result<(), Failure> {
+    pub fn ask(&self, one: &ShownRequest, scope: AnswerScope, report: &mut AnswerReport) -> Result<(), Failure> {
         if let Err(why) = one.offers(scope) {
             report.no(one.id(), format!("not approved: {why}"));
             return Ok(());
@@ -237,7 +237,7 @@ impl Approvals {
     }
 
     /// One question about several requests, all of them shown in full before it.
-    pub fn ask_together(&self, batch: &[ShownRequest], report: &mut Report) -> Result<(), Failure> {
+    pub fn ask_together(&self, batch: &[ShownRequest], report: &mut AnswerReport) -> Result<(), Failure> {
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
         let text = style::render(&in_full(batch, columns, &look), &look);
@@ -259,7 +259,7 @@ impl Approvals {
         one: &ShownRequest,
         scope: AnswerScope,
         words: Option<&str>,
-        report: &mut Report,
+        report: &mut AnswerReport,
     ) -> Result<(), Failure> {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.engine.approvers();
@@ -293,7 +293,7 @@ impl Approvals {
     }
 
     /// A no, with words or without.
-    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), Failure> {
+    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut AnswerReport) -> Result<(), Failure> {
         let by = self.engine.caller.account.name.as_str();
         let answer = Answer {
             yes: None,
@@ -313,7 +313,7 @@ impl Approvals {
         pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
     }
 
-    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<(), Failure> {
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut AnswerReport) -> Result<(), Failure> {
         let id = &pending.id;
         let outcome = match self.queue.answer(self.store()?, pending, answer, Timestamp::now()) {
             Err(StoreError::Elsewhere { why }) => {
@@ -358,7 +358,7 @@ impl Approvals {
     }
 
     fn store(&self) -> Result<&RecordBackend, Failure> {
-        self.engine.store().map_err(|error| Failure::Said(error.to_string()))
+        self.engine.store().map_err(|error| Failure::Message(error.to_string()))
     }
 
     fn wake(&self, id: &str) {

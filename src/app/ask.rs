@@ -29,7 +29,7 @@ use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
 use crate::world::paths;
-use crate::world::terminal::Situation;
+use crate::world::terminal::TerminalState;
 
 /// Asks where a person sits; elsewhere the command waits in the queue, and there too for the other approvers of what
 /// several sign.
@@ -59,7 +59,7 @@ pub fn ask(
         why
     } else if elsewhere {
         ANOTHER.to_owned()
-    } else if situation.is_person_here() || *situation == Situation::ForeignRawMode {
+    } else if situation.is_person_here() || *situation == TerminalState::ForeignRawMode {
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
             return AskOutcome::No(Refusal::NoOne { why: ANOTHER.to_owned() });
         }

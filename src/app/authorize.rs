@@ -24,7 +24,7 @@ use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
 use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Risk, Tier};
-use crate::store::{HandedCommand, IntentRow, Settled};
+use crate::store::{HandedCommand, IntentRow, RecordedDecision};
 use crate::ui::card_view::OpinionLine;
 use crate::ui::{verdict, visible};
 use crate::world::identity::Caller;
@@ -133,7 +133,8 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     let directory = paths::physical(&invocation.cwd);
     let handed = HandedCommand { text: &line.text, cwd: &directory, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
-    let (settled, changes) = (Settled::Allowed(&ApprovalReason::Host), changes::of(engine, invocation, judgment));
+    let (settled, changes) =
+        (RecordedDecision::Allowed(&ApprovalReason::Host), changes::of(engine, invocation, judgment));
     let row = IntentRow {
         changes: &changes,
         ..IntentRow::plain(Timestamp::now(), invocation, approved.digest(), &judgment.risk, settled)
@@ -274,7 +275,7 @@ fn ready(
     details: &RowDetails<'_>,
     asked: bool,
 ) -> Result<ApprovedCommand, u8> {
-    let settled = Settled::Allowed(approved.basis());
+    let settled = RecordedDecision::Allowed(approved.basis());
     match record(engine, approved.invocation(), judgment, approved.digest(), settled, details) {
         Ok(receipt) => Ok(ApprovedCommand { approved, receipt, asked }),
         Err(refusal) => Err(say(&refusal, &judgment.risk)),
@@ -304,7 +305,7 @@ fn refuse_with(
         let _ = writeln!(std::io::stderr(), "guard: {}", visible::text(&OpinionLine::of(opinion).line));
     }
     let details = RowDetails { answer, opinion, ..RowDetails::default() };
-    let _ = record(engine, invocation, judgment, digest, Settled::Refused(refusal), &details);
+    let _ = record(engine, invocation, judgment, digest, RecordedDecision::Refused(refusal), &details);
     if let Some(warning) = reviewer::yolo_in(engine, invocation) {
         let _ = writeln!(std::io::stderr(), "guard: {warning}");
     }

@@ -46,7 +46,7 @@ pub struct CheckArgs {
 /// One line of a batch.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct CheckRow {
     command: Option<String>,
     argv: Option<Vec<String>>,
     tool: Option<String>,
@@ -139,12 +139,12 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let row = serde_json::from_slice::<Row>(&line).map_err(|error| error.to_string()).and_then(|row| {
+        let row = serde_json::from_slice::<CheckRow>(&line).map_err(|error| error.to_string()).and_then(|row| {
             let request = match (row.command, row.argv, row.tool) {
                 (Some(command), None, None) => engine.plain_line(command.into()).map_err(|error| error.to_string()),
                 (None, Some(argv), None) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
                 (None, None, Some(tool)) => {
-                    let Row { input, server, description, schema, annotations, .. } = row;
+                    let CheckRow { input, server, description, schema, annotations, .. } = row;
                     Ok(ToolDetails { input, server, description, schema, annotations }.request(engine, tool))
                 }
                 _ => Err("expected one of \"command\", \"argv\" and \"tool\"".to_owned()),

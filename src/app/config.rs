@@ -14,7 +14,7 @@ use super::failure::{Failure, unless_unread};
 use super::screen::WrappedOutput;
 use super::{exit, notify};
 use crate::config::keys::{ConfigType, KEYS, Key, StrictDirection, nearest};
-use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
+use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, ValueSource};
 use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
@@ -205,7 +205,7 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
     };
     match row.kind {
         ConfigType::List(_) | ConfigType::Argv if of_key.is_empty() => {
-            vec![("[]".to_owned(), Source::BUILT_IN.to_string())]
+            vec![("[]".to_owned(), ValueSource::BUILT_IN.to_string())]
         }
         // A list has one line for each entry, because each may come from another file.
         ConfigType::List(_) | ConfigType::Argv => {
@@ -220,7 +220,7 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
             entries.into_iter().map(|entry| (quoted(&entry), "user or machine".to_owned())).collect()
         }
         ConfigType::Table(_) if key == Key::Reviewer => {
-            let of = |(reviewer, source): &(Reviewer, Source)| {
+            let of = |(reviewer, source): &(Reviewer, ValueSource)| {
                 reviewer.lines().into_iter().map(|line| (line, source.to_string())).collect()
             };
             config.reviewer.as_ref().map(of).unwrap_or_default()
@@ -243,7 +243,7 @@ fn default(key: Key) -> String {
 fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
     let row = key.entry();
     let of_key = || sources.iter().filter(|source| source.key == key);
-    let source = |source: &Source| {
+    let source = |source: &ValueSource| {
         json!({
             "layer": source.layer.name(),
             "file": source.file.as_ref().map(|file| file.display().to_string()),

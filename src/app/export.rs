@@ -24,7 +24,7 @@ pub struct ExportArgs {
     /// The format: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or
     /// OpenTelemetry logs in the collector's file format
     #[arg(long, value_enum, value_name = "FORM", default_value = "jsonl")]
-    format: Form,
+    format: ExportFormat,
     /// Only rows since this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
@@ -57,7 +57,7 @@ const PART: u32 = 500;
 
 /// What a row becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ExportFormat {
     Jsonl,
     Csv,
     Ecs,
@@ -82,7 +82,7 @@ pub fn run(args: &ExportArgs) -> Result<u8, Failure> {
 fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| time::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+        let read = |text: &String| time::past(text, &now).map_err(|why| Failure::Message(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
     let filter = Filter {
@@ -94,7 +94,7 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
         ..Filter::default()
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    if args.format == Form::Csv {
+    if args.format == ExportFormat::Csv {
         writeln!(out, "{}", forms::CSV_HEAD)?;
     }
     let host = host();
@@ -159,7 +159,7 @@ impl RowBatch {
 fn rows(
     store: &Store,
     filter: &Filter,
-    format: Form,
+    format: ExportFormat,
     host: &str,
     out: &mut impl Write,
     damage: &mut Option<StoreError>,
@@ -183,12 +183,12 @@ fn rows(
             Err(error) => return Err(error.into()),
         };
         match format {
-            Form::Jsonl => serde_json::to_writer(&mut *out, &entry).map_err(io::Error::from)?,
-            Form::Csv => write!(out, "{}", forms::csv(&entry))?,
-            Form::Ecs => write!(out, "{}", forms::ecs(&entry, host))?,
-            Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, host))?,
-            Form::Otlp => write!(out, "{}", forms::otlp(std::slice::from_ref(&entry), host))?,
-            Form::Cef => write!(out, "{}", forms::cef(&entry, host))?,
+            ExportFormat::Jsonl => serde_json::to_writer(&mut *out, &entry).map_err(io::Error::from)?,
+            ExportFormat::Csv => write!(out, "{}", forms::csv(&entry))?,
+            ExportFormat::Ecs => write!(out, "{}", forms::ecs(&entry, host))?,
+            ExportFormat::Ocsf => write!(out, "{}", forms::ocsf(&entry, host))?,
+            ExportFormat::Otlp => write!(out, "{}", forms::otlp(std::slice::from_ref(&entry), host))?,
+            ExportFormat::Cef => write!(out, "{}", forms::cef(&entry, host))?,
         }
         out.write_all(b"\n")?;
     }

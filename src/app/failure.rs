@@ -23,11 +23,11 @@ pub enum Failure {
     Gateway(#[from] GatewayError),
     /// An argument that means nothing, or what is not there.
     #[error("{0}")]
-    Said(String),
+    Message(String),
 }
 
-/// Why what is shown on a terminal ended before its end.
-pub(super) enum Stopped {
+/// Why an interactive view ended early.
+pub(super) enum ViewStopped {
     /// The person has seen enough.
     Enough,
     /// The terminal ended it.
@@ -35,13 +35,13 @@ pub(super) enum Stopped {
     Failed(Failure),
 }
 
-impl From<PromptClosed> for Stopped {
+impl From<PromptClosed> for ViewStopped {
     fn from(closed: PromptClosed) -> Self {
         Self::Closed(closed)
     }
 }
 
-impl<E: Into<Failure>> From<E> for Stopped {
+impl<E: Into<Failure>> From<E> for ViewStopped {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

@@ -6,6 +6,7 @@
 pub mod change;
 pub mod consent;
 pub mod file;
+pub mod hook_installer;
 pub mod hosts;
 pub mod json;
 pub mod manual;
@@ -13,7 +14,6 @@ mod mcp;
 pub mod places;
 pub mod shims;
 mod toml;
-pub mod wirer;
 mod yaml;
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -23,10 +23,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use self::file::Backups;
+use self::hook_installer::HookInstaller;
 use self::hosts::{HOSTS, Host};
 use self::places::{Places, PlacesError};
 use self::shims::ShimsError;
-use self::wirer::Wirer;
 use super::{engine, exit, screen};
 use crate::prompt::confirm::confirm;
 use crate::ui::style::Look;
@@ -141,8 +141,9 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         return mcp::Install { args, places: &places, backups, look: look() }.run();
     }
     let shims = data.join("shims");
-    let wirer = Wirer { places, backups: Backups::new(&data), uninstall: args.uninstall, project: args.project };
-    let session = Session { args, caller: &caller, wirer, shims, look: look() };
+    let installer =
+        HookInstaller { places, backups: Backups::new(&data), uninstall: args.uninstall, project: args.project };
+    let session = InstallSession { args, caller: &caller, installer, shims, look: look() };
     if args.all { session.all() } else { session.one() }
 }
 
@@ -169,16 +170,16 @@ pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<Str
     (!yes).then(|| format!("{}: use --yes to change without asking, or --dry-run to see the changes", caller.terminal))
 }
 
-struct Session<'a> {
+struct InstallSession<'a> {
     args: &'a InstallArgs,
     caller: &'a Caller,
-    wirer: Wirer<'a>,
+    installer: HookInstaller<'a>,
     /// The directory of the links that stand for shells.
     shims: PathBuf,
     look: Look,
 }
 
-impl Session<'_> {
+impl InstallSession<'_> {
     fn one(&self) -> Result<u8, InstallError> {
         let name = self.args.agent.as_deref().unwrap_or_default();
         let host = hosts::by_name(name).ok_or_else(|| InstallError::Wrong(format!("unknown agent {name}")))?;
@@ -196,7 +197,7 @@ impl Session<'_> {
         let mut code = exit::ALLOW;
         let mut found = 0;
         for host in HOSTS.iter() {
-            if !self.wirer.places.is_there(host) || (self.args.project && host.project.is_empty()) {
+            if !self.installer.places.is_there(host) || (self.args.project && host.project.is_empty()) {
                 continue;
             }
             found += 1;
@@ -223,7 +224,7 @@ impl Session<'_> {
 
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
     fn host(&self, host: &'static Host) -> Result<InstallResult, InstallError> {
-        let version = self.wirer.places.version(host);
+        let version = self.installer.places.version(host);
         let done = self.hook(host, version.as_deref())?;
         match host.interrupts_before(version.as_deref()) {
             Some(from) if !self.args.uninstall && done != InstallResult::Declined => {
@@ -236,8 +237,8 @@ impl Session<'_> {
 
     /// The files of one agent.
     fn hook(&self, host: &'static Host, version: Option<&str>) -> Result<InstallResult, InstallError> {
-        let wirer = &self.wirer;
-        let planned = wirer.planned(host, version)?;
+        let installer = &self.installer;
+        let planned = installer.planned(host, version)?;
         let changes = &planned.changes;
         let mut out = io::stdout().lock();
         if changes.is_empty() {
@@ -259,13 +260,13 @@ impl Session<'_> {
                 return Ok(InstallResult::Declined);
             }
         }
-        wirer.carry_out(&planned)?;
+        installer.carry_out(&planned)?;
         if self.args.uninstall {
             writeln!(out, "{}: guard removed", host.title)?;
         } else {
             let said = screen::fitted(&format!("{}: installed. {}\n", host.title, host.config.next));
             out.write_all(said.as_bytes())?;
-            if !self.wirer.places.is_here(host) {
+            if !self.installer.places.is_here(host) {
                 let title = host.title;
                 let said = format!("  {title} is not on the PATH; guard takes effect once it is installed.\n");
                 out.write_all(screen::fitted(&said).as_bytes())?;
@@ -275,7 +276,7 @@ impl Session<'_> {
                     out,
                     "  {} before the change: {}",
                     change.path.display(),
-                    self.wirer.backups.copy(&change.path).display()
+                    self.installer.backups.copy(&change.path).display()
                 )?;
             }
         }
@@ -287,7 +288,7 @@ impl Session<'_> {
     fn shell(&self, host: &Host, version: &str, from: &str) -> Result<InstallResult, InstallError> {
         let title = host.title;
         let directory = self.shims.as_path();
-        let guard = self.wirer.places.guard()?;
+        let guard = self.installer.places.guard()?;
         let shims = shims::Shims { caller: self.caller, directory, guard: Path::new(&guard) };
         let mut out = io::stdout().lock();
         writeln!(

@@ -17,7 +17,7 @@ use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Record, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
-use crate::store::{IntentRow, Retention, Settled, StoreError};
+use crate::store::{IntentRow, RecordedDecision, Retention, StoreError};
 
 /// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
 /// stands in the way is told by `guard log prune` and `guard verify`.
@@ -48,14 +48,14 @@ pub(super) fn record(
     invocation: &Invocation,
     judgment: &Judgment,
     digest: Digest,
-    settled: Settled<'_>,
+    settled: RecordedDecision<'_>,
     details: &RowDetails<'_>,
 ) -> Result<Receipt, Refusal> {
     let parent = engine.parent();
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
     let changes = match settled {
-        Settled::Refused(_) => CommandChanges::default(),
-        Settled::Allowed(_) | Settled::Asked => changes::of(engine, invocation, judgment),
+        RecordedDecision::Refused(_) => CommandChanges::default(),
+        RecordedDecision::Allowed(_) | RecordedDecision::Asked => changes::of(engine, invocation, judgment),
     };
     let row = IntentRow {
         changes: &changes,
@@ -86,7 +86,8 @@ pub(super) fn write_down(
     write: impl FnOnce(&RecordBackend) -> Result<Receipt, StoreError>,
 ) -> Result<Receipt, Refusal> {
     let risk = row.risk;
-    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(row.settled, Settled::Allowed(_));
+    let plain =
+        risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(row.settled, RecordedDecision::Allowed(_));
     if plain && engine.policy().record == Record::Flagged {
         return Ok(Receipt::Unrecorded);
     }
@@ -97,7 +98,9 @@ pub(super) fn write_down(
             Ok(receipt)
         }
         // Help is given whether or not it can be written down.
-        Err(_) if risk.tier <= Tier::Low || matches!(row.settled, Settled::Allowed(ApprovalReason::Support)) => {
+        Err(_)
+            if risk.tier <= Tier::Low || matches!(row.settled, RecordedDecision::Allowed(ApprovalReason::Support)) =>
+        {
             Ok(Receipt::Unrecorded)
         }
         Err(why) => Err(Refusal::Unrecorded { why }),

@@ -156,7 +156,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
         user: &approvals.engine.caller.account.name,
         session: &approvals.engine.caller.session.id,
     };
-    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let store = approvals.engine.store().map_err(|error| Failure::Message(error.to_string()))?;
     let id = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Added grant {id}. To revoke it: guard allow remove {id}")?;
     Ok(exit::ALLOW)

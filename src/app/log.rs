@@ -70,7 +70,7 @@ pub(super) fn newest(count: u32) -> Result<u8, Failure> {
     let command = LogArgs::augment_args(clap::Command::new("log"));
     let matches = command.try_get_matches_from(["log", "--no-pager", "-n", &number]);
     let args = matches.and_then(|matches| <LogArgs as clap::FromArgMatches>::from_arg_matches(&matches));
-    run(&args.map_err(|error| Failure::Said(error.to_string()))?)
+    run(&args.map_err(|error| Failure::Message(error.to_string()))?)
 }
 
 fn look_up(args: &LogArgs) -> Result<u8, Failure> {

@@ -65,7 +65,7 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
     let Some((name, _, source)) = PAGES.iter().find(|(name, _, _)| is_wanted(name)) else {
         let names = PAGES.iter().map(|(name, _, _)| name.split('.').next().unwrap_or(name));
         let near = nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
-        return Err(Failure::Said(format!("no manual page {wanted}{near}; guard man lists the pages")));
+        return Err(Failure::Message(format!("no manual page {wanted}{near}; guard man lists the pages")));
     };
     if args.roff || !out.is_terminal() {
         out.write_all(source.as_bytes())?;

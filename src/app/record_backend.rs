@@ -16,9 +16,9 @@ use crate::judge::ledger::Ledger;
 use crate::judge::policy::SessionState;
 use crate::judge::risk::Tier;
 use crate::service::client::{Accounts, Address, Client};
-use crate::service::message::{DecisionMessage, ServiceRequest, SessionMessage, SettledBy, Text};
+use crate::service::message::{Base64Bytes, DecisionMessage, ServiceRequest, SessionMessage, SettledBy};
 use crate::store::{
-    CommandResult, ExitStatus, HandedCommand, IntentRow, NewGrant, Retention, Settled, Store, StoreError,
+    CommandResult, ExitStatus, HandedCommand, IntentRow, NewGrant, RecordedDecision, Retention, Store, StoreError,
 };
 use crate::world::identity::Account;
 
@@ -243,9 +243,9 @@ fn unwritten() -> StoreError {
     StoreError::Elsewhere { why: "guard's service did not record it".to_owned() }
 }
 
-fn both(handed: &HandedCommand<'_>) -> (Text, Text) {
+fn both(handed: &HandedCommand<'_>) -> (Base64Bytes, Base64Bytes) {
     use std::os::unix::ffi::OsStrExt as _;
-    (Text::of(handed.text), Text::of(handed.cwd.as_os_str().as_bytes()))
+    (Base64Bytes::of(handed.text), Base64Bytes::of(handed.cwd.as_os_str().as_bytes()))
 }
 
 fn written(
@@ -261,7 +261,7 @@ fn written(
         handed: handed.map(both),
         command: invocation.display(),
         tool: invocation.tool().map(|call| (call.title(), invocation.hides())),
-        cwd: Text::of(invocation.cwd.as_os_str().as_bytes()),
+        cwd: Base64Bytes::of(invocation.cwd.as_os_str().as_bytes()),
         session: session.id.clone(),
         root: session.root.clone(),
         agent: session.agent.clone(),
@@ -269,9 +269,9 @@ fn written(
         digest: row.digest,
         risk: row.risk.into(),
         settled: match row.settled {
-            Settled::Allowed(basis) => SettledBy::Allowed(basis.clone()),
-            Settled::Refused(refusal) => SettledBy::Refused(refusal.clone()),
-            Settled::Asked => SettledBy::Asked,
+            RecordedDecision::Allowed(basis) => SettledBy::Allowed(basis.clone()),
+            RecordedDecision::Refused(refusal) => SettledBy::Refused(refusal.clone()),
+            RecordedDecision::Asked => SettledBy::Asked,
         },
         answer_ms: row.answer_ms,
         words: row.words.map(str::to_owned),

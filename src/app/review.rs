@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use self::list::{List, Name, name};
-use super::approvals::{Approvals, Report, ShownRequest, Unanswerable, in_full, question};
-use super::failure::{Failure, Stopped};
+use super::approvals::{AnswerReport, Approvals, ShownRequest, Unanswerable, in_full, question};
+use super::failure::{Failure, ViewStopped};
 use super::{exit, pending};
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
@@ -23,7 +23,7 @@ use crate::store::queue::{Pending, RequestState};
 use crate::ui::card;
 use crate::ui::card_view::CardView;
 use crate::ui::pending::approvals;
-use crate::ui::review::{ReviewView, Row, batch, help, review};
+use crate::ui::review::{ReviewRow, ReviewView, batch, help, review};
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::visible;
 
@@ -59,9 +59,9 @@ pub(super) fn run_interactive() -> Result<Result<u8, PromptClosed>, Failure> {
     let done = fullscreen::on_screen(look, |screen| {
         let mut session = ReviewSession::new(&approvals, look);
         match session.run(screen) {
-            Ok(()) | Err(Stopped::Enough) => Ok(session.results),
-            Err(Stopped::Closed(closed)) => Err(closed),
-            Err(Stopped::Failed(error)) => {
+            Ok(()) | Err(ViewStopped::Enough) => Ok(session.results),
+            Err(ViewStopped::Closed(closed)) => Err(closed),
+            Err(ViewStopped::Failed(error)) => {
                 failed = Some(error);
                 Ok(session.results)
             }
@@ -83,7 +83,7 @@ pub(super) fn run_interactive() -> Result<Result<u8, PromptClosed>, Failure> {
 
 /// Where the cursor cannot be moved: the table, and one card after the other.
 fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
-    let mut report = Report::default();
+    let mut report = AnswerReport::default();
     let now = Timestamp::now();
     let mut waiting: Vec<Pending> =
         approvals.queue.list(now)?.into_iter().filter(|one| one.state == RequestState::Waiting).collect();
@@ -143,7 +143,7 @@ impl<'a> ReviewSession<'a> {
         }
     }
 
-    fn run(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
+    fn run(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), ViewStopped> {
         loop {
             self.look_again()?;
             let size = screen.size();
@@ -221,7 +221,7 @@ impl<'a> ReviewSession<'a> {
             self.cards.insert(name.clone(), card);
         }
         // It was just put there.
-        self.cards.get(&name).ok_or_else(|| Failure::Said("the request is no longer shown".to_owned()))
+        self.cards.get(&name).ok_or_else(|| Failure::Message("the request is no longer shown".to_owned()))
     }
 
     fn view(&mut self, columns: usize) -> Result<ReviewView, Failure> {
@@ -237,7 +237,7 @@ impl<'a> ReviewSession<'a> {
         };
         let now = Timestamp::now();
         let shown = self.list.shown();
-        let rows = shown.iter().map(|one| Row {
+        let rows = shown.iter().map(|one| ReviewRow {
             id: one.id.clone(),
             tier: one.tier,
             waits: pending::waits(one, now),
@@ -294,7 +294,7 @@ impl<'a> ReviewSession<'a> {
         if chosen.is_empty() {
             self.status = "the request is no longer in the queue; nothing was denied".to_owned();
         }
-        let mut report = Report::default();
+        let mut report = AnswerReport::default();
         for one in chosen {
             match self.approvals.may_answer(&one)? {
                 Ok(()) => self.approvals.deny(&one, words, &mut report)?,
@@ -306,9 +306,9 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// Opens the card, where it is answered.
-    fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
+    fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), ViewStopped> {
         let Some(one) = self.list.here() else { return Ok(()) };
-        let mut report = Report::default();
+        let mut report = AnswerReport::default();
         // Judged anew: time has passed since it was listed.
         match self.approvals.show(&one)? {
             Err(why) => report.no(&one.id, why),
@@ -324,8 +324,8 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// Shows all that is marked in full, and asks once.
-    fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Stopped> {
-        let mut report = Report::default();
+    fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), ViewStopped> {
+        let mut report = AnswerReport::default();
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
             if (one.tier >= Tier::High || one.approvals > 1) && !self.list.is_opened(&one) {
@@ -368,7 +368,7 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
-    fn ask_batch(&self, chosen: &[ShownRequest], screen: &mut Fullscreen<'_>) -> Result<bool, Stopped> {
+    fn ask_batch(&self, chosen: &[ShownRequest], screen: &mut Fullscreen<'_>) -> Result<bool, ViewStopped> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;
         let mut lines = Vec::new();
@@ -400,7 +400,7 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// Keeps the results for the end, and shows the last.
-    fn tell(&mut self, report: Report) {
+    fn tell(&mut self, report: AnswerReport) {
         if let Some(said) = report.in_short() {
             self.status = said;
         }

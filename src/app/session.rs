@@ -190,7 +190,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
         user: &approvals.engine.caller.account.name,
         session: &session,
     };
-    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let store = approvals.engine.store().map_err(|error| Failure::Message(error.to_string()))?;
     let number = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Added grant {number}. To revoke it: guard allow remove {number}")?;
     Ok(exit::ALLOW)
@@ -218,7 +218,7 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
         return refused("a session cannot resume itself");
     }
     let by = &approvals.engine.caller.account.name;
-    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let store = approvals.engine.store().map_err(|error| Failure::Message(error.to_string()))?;
     let row = store.resume(&one.root, &one.id, by, reason, Timestamp::now())?;
     writeln!(io::stdout(), "Resumed session {} (row {row}).", visible::text(&one.id))?;
     Ok(exit::ALLOW)

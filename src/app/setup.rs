@@ -22,9 +22,9 @@ use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::init::{self, Interactive};
 use super::install::file::Backups;
+use super::install::hook_installer::{HookInstaller, PlannedChanges};
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
-use super::install::wirer::{PlannedChanges, Wirer};
 use super::install::{self, InstallError};
 use super::{screen, status};
 use crate::config::values::place;
@@ -107,9 +107,9 @@ impl Plan {
 /// There is no home, a question cannot be asked, or standard output cannot be written.
 pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    let said = |error: InstallError| Failure::Said(error.to_string());
+    let said = |error: InstallError| Failure::Message(error.to_string());
     if args.json && !(args.yes || args.dry_run) {
-        return Err(Failure::Said("--json cannot ask; use it with --yes or --dry-run".to_owned()));
+        return Err(Failure::Message("--json cannot ask; use it with --yes or --dry-run".to_owned()));
     }
     let ask = !(args.yes || args.dry_run || args.remove);
     if !args.dry_run
@@ -120,15 +120,15 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     }
     let places = || Places::of(&engine.caller);
     let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
-    let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
-        Ok(Wirer { places: places()?, backups: backups()?, uninstall, project: false })
+    let installer = |uninstall| -> Result<HookInstaller<'_>, Failure> {
+        Ok(HookInstaller { places: places()?, backups: backups()?, uninstall, project: false })
     };
-    let (into, out_of) = (wirer(false)?, wirer(true)?);
+    let (into, out_of) = (installer(false)?, installer(true)?);
     let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
     let found = Installed::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
-    let failed = |error: SetupError| Failure::Said(error.to_string());
+    let failed = |error: SetupError| Failure::Message(error.to_string());
     let mut choices =
         SetupChoices::from_options(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
             .map_err(failed)?;
@@ -136,7 +136,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         if found.is_set_up() {
             status::run(&status::StatusArgs::default())?;
         }
-        choices.ask(&found).map_err(|error| Failure::Said(format!("not changed: {error}")))?;
+        choices.ask(&found).map_err(|error| Failure::Message(format!("not changed: {error}")))?;
     }
     let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
     if args.remove {
@@ -195,7 +195,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         }
         for edit in &plan.edits {
             edit.carry_out(&into.backups, args.remove)
-                .map_err(|why| Failure::Said(format!("{}: {why}", edit.path.display())))?;
+                .map_err(|why| Failure::Message(format!("{}: {why}", edit.path.display())))?;
         }
         for planned in &plan.wired {
             into.carry_out(planned).map_err(said)?;
@@ -268,7 +268,7 @@ pub struct Installed {
 impl Installed {
     fn look(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
-            let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);
+            let search = crate::world::programs::ProgramSearch::new(&engine.caller.env, &engine.caller.cwd);
             search.find(name).is_ok_and(|found| found.is_some())
         };
         // The one that this was typed to may have no start-up file yet.

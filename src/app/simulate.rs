@@ -22,7 +22,7 @@ use crate::config::{self, PolicyOverride, Roots};
 use crate::judge::policy::Mode;
 use crate::store::{Entry, Filter, RowKind, Store, StoreError, is_probe};
 use reevaluate::PolicyComparison;
-use report::Report;
+use report::SimulationReport;
 
 /// The arguments of `guard simulate`.
 #[derive(Debug, Args)]
@@ -59,7 +59,8 @@ const PART: u32 = 500;
 /// The record cannot be read, a time is none, or the other policy is not there or has problems.
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let time = |name: &str, text: &str| time::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+    let time =
+        |name: &str, text: &str| time::past(text, &now).map_err(|why| Failure::Message(format!("--{name}: {why}")));
     let since = time("since", &args.since)?;
     let until = args.until.as_deref().map(|text| time("until", text)).transpose()?;
     let instead = instead(args)?;
@@ -69,7 +70,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
         _ => Mode::Manual,
     });
     let mut policies = Policies::open(instead, mode)?;
-    let mut report = Report::new(since, until, now.time_zone().clone());
+    let mut report = SimulationReport::new(since, until, now.time_zone().clone());
     if let Some(store) = policies.now.existing()? {
         let mut filter = Filter { since: Some(since), until, limit: Some(PART), ..Filter::default() };
         loop {
@@ -108,10 +109,11 @@ fn policy_in_words(args: &SimulateArgs) -> String {
 fn instead(args: &SimulateArgs) -> Result<Option<PolicyOverride>, Failure> {
     let there = |path: &Option<PathBuf>, directory: bool| -> Result<Option<PathBuf>, Failure> {
         let Some(path) = path else { return Ok(None) };
-        let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
+        let about =
+            std::fs::metadata(path).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
         if about.is_dir() != directory {
             let what = if directory { "a directory" } else { "a file" };
-            return Err(Failure::Said(format!("{}: expected {what}", path.display())));
+            return Err(Failure::Message(format!("{}: expected {what}", path.display())));
         }
         Ok(Some(std::path::absolute(path)?))
     };
@@ -133,7 +135,7 @@ struct Policies {
 
 impl Policies {
     fn open(instead: Option<PolicyOverride>, mode: Option<Mode>) -> Result<Self, Failure> {
-        let now = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
+        let now = Engine::open().map_err(|error| Failure::Message(error.to_string()))?;
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), directories: HashMap::new(), problems: Vec::new() };
         // In the root directory no project has a say.
@@ -141,7 +143,7 @@ impl Policies {
         let problems = std::mem::take(&mut policies.problems);
         if !problems.is_empty() {
             // Tightened as a broken configuration is, it would not show what was asked for.
-            return Err(Failure::Said(format!("the policy has problems: {}", problems.join("; "))));
+            return Err(Failure::Message(format!("the policy has problems: {}", problems.join("; "))));
         }
         policies.known.insert(Vec::new(), comparison);
         Ok(policies)
@@ -192,7 +194,7 @@ impl Policies {
     }
 }
 
-fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) -> Result<(), Failure> {
+fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut SimulationReport) -> Result<(), Failure> {
     let entry: Entry = match store.entry(id) {
         Ok(entry) => entry,
         Err(StoreError::Pruned { .. }) => return Ok(()),

@@ -31,7 +31,7 @@ const MOST: usize = 10;
 /// The record cannot be read, or the time is none.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let since = time::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
+    let since = time::past(&args.since, &now).map_err(|why| Failure::Message(format!("--since: {why}")))?;
     let store = Store::open_existing(&engine::paths()?)?;
     let stats = store.map_or_else(|| Ok(Stats::default()), |store| store.stats(since, now.time_zone()))?;
     let text = if args.json {

@@ -32,7 +32,7 @@ use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::store::queue::Justification;
-use crate::store::{CommandResult, ExitStatus, IntentRow, Settled};
+use crate::store::{CommandResult, ExitStatus, IntentRow, RecordedDecision};
 use crate::ui::json::VerdictView;
 use crate::ui::verdict;
 
@@ -123,7 +123,7 @@ struct SubmitReply<'a> {
 pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let (input, lines) = read()?;
     std::env::set_current_dir(&input.cwd)
-        .map_err(|error| Failure::Said(format!("cannot enter {}: {error}", input.cwd.display())))?;
+        .map_err(|error| Failure::Message(format!("cannot enter {}: {error}", input.cwd.display())))?;
     let engine = Engine::open()?;
     let invocation = invocation(&engine, &input)?;
     let JudgedCommand { judgment, decision } = engine.judge(&invocation);
@@ -191,7 +191,7 @@ fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
         let _ = kill(getpid(), Signal::SIGHUP);
     });
     let input = serde_json::from_slice(&text)
-        .map_err(|error| Failure::Said(format!("invalid input for guard submit: {error}")))?;
+        .map_err(|error| Failure::Message(format!("invalid input for guard submit: {error}")))?;
     Ok((input, lines))
 }
 
@@ -199,13 +199,13 @@ fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
 fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if input.client.is_empty() || input.client.len() > 64 || !input.client.chars().all(plain) {
-        return Err(Failure::Said("the name of a client may contain letters, digits and dashes only".to_owned()));
+        return Err(Failure::Message("the name of a client may contain letters, digits and dashes only".to_owned()));
     }
     if !input.cwd.is_absolute() {
-        return Err(Failure::Said("cwd must be an absolute path".to_owned()));
+        return Err(Failure::Message("cwd must be an absolute path".to_owned()));
     }
     if input.tool.is_none() && !input.input.is_null() {
-        return Err(Failure::Said("\"input\" requires \"tool\"".to_owned()));
+        return Err(Failure::Message("\"input\" requires \"tool\"".to_owned()));
     }
     let request = match (&input.command, &input.argv, &input.tool) {
         (None, None, Some(tool)) => {
@@ -215,11 +215,11 @@ fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failur
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
             let why = format!("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10);
-            return Err(Failure::Said(why));
+            return Err(Failure::Message(why));
         }
         (Some(command), None, None) => engine.plain_line(command.into())?,
         (None, Some(argv), None) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
-        _ => return Err(Failure::Said(ONE_OF.to_owned())),
+        _ => return Err(Failure::Message(ONE_OF.to_owned())),
     };
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = match input.origin {
@@ -289,7 +289,7 @@ impl JudgedSubmission<'_> {
         by: Option<&str>,
         answered: Option<Duration>,
     ) -> Result<u8, Failure> {
-        match self.write(Settled::Allowed(basis), answered, by) {
+        match self.write(RecordedDecision::Allowed(basis), answered, by) {
             Ok(receipt) => {
                 ask_outcome::give_or_tell(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
@@ -306,20 +306,25 @@ impl JudgedSubmission<'_> {
     fn ended(&self, lines: &Receiver<String>, receipt: &Receipt) -> Result<(), Failure> {
         let Ok(line) = lines.recv() else { return Ok(()) };
         let ended: ClientReport = serde_json::from_str(&line)
-            .map_err(|error| Failure::Said(format!("invalid report for guard submit: {error}")))?;
+            .map_err(|error| Failure::Message(format!("invalid report for guard submit: {error}")))?;
         let outcome = CommandResult { end: ExitStatus::Exit(ended.exit), duration_ms: ended.duration_ms };
-        let store = self.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
+        let store = self.engine.store().map_err(|error| Failure::Message(error.to_string()))?;
         Ok(store.result(receipt, &outcome, Timestamp::now())?)
     }
 
     /// Says that it must not run; one that cannot be written down is a denial all the same.
     fn deny(&self, decision: &Decision, refusal: &Refusal, answered: Option<Duration>) -> Result<u8, Failure> {
-        let _ = self.write(Settled::Refused(refusal), answered, None);
+        let _ = self.write(RecordedDecision::Refused(refusal), answered, None);
         let reason = verdict::refused(refusal, &self.judgment.risk);
         self.tell(decision, ("deny", refusal.kind()), None, Some(reason), None)
     }
 
-    fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
+    fn write(
+        &self,
+        settled: RecordedDecision<'_>,
+        answered: Option<Duration>,
+        words: Option<&str>,
+    ) -> Result<Receipt, Refusal> {
         let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
         let row = IntentRow {
             answer_ms: answered.map(intent::milliseconds),

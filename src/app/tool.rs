@@ -106,5 +106,5 @@ fn json(what: &str, text: &str) -> Result<Value, Failure> {
 }
 
 fn wrong(what: &str) -> impl Fn(serde_json::Error) -> Failure {
-    move |error| Failure::Said(format!("{what} is not the expected JSON: {error}"))
+    move |error| Failure::Message(format!("{what} is not the expected JSON: {error}"))
 }

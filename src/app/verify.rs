@@ -69,7 +69,7 @@ impl SavedHeads {
             Self::One(head) => return Ok(vec![*head]),
             Self::File(path) => path,
         };
-        let wrong = |why: &str| Failure::Said(format!("{}: {why}", path.display()));
+        let wrong = |why: &str| Failure::Message(format!("{}: {why}", path.display()));
         let mut bytes = Vec::new();
         let read = if path == Path::new("-") {
             io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes)
@@ -204,7 +204,7 @@ impl HeadReport {
                 told = Some((*head, kept));
             }
         }
-        let told = told.ok_or_else(|| Failure::Said("no head given".to_owned()))?;
+        let told = told.ok_or_else(|| Failure::Message("no head given".to_owned()))?;
         Ok(Self { told, all: heads.len() })
     }
 }

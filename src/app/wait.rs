@@ -29,14 +29,14 @@ pub struct WaitArgs {
 /// # Errors
 /// There is no such request, or the queue cannot be read.
 pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
-    let unknown = || Failure::Said(format!("no request {}; guard pending lists the requests", args.id));
+    let unknown = || Failure::Message(format!("no request {}; guard pending lists the requests", args.id));
     let queue = engine::requests()?.ok_or_else(unknown)?;
     let typed = args.id.to_ascii_lowercase();
     let first = match queue.find(&typed)? {
         Some(first) => first,
         None => approvals::meant(&queue.list(Timestamp::now())?, &typed)
             .cloned()
-            .map_err(|why| Failure::Said(format!("{typed}: {why}")))?,
+            .map_err(|why| Failure::Message(format!("{typed}: {why}")))?,
     };
     let id = first.id.clone();
     let left = first.expires.duration_since(Timestamp::now());

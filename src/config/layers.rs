@@ -24,7 +24,7 @@ use crate::judge::sort::sort_by_key;
 
 /// Where one value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ValueSource {
     pub layer: Layer,
     pub file: Option<Arc<Path>>,
     pub line: Option<u32>,
@@ -34,13 +34,13 @@ pub struct Source {
     pub failing_closed: bool,
 }
 
-impl Source {
+impl ValueSource {
     /// No file sets it.
     pub const BUILT_IN: Self =
         Self { layer: Layer::BuiltIn, file: None, line: None, preset: None, failing_closed: false };
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.failing_closed {
             return f.write_str("tightened because the configuration has problems");
@@ -65,7 +65,7 @@ pub struct Provenance {
     pub key: Key,
     /// As a file would say it; of a list, one entry.
     pub value: String,
-    pub source: Source,
+    pub source: ValueSource,
     /// The machine's file allows only tightening.
     pub locked: bool,
 }
@@ -75,9 +75,9 @@ pub struct Provenance {
 pub struct MergedConfig {
     pub policy: Policy,
     /// By key, for single values.
-    sources: Vec<Source>,
+    sources: Vec<ValueSource>,
     /// For entries of lists that no built-in value holds.
-    entries: Vec<(Key, String, Source)>,
+    entries: Vec<(Key, String, ValueSource)>,
     locked: Vec<bool>,
 }
 
@@ -87,7 +87,7 @@ impl MergedConfig {
     pub fn built_in() -> Self {
         Self {
             policy: Policy::default(),
-            sources: vec![Source::BUILT_IN; KEYS.len()],
+            sources: vec![ValueSource::BUILT_IN; KEYS.len()],
             entries: Vec::new(),
             locked: vec![false; KEYS.len()],
         }
@@ -131,11 +131,16 @@ impl MergedConfig {
         }
     }
 
-    fn source(document: &Document, line: u32) -> Source {
-        Source { layer: document.layer, file: Some(document.file.clone()), line: Some(line), ..Source::BUILT_IN }
+    fn source(document: &Document, line: u32) -> ValueSource {
+        ValueSource {
+            layer: document.layer,
+            file: Some(document.file.clone()),
+            line: Some(line),
+            ..ValueSource::BUILT_IN
+        }
     }
 
-    fn set(&mut self, key: Key, value: i64, source: Source) {
+    fn set(&mut self, key: Key, value: i64, source: ValueSource) {
         key.set(&mut self.policy, value);
         if let Some(place) = self.sources.get_mut(key as usize) {
             *place = source;
@@ -199,7 +204,7 @@ impl MergedConfig {
             let now = key.get(&self.policy).unwrap_or(value);
             let only_tighten = !document.layer.may_loosen() || self.is_locked(*key);
             if !only_tighten || key.entry().loosens(value, now) {
-                let source = Source { preset: Some(preset(place)), ..Self::source(document, entry.line) };
+                let source = ValueSource { preset: Some(preset(place)), ..Self::source(document, entry.line) };
                 self.set(*key, value, source);
             }
         }
@@ -302,22 +307,22 @@ impl MergedConfig {
         super::defaults::fail_closed(&mut self.policy);
         for (row, source) in KEYS.iter().zip(&mut self.sources) {
             if row.key.get(&before) != row.key.get(&self.policy) {
-                *source = Source { failing_closed: true, ..Source::BUILT_IN };
+                *source = ValueSource { failing_closed: true, ..ValueSource::BUILT_IN };
             }
         }
     }
 
     /// Where a single value comes from.
     #[must_use]
-    pub fn source_of(&self, key: Key) -> Source {
-        self.sources.get(key as usize).cloned().unwrap_or(Source::BUILT_IN)
+    pub fn source_of(&self, key: Key) -> ValueSource {
+        self.sources.get(key as usize).cloned().unwrap_or(ValueSource::BUILT_IN)
     }
 
     /// Where an entry of a list comes from.
     #[must_use]
-    pub fn entry_source(&self, key: Key, word: &str) -> Source {
+    pub fn entry_source(&self, key: Key, word: &str) -> ValueSource {
         let set = self.entries.iter().find(|(set, entry, _)| *set == key && entry == word);
-        set.map_or(Source::BUILT_IN, |(.., source)| source.clone())
+        set.map_or(ValueSource::BUILT_IN, |(.., source)| source.clone())
     }
 
     /// Every value with where it comes from, in the order of the table; a list gives one row for each entry.

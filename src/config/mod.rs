@@ -26,7 +26,7 @@ pub mod values;
 
 pub use errors::ConfigProblem;
 pub use layer::Layer;
-pub use layers::{PatternFile, Provenance, Source};
+pub use layers::{PatternFile, Provenance, ValueSource};
 pub use paths::Roots;
 pub use reviewer::Reviewer;
 pub use service::Service;
@@ -57,7 +57,7 @@ pub struct Loaded {
     /// Who keeps the record, where the machine's file says that a service does.
     pub service: Option<Service>,
     /// Who gives an opinion, and where it is said. Without problems it is there where the mode is smart.
-    pub reviewer: Option<(Reviewer, Source)>,
+    pub reviewer: Option<(Reviewer, ValueSource)>,
     /// Where was looked, the weakest layer first.
     pub places: Vec<LayerFiles>,
     /// A reviewer was to be asked, and is not: something is wrong, so people alone decide.
@@ -223,7 +223,7 @@ struct Loading<'a> {
     /// With the files they stand in.
     grants: Vec<(Grant, Arc<Path>)>,
     service: Option<Service>,
-    reviewer: Option<(Reviewer, Source)>,
+    reviewer: Option<(Reviewer, ValueSource)>,
     places: Vec<LayerFiles>,
 }
 
@@ -283,7 +283,8 @@ impl Loading<'_> {
             if locked(&self.joined, Key::Reviewer) {
                 self.problems.push(problem("reviewer", "the machine's configuration locks it".to_owned()));
             } else {
-                let source = Source { layer, file: Some(document.file), line: Some(line), ..Source::BUILT_IN };
+                let source =
+                    ValueSource { layer, file: Some(document.file), line: Some(line), ..ValueSource::BUILT_IN };
                 self.reviewer = Some((reviewer, source));
             }
         }

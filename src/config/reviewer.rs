@@ -38,7 +38,7 @@ pub struct ReviewerModel {
     pub provider: Provider,
     pub model: String,
     pub url: String,
-    pub key: Option<KeyFrom>,
+    pub key: Option<KeySource>,
     /// Of [`Provider::Program`]: the program and its arguments.
     pub program: Vec<String>,
     pub max_tokens: u32,
@@ -79,7 +79,7 @@ impl Provider {
 /// Where a key is found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum KeyFrom {
+pub enum KeySource {
     /// A file that only its owner can read.
     File(PathBuf),
     /// A variable of the environment.
@@ -113,10 +113,10 @@ impl Reviewer {
             }
             lines.extend(voice.key.as_ref().map(|key| {
                 let key = match key {
-                    KeyFrom::File(path) => format!("file {}", path.display()),
-                    KeyFrom::Env(name) => format!("variable {name}"),
-                    KeyFrom::Keyring(name) => format!("keyring {name}"),
-                    KeyFrom::Command(words) => format!("what {} prints", words.first().map_or("", String::as_str)),
+                    KeySource::File(path) => format!("file {}", path.display()),
+                    KeySource::Env(name) => format!("variable {name}"),
+                    KeySource::Keyring(name) => format!("keyring {name}"),
+                    KeySource::Command(words) => format!("what {} prints", words.first().map_or("", String::as_str)),
                 };
                 format!("{jury}key = {key}")
             }));

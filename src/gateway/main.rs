@@ -10,11 +10,11 @@ use guard_gateway::{channel, check, describe, mcp, pairing, reviewer, serve, sta
 #[command(name = "guard-gateway", version)]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: GatewayCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum GatewayCommand {
     /// Run the gateway
     Serve(serve::ServeArgs),
     /// Create, list and revoke tokens
@@ -46,16 +46,16 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
-        Verb::Serve(args) => told(serve::run(&args)),
-        Verb::Token(args) => told(token::run(&args)),
-        Verb::Review(args) => told(reviewer::run(&args)),
-        Verb::Mcp(args) => told(mcp::run(&args)),
-        Verb::McpListen(args) => told(mcp::front::run(args)),
-        Verb::Model(args) => told(stand_in::run(&args)),
-        Verb::Channel(args) => told(channel::setup::run(&args)),
-        Verb::Check(args) => told(check::run(&args)),
-        Verb::Pair(args) => told(pairing::run(&args)),
-        Verb::Describe => told(describe::run(&Cli::command())),
+        GatewayCommand::Serve(args) => told(serve::run(&args)),
+        GatewayCommand::Token(args) => told(token::run(&args)),
+        GatewayCommand::Review(args) => told(reviewer::run(&args)),
+        GatewayCommand::Mcp(args) => told(mcp::run(&args)),
+        GatewayCommand::McpListen(args) => told(mcp::front::run(args)),
+        GatewayCommand::Model(args) => told(stand_in::run(&args)),
+        GatewayCommand::Channel(args) => told(channel::setup::run(&args)),
+        GatewayCommand::Check(args) => told(check::run(&args)),
+        GatewayCommand::Pair(args) => told(pairing::run(&args)),
+        GatewayCommand::Describe => told(describe::run(&Cli::command())),
     };
     ExitCode::from(done)
 }

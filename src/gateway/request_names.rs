@@ -33,12 +33,12 @@ struct Inner {
 
 /// The names.
 #[derive(Clone, Debug, Default)]
-pub struct Names(Arc<Mutex<Inner>>);
+pub struct RequestNames(Arc<Mutex<Inner>>);
 
 /// A command of a client that is being judged, as long as this is there.
 #[derive(Debug)]
 pub struct PendingSubmission {
-    names: Names,
+    names: RequestNames,
     client: String,
 }
 
@@ -59,7 +59,7 @@ fn client(pending: &Pending) -> Option<&str> {
     pending.root.split_once("@api:").map(|(_, client)| client)
 }
 
-impl Names {
+impl RequestNames {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // What is behind it is whole after every line.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_request_has_the_name_under_which_it_was_handed_in() {
-        let names = Names::default();
+        let names = RequestNames::default();
         assert!(!names.comes(&filed(5)) && names.of(&filed(5)).is_none());
         let judged = names.judged("ci");
         assert!(names.comes(&filed(5)), "its name is not known yet");
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_anew_after_a_restart_keeps_its_name() {
-        let names = Names::default();
+        let names = RequestNames::default();
         names.set("b2c3", "a", "ci", at(1));
         assert_eq!(names.of(&filed(5)).as_deref(), Some("a"));
         names.set("b2c3", "a", "ci", at(20));

@@ -14,7 +14,7 @@ use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::{BackendError, Offer};
 use crate::channel::buttons::ApproverNonce;
-use crate::channel::{self, BoxFuture, Card, Channel, Health, Status};
+use crate::channel::{self, BoxFuture, Card, Channel, ChannelStatus, Health};
 use crate::connected_channels::{ConnectedChannel, ConnectedChannels};
 use crate::escalation::EscalationTasks;
 use crate::interactions::handle_interactions;
@@ -76,7 +76,7 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
     if let Some(status) = now
         && before.as_ref() != Some(&status)
     {
-        let kind = if status == Status::Up { "channel.up" } else { "channel.down" };
+        let kind = if status == ChannelStatus::Up { "channel.up" } else { "channel.down" };
         app.feed.publish(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
     }
 }
@@ -85,21 +85,21 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
 pub async fn tell(app: &App, name: &str, connection: &dyn Channel, text: &str, within: Duration) -> bool {
     let why = match tokio::time::timeout(within, connection.tell(text)).await {
         Ok(Ok(())) => {
-            note(app, name, |health| health.sends = Some(Status::Up));
+            note(app, name, |health| health.sends = Some(ChannelStatus::Up));
             return true;
         }
         Ok(Err(failed)) => failed.to_string(),
         Err(_) => format!("no answer within {} s", within.as_secs()),
     };
     tracing::warn!("channel {name}: {why}");
-    note(app, name, |health| health.sends = Some(Status::Down { why }));
+    note(app, name, |health| health.sends = Some(ChannelStatus::Down { why }));
     false
 }
 
 struct ChannelStatusSink(Arc<App>);
 
 impl channel::ChannelState for ChannelStatusSink {
-    fn status(&self, channel: &str, status: Status) {
+    fn status(&self, channel: &str, status: ChannelStatus) {
         note(&self.0, channel, |health| health.receives = Some(status));
     }
 
@@ -136,7 +136,7 @@ impl ChannelTasks {
                     channel::ChannelState::status(
                         &ChannelStatusSink(app.clone()),
                         &one.name,
-                        Status::Down { why: why.to_string() },
+                        ChannelStatus::Down { why: why.to_string() },
                     );
                     continue;
                 }
@@ -291,13 +291,13 @@ async fn offer(app: &App, name: &str, connection: &dyn Channel, shown: &TrackedR
     let now = Timestamp::now();
     match sent {
         Ok(_) => {
-            note(app, name, |health| health.sends = Some(Status::Up));
+            note(app, name, |health| health.sends = Some(ChannelStatus::Up));
             app.feed.publish("request.offered", &shown.action, json!({ "channel": name }), now);
             true
         }
         Err(why) => {
             tracing::warn!("channel {name}: {why}");
-            note(app, name, |health| health.sends = Some(Status::Down { why: why.clone() }));
+            note(app, name, |health| health.sends = Some(ChannelStatus::Down { why: why.clone() }));
             app.feed.publish("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
             false
         }

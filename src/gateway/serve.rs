@@ -31,7 +31,7 @@ use crate::config::Config;
 use crate::connections::{self, ConnectionLimits, PeerInfo, Slots};
 use crate::logging::Log;
 use crate::request_feed::RequestFeed;
-use crate::request_names::Names;
+use crate::request_names::RequestNames;
 use crate::routing::ChannelTasks;
 use crate::secrets::{NoRandomBytes, hash, secret};
 use crate::store::Paths;
@@ -155,7 +155,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let app = Arc::new(App {
         backend,
         feed: RequestFeed::new(key.clone()),
-        names: Names::default(),
+        names: RequestNames::default(),
         key,
         config: RwLock::new(Arc::new(config.clone())),
         guard: submission::guard()?,

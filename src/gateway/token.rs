@@ -20,11 +20,11 @@ use crate::secrets::{NoRandomBytes, hash, secret};
 #[derive(Debug, Args)]
 pub struct TokenArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: TokenCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum TokenCommand {
     /// Create a token; it is shown once
     Add {
         /// The name of the token in the record: letters, digits and dashes
@@ -109,14 +109,14 @@ pub fn memory() -> Result<Box<dyn Memory>, TokenError> {
 /// # Errors
 /// Why it is not done.
 pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
-    if let Verb::Add { .. } = args.verb
+    if let TokenCommand::Add { .. } = args.verb
         && !person::is_here("guard token add")?
     {
         return Ok(person::REFUSED);
     }
     let memory = memory()?;
     match &args.verb {
-        Verb::Add { name, scope, directory, origin, max_tier } => {
+        TokenCommand::Add { name, scope, directory, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
                 return Err(TokenError::Name(name.clone()));
@@ -144,10 +144,10 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
             println!("{given}");
             eprintln!("guard: the token is shown only once; to revoke it: guard token remove {name}");
         }
-        Verb::List { json: true } => {
+        TokenCommand::List { json: true } => {
             println!("{}", serde_json::to_string(&memory.tokens()?)?);
         }
-        Verb::List { json: false } => {
+        TokenCommand::List { json: false } => {
             let tokens = memory.tokens()?;
             if tokens.is_empty() {
                 println!("No tokens. To create one: guard token add NAME --scope submit");
@@ -163,7 +163,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
                 println!("{:<16} {:<20} {used}{directories}", token.name, scopes.join(","));
             }
         }
-        Verb::Remove { name } => {
+        TokenCommand::Remove { name } => {
             if !memory.remove_token(name)? {
                 return Err(TokenError::Unknown(name.clone()));
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::gateway::FromGateway;
+use super::gateway::GatewayRequest;
 use super::line::Lines;
 use super::message::{Reply, ServiceRequest, VERSION, VersionedRequest};
 use super::socket::{credentials, reach};
@@ -110,7 +110,7 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn watch(&self) -> Result<UnixStream, StoreError> {
-        self.told(ServiceRequest::Gateway(FromGateway::Watch))
+        self.told(ServiceRequest::Gateway(GatewayRequest::Watch))
     }
 
     /// A connection of its own over which nothing more is asked, and only told.

@@ -12,7 +12,7 @@ use crate::store::queue::PendingMessage;
 /// A question of the gateway's.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum FromGateway {
+pub enum GatewayRequest {
     /// Send a byte whenever anything happens to any request. The last thing that is said on a connection.
     Watch,
     /// The requests of all accounts, the oldest first, from behind this one on: a [`RequestPage`].
@@ -43,7 +43,7 @@ pub struct GatewayAnswer {
     /// Who, as the gateway says.
     pub by: String,
     pub words: Option<String>,
-    /// The signature of an approver over what [`FromGateway::Approval`] told.
+    /// The signature of an approver over what [`GatewayRequest::Approval`] told.
     pub signed: Option<Signed>,
     /// How far a yes reaches.
     pub scope: AnswerScope,

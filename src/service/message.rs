@@ -8,7 +8,7 @@ use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gateway::FromGateway;
+use super::gateway::GatewayRequest;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::approver::Signed;
@@ -67,8 +67,8 @@ pub enum ServiceRequest {
     Row(Box<DecisionMessage>),
     /// Whether a hook handed this over.
     IsHanded {
-        handed: Text,
-        cwd: Text,
+        handed: Base64Bytes,
+        cwd: Base64Bytes,
         root: String,
         tier: Tier,
     },
@@ -143,15 +143,15 @@ pub enum ServiceRequest {
         environment: Vec<(String, String)>,
     },
     /// What the gateway's account asks, and no other.
-    Gateway(FromGateway),
+    Gateway(GatewayRequest),
 }
 
-/// Bytes that may be no text.
+/// Bytes that may not be UTF-8, as Base64.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Text(String);
+pub struct Base64Bytes(String);
 
-impl Text {
+impl Base64Bytes {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Base64::encode_string(bytes))
     }
@@ -207,12 +207,12 @@ pub struct DecisionMessage {
     /// It is the answer to a host that runs the command itself.
     pub advised: bool,
     /// The command as both a hook and the shell see it, and the directory.
-    pub handed: Option<(Text, Text)>,
+    pub handed: Option<(Base64Bytes, Base64Bytes)>,
     pub command: String,
     /// The tool that is called, where it is no command, and whether something of its input is hidden.
     #[serde(default)]
     pub tool: Option<(String, bool)>,
-    pub cwd: Text,
+    pub cwd: Base64Bytes,
     pub session: String,
     pub root: String,
     pub agent: Option<String>,
@@ -240,7 +240,7 @@ pub struct DecisionMessage {
 #[serde(deny_unknown_fields)]
 pub struct NewRequestMessage {
     /// As [`crate::store::queue::pack`] writes it.
-    pub exact: Text,
+    pub exact: Base64Bytes,
     pub risk: RiskMessage,
     /// The speaker waits for the answer.
     pub waits: bool,

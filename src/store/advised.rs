@@ -126,7 +126,7 @@ fn unused(connection: &Connection, scope: &str, tier: Tier, now: Timestamp) -> r
 #[cfg(test)]
 mod tests {
 
-    use super::super::Settled;
+    use super::super::RecordedDecision;
     use super::super::sample::{Sample, invocation, risk, row};
     use super::*;
     use crate::judge::policy::ApprovalReason;
@@ -143,19 +143,19 @@ mod tests {
 
     /// Hands over a command of this tier, so many seconds after noon.
     fn advise(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) {
-        write(tier, after, Settled::Asked, |row| sample.store.advised_and_handed(row, handed).unwrap().row());
+        write(tier, after, RecordedDecision::Asked, |row| sample.store.advised_and_handed(row, handed).unwrap().row());
     }
 
     /// Runs it, if it was handed over.
     fn run(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) -> bool {
-        let settled = Settled::Allowed(&ApprovalReason::Host);
+        let settled = RecordedDecision::Allowed(&ApprovalReason::Host);
         write(tier, after, settled, |row| sample.store.intent_of_handed(row, handed).unwrap()?.row()).is_some()
     }
 
     fn write(
         tier: Tier,
         after: i64,
-        settled: Settled<'_>,
+        settled: RecordedDecision<'_>,
         with: impl Fn(&IntentRow<'_>) -> Option<i64>,
     ) -> Option<i64> {
         let invocation = invocation(&["tool", "x"], "r");
@@ -215,7 +215,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         let store = Store::open(&super::super::Paths::new(sample.directory.path())).unwrap();
-                        let settled = Settled::Allowed(&ApprovalReason::Host);
+                        let settled = RecordedDecision::Allowed(&ApprovalReason::Host);
                         write(Tier::High, 1, settled, |row| store.intent_of_handed(row, &push()).unwrap()?.row())
                     })
                 })

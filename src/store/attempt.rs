@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::{IntentRow, Settled};
+use super::{IntentRow, RecordedDecision};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
@@ -29,5 +29,5 @@ pub fn attempted<T>(
     let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
     let refusal = Refusal::Attempt { why: why.to_owned() };
     let digest = invocation.digest(&BTreeSet::new());
-    write(&IntentRow::plain(at, invocation, digest, &risk, Settled::Refused(&refusal)))
+    write(&IntentRow::plain(at, invocation, digest, &risk, RecordedDecision::Refused(&refusal)))
 }

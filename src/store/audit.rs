@@ -16,7 +16,7 @@ use super::prune::{self, Pruned};
 
 /// Something in the record that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum RecordFault {
     /// The rows from one number to another, both included, are gone.
     Missing { first: i64, last: i64 },
     /// The row does not continue the one before it: one of the two is not what was written, or stands elsewhere.
@@ -33,7 +33,7 @@ pub enum Fault {
     File { detail: String },
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for RecordFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Missing { first, last } if first == last => write!(f, "row {first} was removed"),
@@ -73,7 +73,7 @@ pub struct Audit {
     /// What was pruned before the first row that is there.
     pub pruned: Option<PrunedEnd>,
     /// In the order of the rows; at most [`MAX_FAULTS`].
-    pub faults: Vec<Fault>,
+    pub faults: Vec<RecordFault>,
     /// How many faults there are beyond those.
     pub more: u64,
 }
@@ -93,7 +93,7 @@ pub struct PrunedEnd {
 pub const MAX_FAULTS: usize = 100;
 
 impl Audit {
-    pub(super) fn fault(&mut self, fault: Fault) {
+    pub(super) fn fault(&mut self, fault: RecordFault) {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push(fault);
         } else {
@@ -126,14 +126,17 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
             let resumed = number == from;
             let gap = number != before.row.saturating_add(1);
             if gap && number > before.row && !resumed {
-                audit.fault(Fault::Missing { first: before.row.saturating_add(1), last: number.saturating_sub(1) });
+                audit.fault(RecordFault::Missing {
+                    first: before.row.saturating_add(1),
+                    last: number.saturating_sub(1),
+                });
             } else if gap && !resumed {
-                audit.fault(Fault::Broken { row: number });
+                audit.fault(RecordFault::Broken { row: number });
             }
             let computed = link(before.link, number, columns.into_iter());
             // Behind a gap every first row is broken; that is said already.
             if !gap && !resumed && written != Some(computed) {
-                audit.fault(Fault::Broken { row: number });
+                audit.fault(RecordFault::Broken { row: number });
             }
             if let Some(fault) = seals.get(&number) {
                 audit.fault(fault.clone());
@@ -146,7 +149,7 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
         let Some(detail) = ended else { break };
         let first = before.row.saturating_add(1);
         let next = next_readable(connection, first)?;
-        audit.fault(Fault::Damaged { first, last: next.map(|next| next.saturating_sub(1)), detail });
+        audit.fault(RecordFault::Damaged { first, last: next.map(|next| next.saturating_sub(1)), detail });
         match next {
             Some(next) => from = next,
             None => break,
@@ -162,14 +165,14 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
             // Of some damage SQLite says no more than that it is there.
             Err(error) if is_damage(&error) && audit.rows > 0 => {
                 if audit.faults.is_empty() {
-                    audit.fault(Fault::File { detail: error.to_string() });
+                    audit.fault(RecordFault::File { detail: error.to_string() });
                 }
                 break;
             }
             Err(error) => return Err(error),
         };
         if detail != "ok" {
-            audit.fault(Fault::File { detail });
+            audit.fault(RecordFault::File { detail });
         }
     }
     Ok(audit)
@@ -214,7 +217,7 @@ fn beginning(
     connection: &Connection,
     key: Option<&DigestKey>,
     audit: &mut Audit,
-) -> rusqlite::Result<(Head, BTreeMap<i64, Fault>)> {
+) -> rusqlite::Result<(Head, BTreeMap<i64, RecordFault>)> {
     let first = prune::first_row(connection)?.unwrap_or(1);
     let mut before = Head { row: 0, link: Link::START };
     let mut faults = BTreeMap::new();
@@ -226,9 +229,9 @@ fn beginning(
     for seal in seals {
         let sealed = seal.holds(key);
         if !sealed {
-            faults.insert(seal.row, Fault::Unsealed { row: seal.row, last: seal.last });
+            faults.insert(seal.row, RecordFault::Unsealed { row: seal.row, last: seal.last });
         } else if let Some(last) = seal.last.filter(|last| *last >= first) {
-            faults.insert(seal.row, Fault::NotPruned { row: seal.row, last });
+            faults.insert(seal.row, RecordFault::NotPruned { row: seal.row, last });
         }
         // The newest that is believed: rows that are missing behind what it names were not pruned.
         let Some(pruned) = seal.pruned.filter(|pruned| sealed && pruned.last < first) else { continue };
@@ -244,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::sample::{Sample, risk};
-    use super::super::{Paths, Settled, Store};
+    use super::super::{Paths, RecordedDecision, Store};
     use super::*;
     use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Tier;
@@ -254,12 +257,12 @@ mod tests {
         let sample = Sample::new();
         for at in 1..=5 {
             let risk = risk(&format!("x.{at}"), Tier::Low, &[]);
-            sample.decide("r", at, &risk, Settled::Allowed(&ApprovalReason::Score), None);
+            sample.decide("r", at, &risk, RecordedDecision::Allowed(&ApprovalReason::Score), None);
         }
         sample
     }
 
-    fn faults(sample: &Sample) -> Vec<Fault> {
+    fn faults(sample: &Sample) -> Vec<RecordFault> {
         sample.store.verify().unwrap().faults
     }
 
@@ -274,7 +277,10 @@ mod tests {
     fn a_removed_row_is_named() {
         let sample = five();
         sample.tamper("DELETE FROM record WHERE id IN (1, 3, 4)");
-        assert_eq!(faults(&sample), [Fault::Missing { first: 1, last: 1 }, Fault::Missing { first: 3, last: 4 }]);
+        assert_eq!(
+            faults(&sample),
+            [RecordFault::Missing { first: 1, last: 1 }, RecordFault::Missing { first: 3, last: 4 }]
+        );
     }
 
     #[test]
@@ -284,7 +290,7 @@ mod tests {
             "DELETE FROM record WHERE id = 3; UPDATE record SET id = 3 WHERE id = 4;
             UPDATE record SET id = 4 WHERE id = 5",
         );
-        assert_eq!(faults(&sample), [Fault::Broken { row: 3 }, Fault::Broken { row: 4 }]);
+        assert_eq!(faults(&sample), [RecordFault::Broken { row: 3 }, RecordFault::Broken { row: 4 }]);
     }
 
     #[test]
@@ -294,28 +300,28 @@ mod tests {
             "UPDATE record SET id = 9 WHERE id = 2; UPDATE record SET id = 2 WHERE id = 3;
             UPDATE record SET id = 3 WHERE id = 9",
         );
-        assert_eq!(faults(&sample), [2, 3, 4].map(|row| Fault::Broken { row }));
+        assert_eq!(faults(&sample), [2, 3, 4].map(|row| RecordFault::Broken { row }));
     }
 
     #[test]
     fn a_row_put_in_front_or_between_is_found() {
         let sample = five();
         sample.tamper("INSERT INTO record(id, hash, kind, at) VALUES(0, zeroblob(32), 'intent', 1)");
-        assert!(faults(&sample).contains(&Fault::Broken { row: 0 }));
+        assert!(faults(&sample).contains(&RecordFault::Broken { row: 0 }));
     }
 
     #[test]
     fn an_index_that_leaves_out_a_row_is_found() {
         let sample = five();
         let denied = Refusal::Person { words: None };
-        sample.decide("r", 6, &risk("x.y", Tier::High, &[]), Settled::Refused(&denied), Some(9));
+        sample.decide("r", 6, &risk("x.y", Tier::High, &[]), RecordedDecision::Refused(&denied), Some(9));
         // The rows stay as they are; the index is declared to be over others.
         sample.tamper(
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema
              SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",
         );
         let fresh = Store::open(&Paths::new(sample.directory.path())).unwrap();
-        assert!(matches!(fresh.verify().unwrap().faults[..], [Fault::File { .. }, ..]));
+        assert!(matches!(fresh.verify().unwrap().faults[..], [RecordFault::File { .. }, ..]));
     }
 
     #[test]
@@ -332,7 +338,13 @@ mod tests {
         let sample = Sample::new();
         let count = MAX_FAULTS + 20;
         for _ in 0..count {
-            sample.decide("r", 1, &risk("x.y", Tier::Low, &[]), Settled::Allowed(&ApprovalReason::Score), None);
+            sample.decide(
+                "r",
+                1,
+                &risk("x.y", Tier::Low, &[]),
+                RecordedDecision::Allowed(&ApprovalReason::Score),
+                None,
+            );
         }
         sample.tamper("UPDATE record SET hash = zeroblob(32)");
         let audit = sample.store.verify().unwrap();
@@ -356,7 +368,7 @@ mod tests {
             };
             sample.tamper(&format!("UPDATE record SET {name} = {value} WHERE id = {row}"));
             let found = faults(&sample);
-            let broken = |wanted: i64| found.contains(&Fault::Broken { row: wanted });
+            let broken = |wanted: i64| found.contains(&RecordFault::Broken { row: wanted });
             prop_assert!(broken(row), "{name} of {row}: {found:?}");
         }
     }

@@ -13,7 +13,7 @@ use super::chain;
 use super::edited;
 use super::entries::{CANARY, FindingEntry, findings, is_probe};
 use super::error::StoreError;
-use super::intent_row::{IntentRow, Settled};
+use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
@@ -57,20 +57,20 @@ const LAST_RESUMED: &str = "SELECT id, root, digest, at FROM record INDEXED BY m
 pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
     let answer = match row.settled {
         // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
-        Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
+        RecordedDecision::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
         // And whoever says yes to that is a program: no denial is forgotten for it.
-        Settled::Allowed(ApprovalReason::Person) if is_probe(&findings(row.risk)) => 0,
-        Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
-        Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
-        Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
-        Settled::Allowed(ApprovalReason::Person) => ALLOWED_BY_PERSON,
+        RecordedDecision::Allowed(ApprovalReason::Person) if is_probe(&findings(row.risk)) => 0,
+        RecordedDecision::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
+        RecordedDecision::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
+        RecordedDecision::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
+        RecordedDecision::Allowed(ApprovalReason::Person) => ALLOWED_BY_PERSON,
         // A host that asks for itself does not tell what came of it.
-        Settled::Asked => UNANSWERED,
-        Settled::Refused(Refusal::Edited { .. }) => EDITED,
+        RecordedDecision::Asked => UNANSWERED,
+        RecordedDecision::Refused(Refusal::Edited { .. }) => EDITED,
         _ if row.answer_ms.is_some() => UNANSWERED,
         _ => 0,
     };
-    let runs = !matches!(row.settled, Settled::Refused(_));
+    let runs = !matches!(row.settled, RecordedDecision::Refused(_));
     let secret = runs && row.risk.findings.iter().any(|finding| finding.notes.contains(&Note::SecretRead));
     let mark = answer | if secret { SECRET } else { 0 };
     (mark != 0).then_some(mark)
@@ -227,13 +227,13 @@ mod tests {
         let sample = Sample::new();
         for _ in 0..5 {
             let no = Refusal::Rule { rule: CANARY.into(), reason: "z".into() };
-            sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), Settled::Refused(&no), None);
+            sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), RecordedDecision::Refused(&no), None);
         }
         assert_eq!(sample.store.standing("r", now()).unwrap(), SessionState::default());
         // Nor does the doctor's own yes open one that a person is closing.
-        sample.decide("r", NOON, &risk("x.y", Tier::High, &[]), Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk("x.y", Tier::High, &[]), RecordedDecision::Refused(&no()), Some(900));
         let ask = risk("guard.canary-ask", Tier::High, &[]);
-        sample.decide("r", NOON, &ask, Settled::Allowed(&ApprovalReason::Person), Some(300));
+        sample.decide("r", NOON, &ask, RecordedDecision::Allowed(&ApprovalReason::Person), Some(300));
         assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
 
@@ -242,22 +242,22 @@ mod tests {
         let sample = Sample::new();
         let risk = risk("x.y", Tier::High, &[]);
         let run = || sample.store.standing("r", now()).unwrap().denials_in_a_row;
-        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         sample.decide(
             "r",
             NOON,
             &risk,
-            Settled::Refused(&Refusal::Rule { rule: "x.y".into(), reason: "z".into() }),
+            RecordedDecision::Refused(&Refusal::Rule { rule: "x.y".into(), reason: "z".into() }),
             None,
         );
-        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Score), None);
-        sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
-        sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
-        sample.decide("other", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Allowed(&ApprovalReason::Score), None);
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&Refusal::NoOne { why: "x".into() }), None);
+        sample.decide("other", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert_eq!(run(), 2);
-        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Person), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Allowed(&ApprovalReason::Person), Some(900));
         assert_eq!(run(), 0);
-        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert_eq!(run(), 1);
     }
 
@@ -267,12 +267,12 @@ mod tests {
         let risk = risk("git.push-force", Tier::Medium, &[]);
         for _ in 0..3 {
             let no = Refusal::Reviewer { by: "m".into(), reason: "z".into() };
-            sample.decide("r", NOON, &risk, Settled::Refused(&no), None);
+            sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no), None);
         }
         let standing = sample.store.standing("r", now()).unwrap();
         assert_eq!((standing.denials_in_a_row, standing.prompts_last_hour), (0, 0));
         assert_eq!(standing.denied_rules.get("git.push-force"), Some(&3));
-        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
 
@@ -282,12 +282,12 @@ mod tests {
         let risk = risk("x.y", Tier::High, &[Note::SecretRead]);
         let (early, late) = (NOON - 3601, NOON - 3599);
         for at in [early, late] {
-            sample.decide("r", at, &risk, Settled::Refused(&no()), Some(900));
-            sample.decide("r", at, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
-            sample.decide("r", at, &risk, Settled::Allowed(&ApprovalReason::Person), Some(900));
-            sample.decide("r", at, &risk, Settled::Refused(&Refusal::Changed { what: "x".into() }), Some(900));
-            sample.decide("r", at, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
-            sample.decide("r", at, &risk, Settled::Refused(&Refusal::RateLimited { per_hour: 10 }), None);
+            sample.decide("r", at, &risk, RecordedDecision::Refused(&no()), Some(900));
+            sample.decide("r", at, &risk, RecordedDecision::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+            sample.decide("r", at, &risk, RecordedDecision::Allowed(&ApprovalReason::Person), Some(900));
+            sample.decide("r", at, &risk, RecordedDecision::Refused(&Refusal::Changed { what: "x".into() }), Some(900));
+            sample.decide("r", at, &risk, RecordedDecision::Refused(&Refusal::NoOne { why: "x".into() }), None);
+            sample.decide("r", at, &risk, RecordedDecision::Refused(&Refusal::RateLimited { per_hour: 10 }), None);
         }
         assert_eq!(sample.store.standing("r", now()).unwrap().prompts_last_hour, 4);
     }
@@ -297,16 +297,16 @@ mod tests {
         let sample = Sample::new();
         let read = |root| sample.store.standing(root, now()).unwrap().secrets_read;
         let risk = risk("secret.show", Tier::High, &[Note::SecretRead]);
-        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert!(!read("r"));
-        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Score), None);
+        sample.decide("r", NOON, &risk, RecordedDecision::Allowed(&ApprovalReason::Score), None);
         let denied = super::super::sample::risk("x.y", Tier::High, &[]);
         for _ in 0..LAST + 10 {
             sample.decide(
                 "r",
                 NOON,
                 &denied,
-                Settled::Refused(&Refusal::Rule { rule: "x".into(), reason: "z".into() }),
+                RecordedDecision::Refused(&Refusal::Rule { rule: "x".into(), reason: "z".into() }),
                 None,
             );
         }
@@ -318,8 +318,8 @@ mod tests {
         let sample = Sample::new();
         let mut both = risk("git.push-force", Tier::High, &[]);
         both.findings.extend(risk("git.commit", Tier::Low, &[]).findings);
-        sample.decide("r", NOON, &both, Settled::Refused(&no()), Some(900));
-        sample.decide("r", NOON, &both, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &both, RecordedDecision::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &both, RecordedDecision::Refused(&no()), Some(900));
         let denied = sample.store.standing("r", now()).unwrap().denied_rules;
         assert_eq!(denied.into_iter().collect::<Vec<_>>(), [("git.push-force".to_owned(), 2)]);
     }

@@ -254,7 +254,7 @@ pub(super) fn forget(paths: &Paths, first: i64, last: i64) {
 #[cfg(test)]
 mod tests {
     use super::super::sample::Sample;
-    use super::super::{Filter, Settled, Store};
+    use super::super::{Filter, RecordedDecision, Store};
     use super::*;
     use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::{Risk, Tier};
@@ -267,9 +267,15 @@ mod tests {
         for number in 1..=count {
             if number == odd {
                 let words = Refusal::Person { words: Some("Never on Sundays".into()) };
-                sample.decide("odd-root", number, &risk("x.y", Tier::High, &[]), Settled::Refused(&words), Some(9));
+                sample.decide(
+                    "odd-root",
+                    number,
+                    &risk("x.y", Tier::High, &[]),
+                    RecordedDecision::Refused(&words),
+                    Some(9),
+                );
             } else {
-                sample.decide("r", number, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
+                sample.decide("r", number, &Risk::default(), RecordedDecision::Allowed(&ApprovalReason::Score), None);
             }
         }
         sample

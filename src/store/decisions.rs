@@ -13,7 +13,7 @@ use super::chain::{self, Draft};
 use super::entries::{context, findings, json};
 use super::error::StoreError;
 use super::grants;
-use super::intent_row::{IntentRow, Settled};
+use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::ledger;
 use super::redact::{redact, redact_shown};
@@ -135,7 +135,7 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
     draft.text("findings", json(findings(risk)));
     draft.text("context", json(context(risk)));
     match row.settled {
-        Settled::Allowed(basis) => {
+        RecordedDecision::Allowed(basis) => {
             draft.text("decision", Some("allow"));
             draft.text("settled", Some(basis.name()));
             draft.text("provenance", Some(basis.provenance()));
@@ -144,13 +144,13 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
             }
             draft.text("words", row.words.map(|words| redact(words).0));
         }
-        Settled::Refused(refusal) => {
+        RecordedDecision::Refused(refusal) => {
             draft.text("decision", Some("deny"));
             draft.text("settled", Some(refusal.kind()));
             draft.text("provenance", Some(provenance(refusal)));
             draft.text("words", words(refusal).map(|words| redact(words).0));
         }
-        Settled::Asked => draft.text("decision", Some("ask")),
+        RecordedDecision::Asked => draft.text("decision", Some("ask")),
     }
     if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
         draft.text("what", Some(grants::encode(&What::Shape { shape: shape.to_owned() })));

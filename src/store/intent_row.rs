@@ -16,7 +16,7 @@ pub struct IntentRow<'a> {
     /// Of the invocation, as the approval is bound to it.
     pub digest: Digest,
     pub risk: &'a Risk,
-    pub settled: Settled<'a>,
+    pub settled: RecordedDecision<'a>,
     /// Milliseconds that a person took to answer, or had without answering. `None` when nobody was asked.
     pub answer_ms: Option<u64>,
     /// What a person said with a yes. With a no, the refusal holds it.
@@ -51,7 +51,7 @@ impl<'a> IntentRow<'a> {
         invocation: &'a Invocation,
         digest: Digest,
         risk: &'a Risk,
-        settled: Settled<'a>,
+        settled: RecordedDecision<'a>,
     ) -> Self {
         Self {
             at,
@@ -72,9 +72,9 @@ impl<'a> IntentRow<'a> {
     }
 }
 
-/// How it was settled.
+/// The decision that a row of the record holds.
 #[derive(Clone, Copy, Debug)]
-pub enum Settled<'a> {
+pub enum RecordedDecision<'a> {
     Allowed(&'a ApprovalReason),
     Refused(&'a Refusal),
     /// Left to a person elsewhere: the answer given to a host that asks for itself.

@@ -82,12 +82,12 @@ impl Store {
 mod tests {
 
     use super::super::sample::{Sample, invocation, risk, row};
-    use super::super::{IntentRow, Settled};
+    use super::super::{IntentRow, RecordedDecision};
     use super::*;
     use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Risk;
 
-    fn answer(sample: &Sample, at: i64, shape: Option<&str>, risk: &Risk, settled: Settled<'_>, asked: bool) {
+    fn answer(sample: &Sample, at: i64, shape: Option<&str>, risk: &Risk, settled: RecordedDecision<'_>, asked: bool) {
         let invocation = invocation(&["tool", "x"], "r");
         let row = IntentRow { answer_ms: asked.then_some(900), shape, ..row(at, &invocation, risk, settled) };
         let _ = sample.store.intent(&row).unwrap();
@@ -99,13 +99,13 @@ mod tests {
         let plain = risk("x.y", Tier::High, &[]);
         let mut grave = risk("x.z", Tier::High, &[]);
         grave.reversibility = Reversibility::Irreversible;
-        let yes = Settled::Allowed(&ApprovalReason::Person);
+        let yes = RecordedDecision::Allowed(&ApprovalReason::Person);
         answer(&sample, 10, Some("tool"), &plain, yes, true);
         answer(&sample, 100, Some("tool"), &plain, yes, true);
         answer(&sample, 101, Some("tool"), &plain, yes, true);
-        answer(&sample, 102, Some("tool"), &plain, Settled::Refused(&Refusal::Person { words: None }), true);
-        answer(&sample, 103, Some("tool"), &plain, Settled::Refused(&Refusal::Timeout { seconds: 3 }), true);
-        answer(&sample, 104, Some("tool"), &plain, Settled::Allowed(&ApprovalReason::Score), false);
+        answer(&sample, 102, Some("tool"), &plain, RecordedDecision::Refused(&Refusal::Person { words: None }), true);
+        answer(&sample, 103, Some("tool"), &plain, RecordedDecision::Refused(&Refusal::Timeout { seconds: 3 }), true);
+        answer(&sample, 104, Some("tool"), &plain, RecordedDecision::Allowed(&ApprovalReason::Score), false);
         answer(&sample, 105, None, &plain, yes, true);
         answer(&sample, 106, Some("other -f"), &plain, yes, true);
         answer(&sample, 107, Some("other -f"), &grave, yes, true);

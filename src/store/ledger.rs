@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::Store;
 use super::error::StoreError;
-use super::intent_row::{IntentRow, Settled};
+use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::redact::redact;
 use crate::judge::ledger::{Brought, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
@@ -38,7 +38,7 @@ pub(super) const BROUGHT: &str =
 /// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
 /// command does not run, where it does nothing, or of names that the record must not show.
 pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool)> {
-    if matches!(row.settled, Settled::Refused(_)) || row.changes.is_empty() {
+    if matches!(row.settled, RecordedDecision::Refused(_)) || row.changes.is_empty() {
         return None;
     }
     let shown = |text: &str| !redact(text).1;

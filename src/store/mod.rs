@@ -66,14 +66,14 @@ use self::key::DigestKey;
 pub use advised::HandedCommand;
 pub use answers::RecordedAnswer;
 pub use attempt::attempted;
-pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
+pub use audit::{Audit, MAX_FAULTS, PrunedEnd, RecordFault};
 pub use chain::{Head, Link};
 pub use decisions::{CommandResult, ExitStatus};
 pub use entries::{ContextEntry, FindingEntry, context, findings, is_probe};
 pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{GrantEnd, GrantListing, NewGrant};
-pub use intent_row::{IntentRow, Settled};
+pub use intent_row::{IntentRow, RecordedDecision};
 pub use learn::ShapeAnswers;
 pub use paths::Paths;
 pub use prune::{Limit, PruneReason, Pruned, Retention, SAFE_DAYS};
@@ -110,8 +110,8 @@ impl Store {
     pub fn verify(&self) -> Result<Audit, StoreError> {
         let key = DigestKey::read(&self.paths.key());
         let mut audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
-        self.lost_answers(0)?.into_iter().for_each(|row| audit.fault(Fault::Lost { row }));
-        let unsealed = audit.faults.iter().any(|fault| matches!(fault, Fault::Unsealed { .. }));
+        self.lost_answers(0)?.into_iter().for_each(|row| audit.fault(RecordFault::Lost { row }));
+        let unsealed = audit.faults.iter().any(|fault| matches!(fault, RecordFault::Unsealed { .. }));
         // Without the key no seal can be proved; that the key is out of reach is another trouble than a false seal.
         match key {
             Err(error @ (StoreError::Denied { .. } | StoreError::NotOurs { .. })) if unsealed => Err(error),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use jiff::Timestamp;
 
-use super::{IntentRow, Paths, Settled, Store};
+use super::{IntentRow, Paths, RecordedDecision, Store};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::rules::model::Note;
@@ -24,7 +24,14 @@ impl Sample {
     }
 
     /// Writes a decision and returns its row.
-    pub fn decide(&self, root: &str, at: i64, risk: &Risk, settled: Settled<'_>, answer_ms: Option<u64>) -> i64 {
+    pub fn decide(
+        &self,
+        root: &str,
+        at: i64,
+        risk: &Risk,
+        settled: RecordedDecision<'_>,
+        answer_ms: Option<u64>,
+    ) -> i64 {
         let invocation = invocation(&["tool", "x"], root);
         let row = IntentRow { answer_ms, ..row(at, &invocation, risk, settled) };
         self.store.intent(&row).unwrap().row().unwrap()
@@ -51,7 +58,12 @@ pub(super) fn invocation(words: &[&str], root: &str) -> Invocation {
 }
 
 /// What is written down of a decision, at so many seconds.
-pub(super) fn row<'a>(at: i64, invocation: &'a Invocation, risk: &'a Risk, settled: Settled<'a>) -> IntentRow<'a> {
+pub(super) fn row<'a>(
+    at: i64,
+    invocation: &'a Invocation,
+    risk: &'a Risk,
+    settled: RecordedDecision<'a>,
+) -> IntentRow<'a> {
     let at = Timestamp::from_second(at).unwrap();
     IntentRow::plain(at, invocation, invocation.digest(&BTreeSet::new()), risk, settled)
 }

@@ -126,7 +126,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Settled;
+    use super::super::RecordedDecision;
     use super::super::sample::{Sample, risk};
     use super::*;
     use crate::judge::policy::{ApprovalReason, Refusal};
@@ -137,15 +137,15 @@ mod tests {
         let sample = Sample::new();
         let high = risk("x.y", Tier::High, &[]);
         let day = 24 * 60 * 60;
-        sample.decide("r", 10, &high, Settled::Allowed(&ApprovalReason::Person), Some(900));
-        sample.decide("r", day, &high, Settled::Allowed(&ApprovalReason::Score), None);
-        sample.decide("r", day, &high, Settled::Allowed(&ApprovalReason::Person), Some(900));
-        sample.decide("r", day + 1, &high, Settled::Allowed(&ApprovalReason::Person), Some(4000));
-        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Person { words: None }), Some(6000));
-        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
-        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
+        sample.decide("r", 10, &high, RecordedDecision::Allowed(&ApprovalReason::Person), Some(900));
+        sample.decide("r", day, &high, RecordedDecision::Allowed(&ApprovalReason::Score), None);
+        sample.decide("r", day, &high, RecordedDecision::Allowed(&ApprovalReason::Person), Some(900));
+        sample.decide("r", day + 1, &high, RecordedDecision::Allowed(&ApprovalReason::Person), Some(4000));
+        sample.decide("r", 2 * day, &high, RecordedDecision::Refused(&Refusal::Person { words: None }), Some(6000));
+        sample.decide("r", 2 * day, &high, RecordedDecision::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+        sample.decide("r", 2 * day, &high, RecordedDecision::Refused(&Refusal::NoOne { why: "x".into() }), None);
         let canary = risk("guard.canary-ask", Tier::High, &[]);
-        sample.decide("r", 2 * day, &canary, Settled::Allowed(&ApprovalReason::Person), Some(300));
+        sample.decide("r", 2 * day, &canary, RecordedDecision::Allowed(&ApprovalReason::Person), Some(300));
         let stats = sample.store.stats(Timestamp::from_second(day).unwrap(), &TimeZone::UTC).unwrap();
         assert_eq!((stats.commands, stats.unasked, stats.refused, stats.asked), (6, 1, 1, 4));
         assert_eq!((stats.allowed, stats.denied, stats.unanswered), (2, 1, 1));

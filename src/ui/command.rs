@@ -20,7 +20,7 @@ pub(super) fn more(lines: usize, columns: usize) -> Line {
 /// A command in rows.
 pub(super) struct Command {
     glyphs: Vec<Glyph>,
-    rows: Vec<wrap::Row>,
+    rows: Vec<wrap::WrappedRow>,
     columns: usize,
     /// For each glyph, whether a finding is about it.
     danger: Vec<bool>,
@@ -74,18 +74,18 @@ impl Command {
     }
 
     /// The glyphs of a row, and which of them a finding is about.
-    fn glyphs(&self, row: wrap::Row) -> impl Iterator<Item = (&Glyph, bool)> {
+    fn glyphs(&self, row: wrap::WrappedRow) -> impl Iterator<Item = (&Glyph, bool)> {
         let danger = self.danger.get(row.from..row.to).unwrap_or_default();
         self.glyphs.get(row.from..row.to).unwrap_or_default().iter().zip(danger.iter().copied())
     }
 
     /// Whether a finding is about a part of this row.
-    fn is_marked(&self, row: wrap::Row) -> bool {
+    fn is_marked(&self, row: wrap::WrappedRow) -> bool {
         self.glyphs(row).any(|(_, danger)| danger)
     }
 
     /// Lines that a row takes.
-    fn height_of(&self, row: wrap::Row, carets: bool) -> usize {
+    fn height_of(&self, row: wrap::WrappedRow, carets: bool) -> usize {
         1 + usize::from(carets && self.is_marked(row))
     }
 
@@ -142,7 +142,7 @@ impl Command {
     }
 
     /// One row, and the carets below it.
-    fn row(&self, row: wrap::Row, carets: bool) -> Vec<Line> {
+    fn row(&self, row: wrap::WrappedRow, carets: bool) -> Vec<Line> {
         let mut line = Line::new();
         let mut marks = String::new();
         for (glyph, danger) in self.glyphs(row) {

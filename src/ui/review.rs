@@ -8,7 +8,7 @@ use crate::judge::risk::Tier;
 
 /// A request in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ReviewRow {
     pub id: String,
     pub tier: Tier,
     /// How long it still waits, or what became of it.
@@ -27,7 +27,7 @@ pub struct Row {
 /// Everything that the review shows. A value: the same view draws the same screen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewView {
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReviewRow>,
     /// The row that the cursor is on.
     pub at: usize,
     /// What is left out of the list, in words.
@@ -174,7 +174,7 @@ fn head(view: &ReviewView, columns: usize) -> Line {
     Line::of(Style::Strong, cut(&text, columns))
 }
 
-fn drawn(row: &Row, here: bool, columns: usize) -> Line {
+fn drawn(row: &ReviewRow, here: bool, columns: usize) -> Line {
     let cursor = if here { "> " } else { "  " };
     let mark = match (row.marked, row.opened) {
         (true, _) => "[x]",
@@ -218,7 +218,7 @@ fn tail(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReviewView, Row, Size, help, review};
+    use super::{ReviewRow, ReviewView, Size, help, review};
     use crate::judge::risk::Tier;
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_narrow_list_leaves_half_of_a_row_to_the_command() {
-        let row = Row {
+        let row = ReviewRow {
             id: "k7m2".to_owned(),
             tier: Tier::High,
             waits: "120 s".to_owned(),
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_help_is_read_whole_beside_many_requests_on_a_narrow_screen() {
-        let row = |number: usize| Row {
+        let row = |number: usize| ReviewRow {
             id: format!("k{number}"),
             tier: Tier::High,
             waits: "20 s".to_owned(),

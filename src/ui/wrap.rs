@@ -105,7 +105,7 @@ pub fn hanging(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
 
 /// One row of a shown command: which of its glyphs, from and up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct WrappedRow {
     pub from: usize,
     pub to: usize,
 }
@@ -113,7 +113,7 @@ pub struct Row {
 /// A command in rows of at most `columns`: cut after newlines, else after the last blank that fits, else anywhere.
 /// The rows hold every glyph once and in order.
 #[must_use]
-pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
+pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<WrappedRow> {
     let columns = columns.max(10);
     let mut rows = Vec::new();
     let (mut from, mut used, mut blank) = (0, 0, None);
@@ -123,7 +123,7 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
         if used + wide > columns && at > from {
             // A cut after a blank is easier to read, unless it would leave a row half empty.
             let to = blank.filter(|blank| *blank > from + (at - from) / 2).unwrap_or(at);
-            rows.push(Row { from, to });
+            rows.push(WrappedRow { from, to });
             (from, at, used, blank) = (to, to, 0, None);
             continue;
         }
@@ -132,21 +132,21 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
         match glyph.shown {
             GlyphForm::Char(' ') => blank = Some(at),
             GlyphForm::Newline => {
-                rows.push(Row { from, to: at });
+                rows.push(WrappedRow { from, to: at });
                 (from, used, blank) = (at, 0, None);
             }
             _ => {}
         }
     }
     if at > from || rows.is_empty() {
-        rows.push(Row { from, to: at });
+        rows.push(WrappedRow { from, to: at });
     }
     rows
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, command, prose, styled, text};
+    use super::{WrappedRow, command, prose, styled, text};
     use crate::ui::style::{Line, Style, width};
     use crate::ui::visible::glyphs;
 
@@ -155,7 +155,7 @@ mod tests {
         let all = glyphs(text.as_bytes(), &[], false);
         command(&all, columns)
             .into_iter()
-            .map(|Row { from, to }| all[from..to].iter().map(|glyph| glyph.shown.to_string()).collect())
+            .map(|WrappedRow { from, to }| all[from..to].iter().map(|glyph| glyph.shown.to_string()).collect())
             .collect()
     }
 

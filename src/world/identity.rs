@@ -14,7 +14,7 @@ use nix::unistd;
 pub use super::account::Account;
 use super::agents::{self, Agent};
 use super::system;
-use super::terminal::{self, Situation};
+use super::terminal::{self, TerminalState};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
 /// How many ancestors are looked at.
@@ -37,7 +37,7 @@ pub struct Caller {
     pub origin: Origin,
     pub session: Session,
     /// Who could be asked on this process's terminal.
-    pub terminal: Situation,
+    pub terminal: TerminalState,
     /// This process's ancestors, the parent first.
     pub ancestors: Vec<Process>,
 }
@@ -54,7 +54,7 @@ impl Caller {
         let ancestors = ancestors(unistd::getppid().as_raw());
         let above = agent_above(&ancestors);
         let agent = above.as_ref().map(|(agent, _)| *agent).or_else(|| agents::by_marker(&env));
-        let terminal = agent.map_or_else(terminal::look, |agent| Situation::AgentAbove(agent.name));
+        let terminal = agent.map_or_else(terminal::look, |agent| TerminalState::AgentAbove(agent.name));
         let origin = if terminal.is_person_here() { Origin::Cli } else { Origin::Agent };
         let session = session(&env, account.uid, agent, above.map(|(_, process)| process), &ancestors);
         Ok(Self { cwd: working_directory(&env)?, env, account, origin, session, terminal, ancestors })

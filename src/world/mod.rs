@@ -28,14 +28,14 @@ use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::invocation::{Invocation, Session};
 use crate::judge::ledger::Ledger;
 
-/// It was asked and could not be answered: no permission, a limit, something that is no ordinary file.
+/// A fact that could not be determined: no permission, a limit, something that is no ordinary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unanswered;
+pub struct UnknownFact;
 
-/// What was found out, or that it could not be.
-pub type Known<T> = Result<T, Unanswered>;
+/// A fact, or that it could not be determined.
+pub type FactResult<T> = Result<T, UnknownFact>;
 
-impl From<std::io::Error> for Unanswered {
+impl From<std::io::Error> for UnknownFact {
     fn from(_: std::io::Error) -> Self {
         Self
     }
@@ -46,7 +46,7 @@ impl From<std::io::Error> for Unanswered {
 /// A repository that was read once is kept: a `World` is one look at the world. For fresh answers make a new one.
 #[derive(Debug)]
 pub struct World {
-    search: programs::Search,
+    search: programs::ProgramSearch,
     git: git::Git,
     session: Session,
     /// When the agent began whose session this is, once that was looked up.
@@ -59,7 +59,7 @@ impl World {
     #[must_use]
     pub fn new(invocation: &Invocation) -> Self {
         Self {
-            search: programs::Search::new(&invocation.env, &invocation.cwd),
+            search: programs::ProgramSearch::new(&invocation.env, &invocation.cwd),
             git: git::Git::new(&invocation.env, &invocation.cwd),
             session: invocation.session.clone(),
             began: OnceCell::new(),
@@ -96,7 +96,7 @@ impl World {
 }
 
 /// A path that a question may name: absolute, and no longer than the kernel takes.
-fn absolute(path: &str) -> Known<&Path> {
+fn absolute(path: &str) -> FactResult<&Path> {
     let path = Path::new(path);
-    if path.is_absolute() && path.as_os_str().len() <= paths::MAX_PATH { Ok(path) } else { Err(Unanswered) }
+    if path.is_absolute() && path.as_os_str().len() <= paths::MAX_PATH { Ok(path) } else { Err(UnknownFact) }
 }

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use super::{Known, Unanswered};
+use super::{FactResult, UnknownFact};
 use crate::judge::analysis::question::{PathFacts, PathKind};
 
 /// The longest path that is looked at, in bytes (the kernel's `PATH_MAX`).
@@ -37,7 +37,7 @@ pub(super) struct Resolved {
 /// # Errors
 ///
 /// A directory on the way may not be searched, the links go in circles, or the result is no UTF-8.
-pub fn facts(path: &Path) -> Known<PathFacts> {
+pub fn facts(path: &Path) -> FactResult<PathFacts> {
     let symlink = match path.symlink_metadata() {
         Ok(metadata) => metadata.file_type().is_symlink(),
         Err(error) if is_absent(&error) => false,
@@ -50,7 +50,7 @@ pub fn facts(path: &Path) -> Known<PathFacts> {
         Some(metadata) => kind(metadata),
     };
     let bytes = resolved.metadata.as_ref().filter(|metadata| metadata.is_file()).map_or(0, Metadata::len);
-    let canonical = resolved.canonical.into_os_string().into_string().map_err(|_| Unanswered)?;
+    let canonical = resolved.canonical.into_os_string().into_string().map_err(|_| UnknownFact)?;
     Ok(PathFacts { kind, canonical, symlink, bytes })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn is_absent(error: &std::io::Error) -> bool {
 
 /// Follows every symbolic link of an absolute path. What does not exist is kept as written, so that a name below a
 /// linked directory is known before it is made.
-pub(super) fn resolve(path: &Path) -> Known<Resolved> {
+pub(super) fn resolve(path: &Path) -> FactResult<Resolved> {
     let mut canonical = PathBuf::from("/");
     let mut metadata = None;
     let mut missing = false;
@@ -85,7 +85,7 @@ pub(super) fn resolve(path: &Path) -> Known<Resolved> {
     while let Some(name) = todo.pop() {
         looked_at += 1;
         if looked_at > MAX_COMPONENTS {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         if name == ".." {
             canonical.pop();
@@ -100,7 +100,7 @@ pub(super) fn resolve(path: &Path) -> Known<Resolved> {
             Ok(found) if found.file_type().is_symlink() => {
                 links += 1;
                 if links > MAX_LINKS {
-                    return Err(Unanswered);
+                    return Err(UnknownFact);
                 }
                 let target = canonical.read_link()?;
                 canonical.pop();

@@ -9,7 +9,7 @@ use guard_system::Seat;
 
 use super::identity::{Account, Caller, Process, agent_above, ancestors};
 use super::system;
-use super::terminal::Situation;
+use super::terminal::TerminalState;
 use crate::judge::agents;
 use crate::judge::invocation::{Environment, Origin, Session};
 
@@ -42,7 +42,7 @@ impl Peer {
             account: Account::of(uid),
             origin: Origin::Agent,
             session: Session { id: String::new(), root, agent },
-            terminal: Situation::NoTerminal,
+            terminal: TerminalState::NoTerminal,
             ancestors,
         };
         Some(Self { caller, process, seat })

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use nix::unistd::AccessFlags;
 
-use super::{Known, Unanswered, paths, scripts};
+use super::{FactResult, UnknownFact, paths, scripts};
 use crate::judge::analysis::question::{FileFacts, ProgramFacts};
 use crate::judge::invocation::Environment;
 
@@ -27,12 +27,12 @@ pub fn running(program: &Path) -> Vec<i32> {
 
 /// Looks programs up for one environment and working directory.
 #[derive(Debug)]
-pub struct Search {
+pub struct ProgramSearch {
     path: OsString,
     cwd: PathBuf,
 }
 
-impl Search {
+impl ProgramSearch {
     /// For a command with this environment, started in `cwd`.
     #[must_use]
     pub fn new(env: &Environment, cwd: &Path) -> Self {
@@ -46,7 +46,7 @@ impl Search {
     /// # Errors
     ///
     /// The `PATH` has too many directories, or the result is no UTF-8.
-    pub fn find(&self, name: &str) -> Known<Option<String>> {
+    pub fn find(&self, name: &str) -> FactResult<Option<String>> {
         if name.is_empty() {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ impl Search {
         } else {
             self.directories()?.map(|dir| dir.join(name)).find(|path| is_program(path))
         };
-        found.map(|path| path.into_os_string().into_string().map_err(|_| Unanswered)).transpose()
+        found.map(|path| path.into_os_string().into_string().map_err(|_| UnknownFact)).transpose()
     }
 
     /// Every file that a name without a slash could run, in the order of `PATH`.
@@ -64,10 +64,10 @@ impl Search {
     }
 
     /// The directories of `PATH`, in order; an empty or relative one starts at the working directory.
-    fn directories(&self) -> Known<impl Iterator<Item = PathBuf>> {
+    fn directories(&self) -> FactResult<impl Iterator<Item = PathBuf>> {
         let directories: Vec<_> = std::env::split_paths(&self.path).take(MAX_DIRECTORIES + 1).collect();
         if directories.len() > MAX_DIRECTORIES {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         Ok(directories.into_iter().map(|dir| self.cwd.join(dir)))
     }
@@ -83,12 +83,12 @@ pub(super) fn resolve(
     name: &str,
     dirs: &[String],
     began: impl FnOnce() -> Option<SystemTime>,
-) -> Known<Option<ProgramFacts>> {
+) -> FactResult<Option<ProgramFacts>> {
     let own = name.contains('/').then(|| PathBuf::from(name));
     let mut paths = dirs.iter().map(|dir| Path::new(dir).join(name)).chain(own);
     let Some(path) = paths.find(|path| path.is_absolute() && is_program(path)) else { return Ok(None) };
     let found = paths::resolve(&path)?;
-    let metadata = found.metadata.ok_or(Unanswered)?;
+    let metadata = found.metadata.ok_or(UnknownFact)?;
     let born = metadata.created().ok();
     let digest = match is_script(&found.canonical) {
         true => match scripts::read(&found.canonical) {
@@ -97,7 +97,7 @@ pub(super) fn resolve(
         },
         false => None,
     };
-    let text = |path: PathBuf| path.into_os_string().into_string().map_err(|_| Unanswered);
+    let text = |path: PathBuf| path.into_os_string().into_string().map_err(|_| UnknownFact);
     Ok(Some(ProgramFacts {
         path: text(path)?,
         canonical: text(found.canonical)?,

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::identity::Account;
-use super::programs::{self, Search};
+use super::programs::{self, ProgramSearch};
 use super::system;
 use crate::judge::invocation::Environment;
 use crate::judge::syntax::tree::Dialect;
@@ -56,7 +56,7 @@ pub fn named(dialect: Dialect, account: &Account, env: &Environment, cwd: &Path)
     };
     let installed = DIRECTORIES.iter().map(|dir| Path::new(dir).join(wanted));
     let login = account.shell.clone().filter(|shell| shell.file_name().is_some_and(|name| name == wanted));
-    let search = Search::new(env, cwd);
+    let search = ProgramSearch::new(env, cwd);
     let path = installed.chain(login).chain(search.find_all(wanted)).find(is_real).ok_or(NoShell { wanted })?;
     Ok(Shell { path, dialect })
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::{Known, Unanswered, paths};
+use super::{FactResult, UnknownFact, paths};
 use crate::judge::ledger::{FileKind, FileSnapshot, MAX_BELOW, Stat};
 
 /// What lies at a path, links not followed; `None` when nothing does.
@@ -13,7 +13,7 @@ use crate::judge::ledger::{FileKind, FileSnapshot, MAX_BELOW, Stat};
 /// # Errors
 ///
 /// A directory on the way may not be searched.
-pub(super) fn look(path: &Path) -> Known<Option<FileSnapshot>> {
+pub(super) fn look(path: &Path) -> FactResult<Option<FileSnapshot>> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if paths::is_absent(&error) => return Ok(None),
@@ -25,17 +25,17 @@ pub(super) fn look(path: &Path) -> Known<Option<FileSnapshot>> {
 }
 
 /// Adds what a directory holds, all the way down.
-fn below(directory: &Path, found: &mut Vec<(String, Stat)>) -> Known<()> {
+fn below(directory: &Path, found: &mut Vec<(String, Stat)>) -> FactResult<()> {
     let mut todo = vec![directory.to_owned()];
     while let Some(directory) = todo.pop() {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
             if found.len() >= MAX_BELOW {
-                return Err(Unanswered);
+                return Err(UnknownFact);
             }
             let metadata = entry.metadata()?;
             let path = entry.path();
-            found.push((path.to_str().ok_or(Unanswered)?.to_owned(), stat(&metadata)));
+            found.push((path.to_str().ok_or(UnknownFact)?.to_owned(), stat(&metadata)));
             if metadata.is_dir() {
                 todo.push(path);
             }

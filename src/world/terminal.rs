@@ -10,9 +10,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use nix::sys::termios::{self, LocalFlags};
 use nix::unistd;
 
-/// Who could be asked, and if nobody, why not.
+/// Whether a person can be asked at the terminal, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Situation {
+pub enum TerminalState {
     /// guard is in the foreground of a terminal that its standard input or standard error is, and that waits for lines.
     PersonHere,
     /// There is no controlling terminal.
@@ -27,7 +27,7 @@ pub enum Situation {
     NotOurTerminal,
 }
 
-impl Situation {
+impl TerminalState {
     /// Whether a person can be asked.
     #[must_use]
     pub const fn is_person_here(&self) -> bool {
@@ -36,7 +36,7 @@ impl Situation {
 }
 
 /// A sentence for the refusal.
-impl fmt::Display for Situation {
+impl fmt::Display for TerminalState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PersonHere => f.write_str("a person is at the terminal"),
@@ -53,18 +53,18 @@ impl fmt::Display for Situation {
 
 /// Looks at the terminal of this process, agents left aside.
 #[must_use]
-pub(super) fn look() -> Situation {
+pub(super) fn look() -> TerminalState {
     let (input, errors) = (std::io::stdin(), std::io::stderr());
     let Some(terminal) = [input.as_fd(), errors.as_fd()].into_iter().find(|fd| is_controlling(*fd)) else {
         let tty = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open("/dev/tty");
-        return if tty.is_ok() { Situation::NotOurTerminal } else { Situation::NoTerminal };
+        return if tty.is_ok() { TerminalState::NotOurTerminal } else { TerminalState::NoTerminal };
     };
     if unistd::tcgetpgrp(terminal).ok() != Some(unistd::getpgrp()) {
-        return Situation::Background;
+        return TerminalState::Background;
     }
     match termios::tcgetattr(terminal) {
-        Ok(modes) if modes.local_flags.contains(LocalFlags::ICANON) => Situation::PersonHere,
-        _ => Situation::ForeignRawMode,
+        Ok(modes) if modes.local_flags.contains(LocalFlags::ICANON) => TerminalState::PersonHere,
+        _ => TerminalState::ForeignRawMode,
     }
 }
 

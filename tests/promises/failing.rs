@@ -5,7 +5,7 @@ use std::fs;
 
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
-use guard::store::{Fault, IntentRow, Settled};
+use guard::store::{IntentRow, RecordFault, RecordedDecision};
 use jiff::Timestamp;
 
 use crate::harness::home::{FLAGGED, Home, invocation};
@@ -21,8 +21,13 @@ fn filled(count: i64) -> Home {
     for number in 1..=count {
         let invocation = invocation(&["tool", &format!("this-is-row-{number:04}"), &"x".repeat(200)]);
         let digest = invocation.digest(&BTreeSet::new());
-        let row =
-            IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Allowed(&ApprovalReason::Score));
+        let row = IntentRow::plain(
+            Timestamp::now(),
+            &invocation,
+            digest,
+            &risk,
+            RecordedDecision::Allowed(&ApprovalReason::Score),
+        );
         let _ = store.intent(&row).unwrap();
     }
     drop(store);
@@ -46,9 +51,9 @@ fn a_damaged_page_in_the_middle_is_told_by_its_rows_and_what_comes_after_is_reco
     let home = filled(200);
     damage(&home, 100);
     let audit = home.store().verify().unwrap();
-    let Fault::Damaged { first, last: Some(last), .. } = audit.faults[0] else { panic!("{:?}", audit.faults) };
+    let RecordFault::Damaged { first, last: Some(last), .. } = audit.faults[0] else { panic!("{:?}", audit.faults) };
     assert!(first <= 100 && 100 <= last && last - first < 20, "{:?}", audit.faults);
-    assert!(audit.faults[1..].iter().all(|fault| matches!(fault, Fault::File { .. })), "{:?}", audit.faults);
+    assert!(audit.faults[1..].iter().all(|fault| matches!(fault, RecordFault::File { .. })), "{:?}", audit.faults);
     assert_eq!(audit.rows, 200 - u64::try_from(last - first + 1).unwrap());
     let said = home.prints(&["verify"], 1);
     assert!(said.starts_with(&format!("the file is damaged: rows {first} to {last} cannot be read (")), "{said}");
@@ -71,7 +76,7 @@ fn a_damaged_page_in_the_middle_is_told_by_its_rows_and_what_comes_after_is_reco
     assert!(!export.status.success() && said.contains(&format!("rows {first} to {last} cannot be read")), "{said}");
     // A row that was edited behind the damage is named as ever.
     home.sql("UPDATE record SET cwd = '/elsewhere' WHERE id = 180");
-    assert!(home.store().verify().unwrap().faults.contains(&Fault::Broken { row: 180 }));
+    assert!(home.store().verify().unwrap().faults.contains(&RecordFault::Broken { row: 180 }));
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn a_damaged_last_page_holds_back_what_is_flagged_and_nothing_else() {
     home.holds_back(&home.run(&FLAGGED), "is damaged (");
     assert!(home.run(&["true"]).status.success());
     let audit = home.store().verify().unwrap();
-    assert!(matches!(audit.faults[0], Fault::Damaged { last: None, .. }), "{:?}", audit.faults);
+    assert!(matches!(audit.faults[0], RecordFault::Damaged { last: None, .. }), "{:?}", audit.faults);
     assert!(audit.rows > 50 && home.prints(&["verify"], 1).contains("cannot be read"));
 }
 

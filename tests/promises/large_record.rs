@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use guard::judge::invocation::Invocation;
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::{Risk, Tier};
-use guard::store::{Filter, IntentRow, Paths, Settled, Store};
+use guard::store::{Filter, IntentRow, Paths, RecordedDecision, Store};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
@@ -59,7 +59,7 @@ impl<'a> Appended<'a> {
     }
 
     fn once(&mut self, invocation: &Invocation) {
-        let (risk, settled) = (Risk::default(), Settled::Allowed(&ApprovalReason::Score));
+        let (risk, settled) = (Risk::default(), RecordedDecision::Allowed(&ApprovalReason::Score));
         let row = IntentRow::plain(Timestamp::now(), invocation, invocation.digest(&BTreeSet::new()), &risk, settled);
         let log = self.paths.directory().join("guard.db-wal");
         let long = || std::fs::metadata(&log).map_or(0, |about| about.len());

@@ -7,7 +7,9 @@ use std::time::Duration;
 use guard::judge::approved::{GrantPlace, Until, What};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
-use guard::store::{Entry, Fault, Filter, GrantEnd, IntentRow, NewGrant, Retention, RowKind, Settled, Store};
+use guard::store::{
+    Entry, Filter, GrantEnd, IntentRow, NewGrant, RecordFault, RecordedDecision, Retention, RowKind, Store,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::home::{FLAGGED, Home, invocation};
@@ -32,7 +34,7 @@ fn write(store: &Store, count: i64, days: i64, word: &str) {
             &invocation,
             digest,
             &risk,
-            Settled::Allowed(&ApprovalReason::Score),
+            RecordedDecision::Allowed(&ApprovalReason::Score),
         );
         let _ = store.intent(&row).unwrap();
     }
@@ -58,7 +60,7 @@ fn prunings(home: &Home) -> Vec<(i64, i64)> {
     entries(home).into_iter().filter_map(pruned).collect()
 }
 
-fn faults(home: &Home) -> Vec<Fault> {
+fn faults(home: &Home) -> Vec<RecordFault> {
     home.store().verify().unwrap().faults
 }
 
@@ -187,7 +189,7 @@ fn a_changed_word_of_what_was_pruned_is_found() {
 fn rows_that_are_gone_without_a_word_are_found_before_and_after_a_pruning() {
     let home = aged(30);
     home.sql("DELETE FROM record WHERE id <= 10");
-    assert_eq!(faults(&home), [Fault::Missing { first: 1, last: 10 }]);
+    assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 10 }]);
     // What is not as it was written is not deleted: the trace would go with it.
     let output = home.guard(&["log", "prune"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -197,7 +199,7 @@ fn rows_that_are_gone_without_a_word_are_found_before_and_after_a_pruning() {
     let home = aged(30);
     home.prints(&["log", "prune"], 0);
     home.sql("DELETE FROM record WHERE id IN (31, 32)");
-    assert_eq!(faults(&home), [Fault::Missing { first: 31, last: 32 }]);
+    assert_eq!(faults(&home), [RecordFault::Missing { first: 31, last: 32 }]);
     assert!(home.prints(&["verify"], 1).starts_with("rows 31 to 32 were removed\n"));
 }
 
@@ -207,12 +209,12 @@ fn a_pruning_that_was_sealed_with_another_key_is_no_proof() {
     home.prints(&["log", "prune"], 0);
     let key = std::fs::read(home.paths().key()).unwrap();
     std::fs::remove_file(home.paths().key()).unwrap();
-    let unsealed = Fault::Unsealed { row: 36, last: Some(30) };
-    assert_eq!(faults(&home), [Fault::Missing { first: 1, last: 30 }, unsealed.clone()]);
+    let unsealed = RecordFault::Unsealed { row: 36, last: Some(30) };
+    assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 30 }, unsealed.clone()]);
     // The next row is written with a new key.
     assert!(home.run(&["true"]).status.success());
     assert_ne!(std::fs::read(home.paths().key()).unwrap(), key);
-    assert_eq!(faults(&home), [Fault::Missing { first: 1, last: 30 }, unsealed]);
+    assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 30 }, unsealed]);
     std::fs::write(home.paths().key(), key).unwrap();
     assert_eq!(faults(&home), []);
 }
@@ -224,7 +226,7 @@ fn an_old_row_that_was_edited_stays_with_all_that_follow() {
     let output = home.guard(&["log", "prune"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("row 7 was changed"));
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
-    assert_eq!(faults(&home), [7, 8].map(|row| Fault::Broken { row }).to_vec()[..1].to_vec());
+    assert_eq!(faults(&home), [7, 8].map(|row| RecordFault::Broken { row }).to_vec()[..1].to_vec());
     assert_eq!(home.store().verify().unwrap().rows, 36);
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use guard::judge::invocation::Invocation;
 use guard::judge::policy::{ApprovalReason, Refusal};
 use guard::judge::risk::Risk;
-use guard::store::{Fault, Filter, IntentRow, Paths, RowKind, Settled, Store};
+use guard::store::{Filter, IntentRow, Paths, RecordFault, RecordedDecision, RowKind, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
@@ -61,7 +61,13 @@ fn process_that_writes() {
 
 fn plain(invocation: &Invocation) -> IntentRow<'_> {
     let digest = invocation.digest(&BTreeSet::new());
-    IntentRow::plain(Timestamp::now(), invocation, digest, const { &EMPTY }, Settled::Allowed(&ApprovalReason::Score))
+    IntentRow::plain(
+        Timestamp::now(),
+        invocation,
+        digest,
+        const { &EMPTY },
+        RecordedDecision::Allowed(&ApprovalReason::Score),
+    )
 }
 
 const EMPTY: Risk = Risk {
@@ -310,10 +316,11 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     let home = Home::new();
     let store = home.store();
     let invocation = invocation(&["true"]);
-    let asked = IntentRow { settled: Settled::Asked, process: Some("7.1.x"), ..plain(&invocation) };
+    let asked = IntentRow { settled: RecordedDecision::Asked, process: Some("7.1.x"), ..plain(&invocation) };
     let asked = store.advised(&asked).unwrap().row().unwrap();
     let denied = Refusal::Rule { rule: "x.y".to_owned(), reason: "no".to_owned() };
-    let refused = IntentRow { settled: Settled::Refused(&denied), parent: Some("7.1.x"), ..plain(&invocation) };
+    let refused =
+        IntentRow { settled: RecordedDecision::Refused(&denied), parent: Some("7.1.x"), ..plain(&invocation) };
     let refused = store.advised(&refused).unwrap().row().unwrap();
     let allowed = IntentRow { parent: Some("7.2.x"), ..plain(&invocation) };
     let allowed = store.advised(&allowed).unwrap().row().unwrap();
@@ -336,7 +343,7 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     let log = home.prints(&["log", "--json", "--decision", "ask"], 0);
     assert!(log.lines().count() == 1 && log.contains(r#""kind":"advised""#), "{log}");
     home.sql("UPDATE record SET decision = 'allow' WHERE id = 1");
-    assert_eq!(store.verify().unwrap().faults, [Fault::Broken { row: 1 }]);
+    assert_eq!(store.verify().unwrap().faults, [RecordFault::Broken { row: 1 }]);
 }
 
 #[test]

@@ -9,13 +9,13 @@ use crate::ui::visible;
 
 /// A result for each request.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct AnswerReport {
     pub lines: Vec<String>,
     /// Those of the lines that say what was not done.
     undone: Vec<String>,
 }
 
-impl Report {
+impl AnswerReport {
     pub fn yes(&mut self, id: &str, what: &str) {
         self.lines.push(format!("{id}  {what}"));
     }
@@ -53,11 +53,11 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
+    use super::AnswerReport;
 
     #[test]
     fn of_several_results_those_that_are_still_to_be_done_are_said() {
-        let mut report = Report::default();
+        let mut report = AnswerReport::default();
         assert_eq!(report.in_short(), None);
         report.yes("a1", "approved: ls");
         assert_eq!(report.in_short().as_deref(), Some("a1  approved: ls"));

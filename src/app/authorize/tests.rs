@@ -13,7 +13,7 @@ use crate::judge::rules::model::Note;
 use crate::judge::syntax::tree::Dialect;
 use crate::store::{Entry, Filter, RowKind};
 use crate::world::identity::{Account, Process};
-use crate::world::terminal::Situation;
+use crate::world::terminal::TerminalState;
 
 mod written;
 
@@ -67,7 +67,7 @@ impl Home {
             account: Account { uid: 1000, name: "ada".to_owned(), home, shell: None },
             origin: self.origin,
             session: Session { id: "s".to_owned(), root: "r".to_owned(), agent: None },
-            terminal: Situation::NoTerminal,
+            terminal: TerminalState::NoTerminal,
             ancestors: self.ancestors.clone(),
         };
         Engine::under(caller, config)
@@ -391,7 +391,7 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     assert_eq!(offered(&judgment, &prompt), [true, true]);
     assert_eq!(offered(&judgment, &Prompt { may_grant: false, ..prompt.clone() }), [false, false]);
     let told = RowDetails { answer: Some(Duration::from_secs(1)), ..RowDetails::default() };
-    let person = Settled::Allowed(&ApprovalReason::Person);
+    let person = RecordedDecision::Allowed(&ApprovalReason::Person);
     let write = |judgment: &Judgment| {
         let digest = invocation.digest(&judgment.facts.expanded);
         let _ = record(&engine, &invocation, judgment, digest, person, &told).unwrap();
@@ -416,7 +416,7 @@ fn handed(text: &str) -> Home {
     let digest = invocation.digest(&judgment.facts.expanded);
     let directory = paths::physical(&invocation.cwd);
     let handed = HandedCommand { text: text.as_bytes(), cwd: &directory, root: &invocation.session.root };
-    let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &judgment.risk, Settled::Asked);
+    let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &judgment.risk, RecordedDecision::Asked);
     let _ = engine.store().unwrap().advised(&row, Some(&handed)).unwrap();
     home
 }

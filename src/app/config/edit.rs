@@ -132,9 +132,10 @@ impl OwnConfig {
             Err(code) => return Ok(Err(code)),
         };
         let place = approvals.engine.config().places.iter().rfind(|place| place.layer == Layer::User);
-        let path =
-            place.map(|place| place.file.clone()).ok_or_else(|| Failure::Said("there is no home directory".into()))?;
-        let old = file::read(&path).map_err(|why| Failure::Said(format!("{}: {why}", path.display())))?;
+        let path = place
+            .map(|place| place.file.clone())
+            .ok_or_else(|| Failure::Message("there is no home directory".into()))?;
+        let old = file::read(&path).map_err(|why| Failure::Message(format!("{}: {why}", path.display())))?;
         Ok(Ok(Self { approvals, path, old }))
     }
 
@@ -152,7 +153,7 @@ impl OwnConfig {
             writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
-        let said = |why: &dyn Display| Failure::Said(format!("{}: {why}", self.path.display()));
+        let said = |why: &dyn Display| Failure::Message(format!("{}: {why}", self.path.display()));
         file::make_directories(&self.path).map_err(|why| said(&why))?;
         file::replace(&self.path, self.old.as_deref(), after, false).map_err(|why| said(&why))?;
         writeln!(io::stdout(), "Changed {}.", self.path.display())?;
@@ -167,12 +168,12 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, EditError
         Err(code) => return Ok(code),
     };
     let before = own.old.clone().unwrap_or_default();
-    let after = change(&before).map_err(|why| Failure::Said(format!("{}: {why}", own.path.display())))?;
+    let after = change(&before).map_err(|why| Failure::Message(format!("{}: {why}", own.path.display())))?;
     if after == before {
         writeln!(io::stdout(), "{} already has this value.", own.path.display())?;
         return Ok(exit::ALLOW);
     }
-    own.in_order(&after).map_err(|why| Failure::Said(format!("not changed: {why}")))?;
+    own.in_order(&after).map_err(|why| Failure::Message(format!("not changed: {why}")))?;
     own.write(&after)
 }
 

@@ -28,7 +28,7 @@ pub fn edit() -> Result<u8, Failure> {
     let copy = directory.path().join("config.toml");
     fs::write(&copy, own.old.as_deref().unwrap_or(TEMPLATE))?;
     loop {
-        edited(&copy).map_err(|why| Failure::Said(format!("not changed: {why}")))?;
+        edited(&copy).map_err(|why| Failure::Message(format!("not changed: {why}")))?;
         let after = fs::read_to_string(&copy)?;
         if own.old.as_deref() == Some(after.as_str()) || (own.old.is_none() && after.trim().is_empty()) {
             writeln!(io::stdout(), "Not changed.")?;

@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::{NEXT, adopted, git};
-use crate::app::failure::{Failure, Stopped};
+use crate::app::failure::{Failure, ViewStopped};
 use crate::app::place::not_from_here;
 use crate::app::{answer, engine, exit, log, review, screen};
 use crate::exec::tool::Tool;
@@ -93,9 +93,9 @@ pub(super) fn run() -> io::Result<u8> {
     // The window is whole again.
     match played {
         Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
-        Err(Stopped::Closed(PromptClosed::Interrupted(_))) | Err(Stopped::Enough) => Ok(()),
-        Err(Stopped::Closed(closed)) => Err(told(&closed).into()),
-        Err(Stopped::Failed(failure)) => Err(failure),
+        Err(ViewStopped::Closed(PromptClosed::Interrupted(_))) | Err(ViewStopped::Enough) => Ok(()),
+        Err(ViewStopped::Closed(closed)) => Err(told(&closed).into()),
+        Err(ViewStopped::Failed(failure)) => Err(failure),
     }
     .map_err(|failure| io::Error::other(failure.to_string()))?;
     println(&format!("\nEnd of the demo. The scratch project and its record are deleted.\n{NEXT}"))?;
@@ -114,7 +114,7 @@ struct DemoState<'a> {
 }
 
 impl DemoState<'_> {
-    fn play(mut self) -> Result<(), Stopped> {
+    fn play(mut self) -> Result<(), ViewStopped> {
         self.goes_on(
             "Above, an agent works in a project; below is your terminal. Everything is real, in a scratch project that is \
              deleted at the end. It takes about ninety seconds.",
@@ -168,7 +168,7 @@ impl DemoState<'_> {
     }
 
     /// The agent types a command that waits, and the person answers it.
-    fn answered(&mut self, number: usize, told: &str) -> Result<(), Stopped> {
+    fn answered(&mut self, number: usize, told: &str) -> Result<(), ViewStopped> {
         self.agent(number)?;
         let Some(id) = self.requests(1)?.pop() else { return self.until_ended("") };
         let command = format!("$ guard approve {id}");
@@ -179,7 +179,7 @@ impl DemoState<'_> {
     }
 
     /// The agent types several commands, and the person looks at them together.
-    fn reviewed(&mut self) -> Result<(), Stopped> {
+    fn reviewed(&mut self) -> Result<(), ViewStopped> {
         for number in 5..COMMANDS.len() {
             self.agent(number)?;
             self.requests(number - 4)?;
@@ -193,7 +193,7 @@ impl DemoState<'_> {
     }
 
     /// Has the agent go on without an answer to what still waits.
-    fn leave_unanswered(&mut self) -> Result<(), Stopped> {
+    fn leave_unanswered(&mut self) -> Result<(), ViewStopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
             SplitScreen::add(&format!(
@@ -206,7 +206,7 @@ impl DemoState<'_> {
     }
 
     /// Waits for the agent's commands to end, and shows what they ended with. What goes on is ended.
-    fn until_ended(&mut self, told: &str) -> Result<(), Stopped> {
+    fn until_ended(&mut self, told: &str) -> Result<(), ViewStopped> {
         let mut agents = std::mem::take(&mut self.agents);
         let mut ended: Vec<ExitStatus> = Vec::new();
         let done = self.until(&[told], || {
@@ -230,7 +230,7 @@ impl DemoState<'_> {
     }
 
     /// The requests that wait, once there are so many.
-    fn requests(&self, count: usize) -> Result<Vec<String>, Stopped> {
+    fn requests(&self, count: usize) -> Result<Vec<String>, ViewStopped> {
         let mut failed = None;
         let mut waiting = Vec::new();
         self.until(&[""], || match waiting_now() {
@@ -252,13 +252,13 @@ impl DemoState<'_> {
     }
 
     /// Tells something, and waits until the person wants to see more.
-    fn goes_on(&mut self, told: &str) -> Result<(), Stopped> {
+    fn goes_on(&mut self, told: &str) -> Result<(), ViewStopped> {
         self.step += 1;
         self.pause(&[told], &format!("{} of {STEPS}: Enter goes on, q ends", self.step))
     }
 
     /// Shows this in the lower half until Enter.
-    fn pause(&self, told: &[&str], question: &str) -> Result<(), Stopped> {
+    fn pause(&self, told: &[&str], question: &str) -> Result<(), ViewStopped> {
         let goes_on = on_screen(self.look, |screen| {
             loop {
                 let mut lines = prose(told, screen.size().columns);
@@ -275,11 +275,11 @@ impl DemoState<'_> {
                 }
             }
         })?;
-        if goes_on { Ok(()) } else { Err(Stopped::Enough) }
+        if goes_on { Ok(()) } else { Err(ViewStopped::Enough) }
     }
 
     /// Shows this until something is done, for a while.
-    fn until(&self, told: &[&str], mut done: impl FnMut() -> bool) -> Result<(), Stopped> {
+    fn until(&self, told: &[&str], mut done: impl FnMut() -> bool) -> Result<(), ViewStopped> {
         let until = Instant::now() + SOON;
         Ok(on_screen(self.look, |screen| {
             while !done() && Instant::now() < until {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{CheckContext, Finding, Status};
+use super::{CheckContext, CheckStatus, Finding};
 use crate::app::gateway;
 use crate::exec::probe::Probe;
 
@@ -63,10 +63,10 @@ pub fn look(context: &CheckContext) -> Vec<Finding> {
 
 fn finding(found: CheckResult) -> Finding {
     let status = match found.status.as_str() {
-        "ok" => Status::Ok,
-        "warn" => Status::Warn,
+        "ok" => CheckStatus::Ok,
+        "warn" => CheckStatus::Warn,
         // A word that is not known is no good news.
-        _ => Status::Fail,
+        _ => CheckStatus::Fail,
     };
     Finding { remedy: found.remedy, ..Finding::new(status, found.check, found.says) }
 }
@@ -89,7 +89,7 @@ mod tests {
         };
         assert_eq!(
             [of("ok"), of("warn"), of("fail"), of("fine")],
-            [Status::Ok, Status::Warn, Status::Fail, Status::Fail]
+            [CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Fail, CheckStatus::Fail]
         );
     }
 

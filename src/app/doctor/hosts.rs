@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::answers::{AgentReaction, agent_reaction};
-use super::{CANARY, CheckContext, Finding, HARMLESS, Status};
+use super::{CANARY, CheckContext, CheckStatus, Finding, HARMLESS};
 use crate::app::install::change::{HookCommand, WiredState, Wiring, first_line};
 use crate::app::install::consent;
 use crate::app::install::file;
@@ -234,7 +234,7 @@ fn wire_works(
             format!("guard answers the plugin correctly; whether {} loads the plugin is not known", host.title),
             format!("have {} run {CANARY}; it must be refused", host.title),
         ),
-        _ => Finding::new(Status::Ok, check, says),
+        _ => Finding::new(CheckStatus::Ok, check, says),
     };
     finding.about(path)
 }

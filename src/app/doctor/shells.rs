@@ -9,7 +9,7 @@ use crate::app::install::json;
 use crate::app::install::{file, hosts};
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
-use crate::world::programs::Search;
+use crate::world::programs::ProgramSearch;
 
 /// Looks at every way to a shell that may lead to guard.
 pub fn look(context: &CheckContext) -> Vec<Finding> {
@@ -60,7 +60,7 @@ fn ways(context: &CheckContext) -> Vec<(String, PathBuf, bool, Option<&'static A
             ways.push((name.to_owned(), path, name != "SHELL", of));
         }
     }
-    let search = Search::new(&caller.env, &caller.cwd);
+    let search = ProgramSearch::new(&caller.env, &caller.cwd);
     for name in ["bash", "sh", "zsh"] {
         if let Ok(Some(path)) = search.find(name) {
             ways.push((format!("PATH.{name}"), PathBuf::from(path), false, None));

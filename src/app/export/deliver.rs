@@ -254,7 +254,7 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
 /// # Errors
 /// There is none, or the record cannot be read.
 pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, Failure> {
-    let wrong = |why: String| Failure::Said(why);
+    let wrong = |why: String| Failure::Message(why);
     let engine = Engine::open().map_err(|error| wrong(error.to_string()))?;
     let names: Vec<String> = to.map_or_else(|| engine.policy().export_to.clone(), |to| vec![to.to_owned()]);
     if names.is_empty() {
@@ -336,7 +336,8 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
     let mut all = Vec::new();
     for name in &engine.policy().export_to {
         let path = engine.paths().map(|paths| place(paths.directory(), name)).unwrap_or_default();
-        let told = ProgressFile::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
+        let told =
+            ProgressFile::look(&path).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
         let DeliveryProgress { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
         match row {
@@ -374,7 +375,7 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
 pub(super) fn status() -> Result<u8, Failure> {
-    let engine = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
+    let engine = Engine::open().map_err(|error| Failure::Message(error.to_string()))?;
     let states = states(&engine)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {

@@ -33,7 +33,7 @@ use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Justification;
-use crate::store::{HandedCommand, IntentRow, Settled};
+use crate::store::{HandedCommand, IntentRow, RecordedDecision};
 use crate::ui::card_view::OpinionLine;
 use crate::ui::{verdict, visible};
 
@@ -98,13 +98,13 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     let deny = |refusal: Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
         let note = AnswerRecord { opinion: thought.borrow().clone(), ..note.clone() };
-        let _ = note.write(Settled::Refused(&refusal), answered, None, None);
+        let _ = note.write(RecordedDecision::Refused(&refusal), answered, None, None);
         Ok(HookReply::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
     // What somebody else started cannot hand anything on: it could be the agent's command itself.
     let hands = || engine.caller.is_called_by_agent().then_some(&handed);
     match decision {
-        Decision::Run(cleared) => match note.write(Settled::Allowed(cleared.basis()), None, None, None) {
+        Decision::Run(cleared) => match note.write(RecordedDecision::Allowed(cleared.basis()), None, None, None) {
             // Help is not held up by the agent's own permissions either.
             Ok(()) if matches!(cleared.basis(), ApprovalReason::Support) => Ok(HookReply::Allow),
             Ok(()) => Ok(allow()),
@@ -124,7 +124,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
             let note = AnswerRecord { opinion: opinion.clone(), ..note.clone() };
             match settled {
                 Advice::Runs(approved) => {
-                    return match note.write(Settled::Allowed(approved.basis()), None, None, hands()) {
+                    return match note.write(RecordedDecision::Allowed(approved.basis()), None, None, hands()) {
                         Ok(()) => Ok(allow()),
                         Err(refusal) => deny(refusal, None),
                     };
@@ -140,7 +140,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                 prompt.tier < Tier::Critical && !prompt.decision && engine.is_answered_here() && !is_signed();
             let is_there = || engine.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
-                return match note.write(Settled::Asked, None, None, hands()) {
+                return match note.write(RecordedDecision::Asked, None, None, hands()) {
                     Ok(()) => {
                         Ok(HookReply::Ask { reason: in_full(&engine, &invocation, asked(risk, opinion.as_ref())) })
                     }
@@ -152,7 +152,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
             let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
             match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
                 Ok((grant, by)) => {
-                    let settled = Settled::Allowed(&ApprovalReason::Person);
+                    let settled = RecordedDecision::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
                         Ok(()) => {
                             ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
@@ -349,15 +349,15 @@ impl AnswerRecord<'_> {
     /// It could not be written, and it is of tier 2 or above.
     fn write(
         &self,
-        settled: Settled<'_>,
+        settled: RecordedDecision<'_>,
         answered: Option<Duration>,
         words: Option<&str>,
         handed: Option<&HandedCommand<'_>>,
     ) -> Result<(), Refusal> {
         let Self { engine, host, call, invocation, judgment, digest, .. } = *self;
         let changes = match settled {
-            Settled::Refused(_) => CommandChanges::default(),
-            Settled::Allowed(_) | Settled::Asked => {
+            RecordedDecision::Refused(_) => CommandChanges::default(),
+            RecordedDecision::Allowed(_) | RecordedDecision::Asked => {
                 let mut changes = changes::of(engine, invocation, judgment);
                 typing::remember(engine, host, call, judgment, &mut changes);
                 changes

@@ -13,7 +13,7 @@ use crate::app::export::deliver;
 use crate::judge::invocation::{Origin, Request};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Risk;
-use crate::store::{IntentRow, Settled};
+use crate::store::{IntentRow, RecordedDecision};
 
 /// For how long a denial that was given already may wait to be written down.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
@@ -27,7 +27,7 @@ pub(super) fn record(agent: &str, why: &str) {
     invocation.session.agent = Some(agent.chars().take(64).collect());
     let risk = Risk::default();
     let digest = invocation.digest(&std::collections::BTreeSet::new());
-    let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Refused(&refusal));
+    let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, RecordedDecision::Refused(&refusal));
     if let Some(receipt) = engine.store().ok().and_then(|store| store.advised(&row, None).ok()) {
         deliver::at_once(&engine, receipt.row());
     }

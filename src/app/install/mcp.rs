@@ -48,7 +48,7 @@ struct ServersFile {
     #[serde(default)]
     project: bool,
     #[serde(default)]
-    form: Form,
+    form: ServersFormat,
     /// How servers are written that are reached over HTTP.
     #[serde(default)]
     http: Shape,
@@ -61,7 +61,7 @@ struct ServersFile {
 /// How a server is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Form {
+enum ServersFormat {
     /// `"command"` is the program, `"args"` its arguments.
     #[default]
     Split,

@@ -15,7 +15,7 @@ use crate::exec::probe::Probe;
 use crate::judge::agents::model::{Agent, Config};
 use crate::judge::invocation::Environment;
 use crate::world::identity::Caller;
-use crate::world::programs::Search;
+use crate::world::programs::ProgramSearch;
 
 /// Why a path that a configuration needs is not known.
 #[derive(Debug, Error)]
@@ -122,7 +122,7 @@ impl<'a> Places<'a> {
     /// The same, of an agent that may have no hook.
     #[must_use]
     pub fn program_of(&self, agent: &Agent) -> Option<PathBuf> {
-        let search = Search::new(&self.caller.env, &self.caller.cwd);
+        let search = ProgramSearch::new(&self.caller.env, &self.caller.cwd);
         agent.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
     }
 
@@ -195,7 +195,8 @@ impl<'a> Places<'a> {
         let own = std::env::current_exe().map_err(PlacesError::Own)?;
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
         let identity = file(&own).ok_or(PlacesError::Replaced)?;
-        let named = Search::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
+        let named =
+            ProgramSearch::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
         let path = named.filter(|path| file(path) == Some(identity)).unwrap_or(own);
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
         text.ok_or(PlacesError::Unwritable(path))

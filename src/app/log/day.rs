@@ -43,7 +43,7 @@ struct Chapter {
 
 /// Tells a day.
 pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
-    let wrong = |why: String| Failure::Said(why);
+    let wrong = |why: String| Failure::Message(why);
     let at = time::past(&args.day, now).map_err(|why| wrong(why.to_string()))?;
     let zone = now.time_zone();
     let date = at.to_zoned(zone.clone()).date();

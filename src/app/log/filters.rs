@@ -109,14 +109,15 @@ impl Filters {
     /// One of them is no time.
     pub fn search(&self, now: &Zoned) -> Result<Filter, Failure> {
         let time = |name: &str, text: &Option<String>| {
-            let read = |text: &String| time::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+            let read =
+                |text: &String| time::past(text, now).map_err(|why| Failure::Message(format!("--{name}: {why}")));
             text.as_ref().map(read).transpose()
         };
         let directory = match &self.directory {
             Some(directory) if directory.is_absolute() => Some(named(directory)),
             // From where the shell says that it is, as it was recorded.
             Some(directory) => {
-                let here = Caller::of_this_process().map_err(|error| Failure::Said(error.to_string()))?;
+                let here = Caller::of_this_process().map_err(|error| Failure::Message(error.to_string()))?;
                 Some(named(&here.cwd.join(directory)))
             }
             None => None,

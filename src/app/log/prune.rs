@@ -34,8 +34,8 @@ pub(super) struct PruneArgs {
 const LEAST: i64 = 24 * 60 * 60;
 
 pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
-    let engine = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
-    let limit = limit(args, &engine, now).map_err(|error| Failure::Said(error.to_string()))?;
+    let engine = Engine::open().map_err(|error| Failure::Message(error.to_string()))?;
+    let limit = limit(args, &engine, now).map_err(|error| Failure::Message(error.to_string()))?;
     let Some(store) = engine.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
         let would = match (store.would_prune(&limit, now.timestamp())?, limit.why) {

@@ -73,7 +73,7 @@ pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
 }
 
 fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
-    let book = pins.read().map_err(|error| Failure::Said(error.to_string()))?;
+    let book = pins.read().map_err(|error| Failure::Message(error.to_string()))?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if book.servers.is_empty() && !as_json {
         let said = "No server is pinned yet; guard mcp -- COMMAND runs one behind guard.\n";
@@ -134,12 +134,12 @@ fn accept_or_remove(engine: &Engine, pins: &Pins, which: &PinSelector, accepts: 
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse("only a person at their own terminal can accept a server's descriptions, not a guarded session");
     }
-    let book = pins.read().map_err(|error| Failure::Said(error.to_string()))?;
+    let book = pins.read().map_err(|error| Failure::Message(error.to_string()))?;
     let Some(tools) = book.servers.get(&which.server) else {
-        return Err(Failure::Said(format!("no server {}; guard mcp pins lists the servers", which.server)));
+        return Err(Failure::Message(format!("no server {}; guard mcp pins lists the servers", which.server)));
     };
     if let Some(tool) = which.tool.as_ref().filter(|tool| !tools.contains_key(*tool)) {
-        return Err(Failure::Said(format!(
+        return Err(Failure::Message(format!(
             "{} has no tool {tool}; guard mcp pins --json lists the tools",
             which.server
         )));
@@ -165,7 +165,7 @@ fn accept_or_remove(engine: &Engine, pins: &Pins, which: &PinSelector, accepts: 
     if !confirm(&text, question)? {
         return refuse("not changed");
     }
-    pins.change(|book| change(book, which, accepts)).map_err(|error| Failure::Said(error.to_string()))?;
+    pins.change(|book| change(book, which, accepts)).map_err(|error| Failure::Message(error.to_string()))?;
     writeln!(io::stdout(), "{}", if accepts { "Accepted." } else { "Forgotten." })?;
     Ok(exit::ALLOW)
 }

@@ -23,7 +23,7 @@ use crate::judge::review::Opinion;
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Justification;
-use crate::store::{IntentRow, Settled};
+use crate::store::{IntentRow, RecordedDecision};
 use crate::ui::verdict;
 
 /// Is told while a call waits for its answer.
@@ -82,7 +82,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
     let digest = invocation.digest(&judgment.facts.expanded);
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
     let opinion: RefCell<Option<Opinion>> = RefCell::default();
-    let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
+    let write = |settled: RecordedDecision<'_>, answered: Option<Duration>, words: Option<&str>| {
         let opinion = opinion.borrow().clone();
         let row = IntentRow {
             answer_ms: answered.map(intent::milliseconds),
@@ -95,12 +95,12 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
-        let _ = write(Settled::Refused(refusal), answered, None);
+        let _ = write(RecordedDecision::Refused(refusal), answered, None);
         CallError::Refused(told(refusal, risk))
     };
     match decision {
         Decision::Run(cleared) => {
-            write(Settled::Allowed(cleared.basis()), None, None).map_err(|refusal| deny(&refusal, None))
+            write(RecordedDecision::Allowed(cleared.basis()), None, None).map_err(|refusal| deny(&refusal, None))
         }
         Decision::Refuse(refusal) => Err(deny(&refusal, None)),
         Decision::Ask(prompt) => {
@@ -109,7 +109,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
             *opinion.borrow_mut() = review.opinion.take();
             match settled {
                 Advice::Runs(approved) => {
-                    return write(Settled::Allowed(approved.basis()), None, None)
+                    return write(RecordedDecision::Allowed(approved.basis()), None, None)
                         .map_err(|refusal| deny(&refusal, None));
                 }
                 Advice::Refused(refusal) => {
@@ -122,7 +122,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
             let thought = opinion.borrow().clone();
             match ask(&engine, &invocation, &judgment, &prompt, (most, handle), thought) {
                 Ok((grant, by)) => {
-                    write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
+                    write(RecordedDecision::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                         .map_err(|refusal| deny(&refusal, None))?;
                     ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
                     Ok(())

@@ -10,7 +10,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::prompt::wakeup::{self, Wakeup};
 use crate::service::client::Client;
-use crate::service::message::{AnswerMessage, NewRequestMessage, ServiceRequest, Text};
+use crate::service::message::{AnswerMessage, Base64Bytes, NewRequestMessage, ServiceRequest};
 use crate::store::StoreError;
 use crate::store::queue::{
     self, Answer, FilingResult, FullRequest, NewRequest, Pending, PendingMessage, Queue, WaitState,
@@ -54,7 +54,7 @@ impl Requests {
         match self {
             Self::Own(queue) => queue.file(new, &Caller::lives, now),
             Self::Service(client) => client.ask(ServiceRequest::File(Box::new(NewRequestMessage {
-                exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above)),
+                exact: Base64Bytes::of(&queue::pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above)),
                 risk: new.risk.into(),
                 waits: new.waiter.is_some(),
                 expires: new.expires,
@@ -200,7 +200,8 @@ impl Requests {
         match self {
             Self::Own(queue) => queue.whole(id),
             Self::Service(client) => {
-                let told: Option<(PendingMessage, Text)> = client.ask(ServiceRequest::Whole { id: id.to_owned() })?;
+                let told: Option<(PendingMessage, Base64Bytes)> =
+                    client.ask(ServiceRequest::Whole { id: id.to_owned() })?;
                 Ok(told.and_then(|(told, exact)| FullRequest::unpack(told.into(), &exact.bytes()?)))
             }
         }

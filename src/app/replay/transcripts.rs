@@ -36,19 +36,19 @@ const HEAD: u64 = 1 << 20;
 
 /// Whose transcript, in which form.
 #[derive(Clone, Copy, Debug)]
-pub struct Source {
+pub struct TranscriptSource {
     agent: &'static Agent,
     form: &'static Transcript,
 }
 
 /// All forms of all agents.
-fn sources() -> impl Iterator<Item = Source> {
-    agents::all().flat_map(|agent| agent.transcript.iter().map(move |form| Source { agent, form }))
+fn sources() -> impl Iterator<Item = TranscriptSource> {
+    agents::all().flat_map(|agent| agent.transcript.iter().map(move |form| TranscriptSource { agent, form }))
 }
 
 /// All transcripts, each with its agent, in a fixed order.
 #[must_use]
-pub fn find(home: &Path, env: &Environment) -> Vec<(Source, PathBuf)> {
+pub fn find(home: &Path, env: &Environment) -> Vec<(TranscriptSource, PathBuf)> {
     let mut found = Vec::new();
     for source in sources() {
         let own = if source.form.below_data {
@@ -97,7 +97,7 @@ impl SeenCalls {
 }
 
 /// Reads one transcript of this agent.
-pub fn read(source: Source, path: &Path, seen: &mut SeenCalls, sink: &mut dyn CallSink) {
+pub fn read(source: TranscriptSource, path: &Path, seen: &mut SeenCalls, sink: &mut dyn CallSink) {
     let mut reader = TranscriptReader { source, cwd: None, seen, sink };
     reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
     if let Some(value) = source.form.beside.as_ref().and_then(|(end, other)| beside(path, end, other)) {
@@ -130,7 +130,7 @@ pub fn read_any(path: &Path, sink: &mut dyn CallSink) {
     if let Err(error) = lines::open(path) {
         return sink.skipped_file(path, &error.to_string());
     }
-    let mut best: Option<((usize, bool), Source)> = None;
+    let mut best: Option<((usize, bool), TranscriptSource)> = None;
     for source in sources().filter(|source| source.ends_as(path)) {
         // Of two agents that keep the same, the one whose files are called so.
         let known = (source.known_in(path), source.is_named_as(path));
@@ -143,7 +143,7 @@ pub fn read_any(path: &Path, sink: &mut dyn CallSink) {
     }
 }
 
-impl Source {
+impl TranscriptSource {
     /// Whether the file is called as these transcripts are.
     fn is_named_as(&self, path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -325,7 +325,7 @@ fn time(value: &Value) -> Option<Timestamp> {
 
 /// One file while it is read.
 struct TranscriptReader<'a> {
-    source: Source,
+    source: TranscriptSource,
     /// The session's directory, where something before tells it.
     cwd: Option<PathBuf>,
     seen: &'a mut SeenCalls,

@@ -17,7 +17,7 @@ use crate::app::engine::Engine;
 use crate::app::gateway::{self, GatewayError};
 use crate::app::queue;
 use crate::config::Reviewer;
-use crate::config::reviewer::{KeyFrom, Provider, ReviewerModel};
+use crate::config::reviewer::{KeySource, Provider, ReviewerModel};
 use crate::exec::notice::PLACES;
 use crate::exec::program_query::{ProgramQuery, ProgramReply};
 use crate::judge::Judgment;
@@ -181,7 +181,7 @@ fn environment(engine: &Engine, voices: &[ReviewerModel]) -> Vec<(OsString, OsSt
     env.extend(account.home.as_ref().map(|home| ("HOME".into(), home.clone().into())));
     // A keyring is asked over the session's bus.
     let named = voices.iter().filter_map(|voice| match &voice.key {
-        Some(KeyFrom::Env(name)) => Some(name.as_str()),
+        Some(KeySource::Env(name)) => Some(name.as_str()),
         _ => None,
     });
     for name in named.chain(["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"]) {

@@ -162,7 +162,7 @@ pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<En
 
 /// The accepted examples, for a verb.
 fn known(engine: &Engine) -> Result<Vec<Example>, Failure> {
-    accepted(engine).map_err(|error| Failure::Said(error.to_string()))
+    accepted(engine).map_err(|error| Failure::Message(error.to_string()))
 }
 
 fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
@@ -220,7 +220,7 @@ fn with_words(decided: &str, words: Option<&str>) -> String {
 
 fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     person(engine)?;
-    let none = || Failure::Said(format!("no person disagreed with the reviewer in row {row}"));
+    let none = || Failure::Message(format!("no person disagreed with the reviewer in row {row}"));
     let entry = engine.existing()?.ok_or_else(none)?.entry(row)?;
     if disagrees(&entry) != Some(true) {
         return Err(none());
@@ -230,7 +230,7 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     };
     let mut file = File { example: known(engine)? };
     if file.example.iter().any(|example| example.row == row) {
-        return Err(Failure::Said(format!("row {row} is already an example")));
+        return Err(Failure::Message(format!("row {row} is already an example")));
     }
     let shown = format!(
         "{}\nreviewer {}\nperson {}\n",
@@ -241,7 +241,7 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     let why = line::ask(&shown, "What should the reviewer learn from it? (Empty: cancel)")?;
     let why = why.trim().to_owned();
     if why.is_empty() {
-        return Err(Failure::Said("not added".to_owned()));
+        return Err(Failure::Message("not added".to_owned()));
     }
     let command = command.chars().take(MAX_COMMAND).collect();
     let rules = entry.findings.into_iter().map(|finding| finding.rule).collect();
@@ -258,7 +258,7 @@ fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
     let before = file.example.len();
     file.example.retain(|example| example.row != row);
     if file.example.len() == before {
-        return Err(Failure::Said(format!("row {row} is not an example")));
+        return Err(Failure::Message(format!("row {row} is not an example")));
     }
     write(engine, &file)?;
     writeln!(io::stdout(), "Row {row} is no longer an example.")?;
@@ -271,16 +271,16 @@ fn person(engine: &Engine) -> Result<(), Failure> {
     if terminal.is_person_here() {
         Ok(())
     } else {
-        Err(Failure::Said(format!("only a person can do this: {terminal}")))
+        Err(Failure::Message(format!("only a person can do this: {terminal}")))
     }
 }
 
 fn write(engine: &Engine, file: &File) -> Result<(), Failure> {
-    let path = path(engine).ok_or_else(|| Failure::Said("the account has no home directory".to_owned()))?;
+    let path = path(engine).ok_or_else(|| Failure::Message("the account has no home directory".to_owned()))?;
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory)?;
     }
-    let text = toml::to_string(file).map_err(|error| Failure::Said(error.to_string()))?;
+    let text = toml::to_string(file).map_err(|error| Failure::Message(error.to_string()))?;
     let draft = path.with_extension("new");
     std::fs::write(&draft, text)?;
     Ok(std::fs::rename(&draft, &path)?)

@@ -72,8 +72,8 @@ fn shown(command: &OsString) -> Result<u8, Failure> {
 fn configured(engine: &Engine) -> Result<&Reviewer, Failure> {
     let config = engine.config();
     let none = || match config.problems.iter().find(|problem| problem.is_of_reviewer()) {
-        Some(problem) => Failure::Said(problem.to_string()),
-        None => Failure::Said("no reviewer is configured; see guard-reviewer(7)".to_owned()),
+        Some(problem) => Failure::Message(problem.to_string()),
+        None => Failure::Message("no reviewer is configured; see guard-reviewer(7)".to_owned()),
     };
     config.reviewer.as_ref().map(|(reviewer, _)| reviewer).ok_or_else(none)
 }

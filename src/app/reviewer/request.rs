@@ -34,7 +34,7 @@ pub struct Request {
     pub cut: bool,
     /// Something in it is hidden.
     pub redacted: bool,
-    pub parts: Vec<Part>,
+    pub parts: Vec<CommandPart>,
     pub findings: Vec<RuleFinding>,
     pub circumstances: Vec<ReviewCircumstance>,
     /// What is known of what it would touch, a sentence each.
@@ -57,7 +57,7 @@ pub struct Request {
 
 /// A part of the command.
 #[derive(Clone, Debug, Serialize)]
-pub struct Part {
+pub struct CommandPart {
     pub depth: usize,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -104,7 +104,7 @@ impl Request {
         let command = whole.get(..end).unwrap_or_default().to_owned();
         let risk = &judgment.risk;
         let told = parts(&command_bytes(&invocation.request), judgment);
-        let part = |part: &crate::ui::explain::PartView| Part {
+        let part = |part: &crate::ui::explain::PartView| CommandPart {
             depth: part.depth,
             text: if redacted {
                 String::new()

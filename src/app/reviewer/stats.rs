@@ -54,7 +54,7 @@ struct Tally {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Report {
+struct StatsReport {
     all: Tally,
     median_ms: Option<u64>,
     rules: BTreeMap<String, Tally>,
@@ -72,7 +72,7 @@ struct Report {
 /// The record cannot be read, or the time is none.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let since = time::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
+    let since = time::past(&args.since, &now).map_err(|why| Failure::Message(format!("--since: {why}")))?;
     let engine = Engine::open()?;
     let entries = engine.existing()?.map(|store| reviewed(&store, Some(since))).transpose()?.unwrap_or_default();
     let report = count(&entries, &now);
@@ -84,8 +84,8 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
-fn count(entries: &[Entry], now: &Zoned) -> Report {
-    let mut report = Report::default();
+fn count(entries: &[Entry], now: &Zoned) -> StatsReport {
+    let mut report = StatsReport::default();
     let mut times = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let Some(opinion) = entry.review.as_ref().filter(|_| !is_probe(&entry.findings)) else { continue };
@@ -108,7 +108,7 @@ fn count(entries: &[Entry], now: &Zoned) -> Report {
         let rule = worst.map_or("none", |finding| finding.rule.as_str()).to_owned();
         let week = entry.time.to_zoned(now.time_zone().clone()).date().iso_week_date();
         let week = format!("{}-W{:02}", week.year(), week.week());
-        let Report { all, rules, models, weeks, .. } = &mut report;
+        let StatsReport { all, rules, models, weeks, .. } = &mut report;
         let model = models.entry(opinion.by.clone()).or_default();
         for tally in [all, rules.entry(rule).or_default(), model, weeks.entry(week).or_default()] {
             tally.asked += 1;
@@ -141,7 +141,7 @@ pub(super) fn money(cost: u64) -> String {
     format!("{}.{:04}", cost / 1_000_000, cost % 1_000_000 / 100)
 }
 
-fn words(report: &Report, since: &str) -> String {
+fn words(report: &StatsReport, since: &str) -> String {
     let all = &report.all;
     if all.asked == 0 {
         return format!("The reviewer was not asked since {since}.\n");
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn each_rule_model_and_week_has_its_own_figures_and_cost() {
         let one = |ran, wrong, cost| Tally { asked: 3, ran, refused: 1, disagreed: 2, wrong, cost, ..Tally::default() };
-        let mut report = Report { all: one(1, 0, 7_000_000), ..Report::default() };
+        let mut report = StatsReport { all: one(1, 0, 7_000_000), ..StatsReport::default() };
         report.rules.insert("git.push".to_owned(), one(1, 1, 2_500_000));
         report.models.insert("mill".to_owned(), one(0, 0, 12_300));
         let text = words(&report, "today");

@@ -25,9 +25,9 @@ use crate::app::record_backend;
 use crate::judge::approved::{GrantPlace, Until, What};
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::service::client::line;
-use crate::service::gateway::FromGateway;
+use crate::service::gateway::GatewayRequest;
 use crate::service::line::Lines;
-use crate::service::message::{Reply, ServiceRequest, Text, VERSION, Version, VersionedRequest};
+use crate::service::message::{Base64Bytes, Reply, ServiceRequest, VERSION, Version, VersionedRequest};
 use crate::store::queue::{Pending, PendingMessage, Queue};
 use crate::store::{NewGrant, Store};
 use crate::world::peer::Peer;
@@ -118,7 +118,7 @@ impl<'a> Connection<'a> {
                 continue;
             }
             let answer = match ask {
-                ServiceRequest::Gateway(FromGateway::Watch) => return self.watch(lines),
+                ServiceRequest::Gateway(GatewayRequest::Watch) => return self.watch(lines),
                 ServiceRequest::Listen { id } => return self.listen(&id, lines),
                 ServiceRequest::Show { words, environment } => {
                     return match self.approver("read the record") {
@@ -148,7 +148,7 @@ impl<'a> Connection<'a> {
                 | ServiceRequest::IsAnswered { .. }
                 | ServiceRequest::Signatures { .. }
                 | ServiceRequest::Sessions
-                | ServiceRequest::Gateway(FromGateway::List { .. } | FromGateway::Approval { .. })
+                | ServiceRequest::Gateway(GatewayRequest::List { .. } | GatewayRequest::Approval { .. })
         );
         if writes && let Err(why) = self.server.spend(self.uid(), length) {
             return reply::<()>(Err(why.into()));
@@ -190,15 +190,15 @@ impl<'a> Connection<'a> {
                 reply(known.and_then(|store| Ok(record_backend::sessions(store, usize::MAX, Timestamp::now())?)))
             }
             ServiceRequest::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
-            ServiceRequest::Gateway(FromGateway::List { after }) => reply(self.part(after.as_ref())),
-            ServiceRequest::Gateway(FromGateway::Approval { shown, scope }) => {
+            ServiceRequest::Gateway(GatewayRequest::List { after }) => reply(self.part(after.as_ref())),
+            ServiceRequest::Gateway(GatewayRequest::Approval { shown, scope }) => {
                 reply(self.approval(&Pending::from(*shown), scope))
             }
-            ServiceRequest::Gateway(FromGateway::Answer(given)) => reply(self.give_for_gateway(*given)),
-            ServiceRequest::Gateway(FromGateway::Attempt { why }) => reply(self.record_attempt(&why)),
+            ServiceRequest::Gateway(GatewayRequest::Answer(given)) => reply(self.give_for_gateway(*given)),
+            ServiceRequest::Gateway(GatewayRequest::Attempt { why }) => reply(self.record_attempt(&why)),
             ServiceRequest::Listen { .. }
             | ServiceRequest::Show { .. }
-            | ServiceRequest::Gateway(FromGateway::Watch) => reply::<()>(Err(AskError::Unexpected)),
+            | ServiceRequest::Gateway(GatewayRequest::Watch) => reply::<()>(Err(AskError::Unexpected)),
         }
     }
 
@@ -252,11 +252,11 @@ fn read(heard: &[u8]) -> ServiceResult<ServiceRequest> {
     }
 }
 
-fn path(text: &Text) -> ServiceResult<PathBuf> {
+fn path(text: &Base64Bytes) -> ServiceResult<PathBuf> {
     text.bytes().map(|bytes| OsString::from_vec(bytes).into()).ok_or(AskError::Directory)
 }
 
-fn both_of(both: &(Text, Text)) -> ServiceResult<(Vec<u8>, PathBuf)> {
+fn both_of(both: &(Base64Bytes, Base64Bytes)) -> ServiceResult<(Vec<u8>, PathBuf)> {
     let text = both.0.bytes().ok_or(AskError::Command)?;
     Ok((text, path(&both.1)?))
 }

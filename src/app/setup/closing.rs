@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::choices::{NotifyChoice, SetupChoices};
 use super::{Plan, SetupArgs};
-use crate::app::doctor::Report;
+use crate::app::doctor::DoctorReport;
 use crate::app::engine::Engine;
 use crate::app::failure::Failure;
 use crate::app::install::hosts::Host;
@@ -23,7 +23,7 @@ use crate::ui::wrap;
 pub fn after(args: &SetupArgs, engine: &Engine, choices: &SetupChoices, plan: &Plan, code: u8) -> Result<u8, Failure> {
     let enrolled = choices.approver.then(|| enrol(engine)).transpose()?;
     // What was written holds from here on.
-    let report = Report::make(&Engine::open()?)?;
+    let report = DoctorReport::make(&Engine::open()?)?;
     let code = code.max(u8::from(!report.is_well())).max(u8::from(enrolled == Some(false)));
     if args.json {
         let done =
@@ -62,7 +62,7 @@ fn enrol(engine: &Engine) -> Result<bool, Failure> {
 /// What now happens, a sentence or two each.
 fn lines(
     choices: &SetupChoices,
-    report: &Report,
+    report: &DoctorReport,
     enrolled: Option<bool>,
     gateway: Option<&Result<std::path::PathBuf, gateway::GatewayError>>,
 ) -> Vec<String> {

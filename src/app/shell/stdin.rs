@@ -59,7 +59,7 @@ pub(super) fn feed(
         Ok(feeder) => feeder,
         Err(error) => return could_not_start(&error),
     };
-    let mut session = Session { engine, shell, options, extra, positional, before: Vec::new(), defined: false };
+    let mut session = StdinSession { engine, shell, options, extra, positional, before: Vec::new(), defined: false };
     let end = match session.commands(&mut feeder, &mut inherited) {
         Ok(end) => end,
         Err(error) => StdinEnd::Refused(failed(&format!("standard input: {error}"))),
@@ -89,7 +89,7 @@ fn without_history(call: &mut ShellCall, dialect: Dialect) {
 }
 
 /// A script on its way.
-struct Session<'a> {
+struct StdinSession<'a> {
     engine: &'a Engine,
     shell: &'a Shell,
     options: RunOptions,
@@ -101,7 +101,7 @@ struct Session<'a> {
     defined: bool,
 }
 
-impl Session<'_> {
+impl StdinSession<'_> {
     fn commands(&mut self, feeder: &mut Feeder, inherited: &mut Inherited) -> std::io::Result<StdinEnd> {
         let mut text = Vec::new();
         loop {

@@ -40,7 +40,7 @@ impl Count {
 }
 
 /// One command whose decision changes.
-struct Change {
+struct DecisionChange {
     row: i64,
     time: Timestamp,
     command: String,
@@ -49,7 +49,7 @@ struct Change {
 }
 
 /// All that is told.
-pub(super) struct Report {
+pub(super) struct SimulationReport {
     since: Timestamp,
     until: Option<Timestamp>,
     zone: TimeZone,
@@ -58,7 +58,7 @@ pub(super) struct Report {
     days: BTreeMap<Date, (Count, Count)>,
     /// Questions and refusals by the rule that weighs most: then, now.
     rules: BTreeMap<String, (u64, u64)>,
-    changes: Vec<Change>,
+    changes: Vec<DecisionChange>,
     /// Of what is asked now, what a reviewer could settle.
     reviewer: u64,
     /// A part of the command is hidden in the record.
@@ -69,7 +69,7 @@ pub(super) struct Report {
     pub unreadable: u64,
 }
 
-impl Report {
+impl SimulationReport {
     pub const fn new(since: Timestamp, until: Option<Timestamp>, zone: TimeZone) -> Self {
         Self {
             since,
@@ -105,7 +105,7 @@ impl Report {
         self.hidden += u64::from(entry.redacted);
         self.gone += u64::from(!again.looked);
         if then != again.word {
-            self.changes.push(Change {
+            self.changes.push(DecisionChange {
                 row: entry.id,
                 time: entry.time,
                 command: entry.command.clone().unwrap_or_default(),
@@ -120,7 +120,7 @@ impl Report {
     }
 
     pub fn json(&self, config: Option<&Path>, patterns: Option<&Path>) -> Value {
-        let change = |change: &Change| {
+        let change = |change: &DecisionChange| {
             json!({
                 "row": change.row, "time": change.time, "command": change.command, "then": change.then.name(),
                 "now": change.again.word.name(), "rule": change.again.rule, "tier": change.again.tier,
@@ -195,7 +195,7 @@ impl Report {
         };
         text.push_str(&format!("\n{count}{first}:\n"));
         for (change, times) in groups.into_iter().take(most) {
-            let Change { row, time, command, then, again } = change;
+            let DecisionChange { row, time, command, then, again } = change;
             let why = again.rule.as_deref().map_or_else(String::new, |rule| format!(", {}", visible::text(rule)));
             text.push_str(&format!(
                 "{:>7} x  {:5} -> {:5}  {}  (tier {}, score {}{why}; row {row}, {})\n",
@@ -211,8 +211,8 @@ impl Report {
     }
 
     /// Changes of the same command in the same way together, the most frequent first; the newest stands for all.
-    fn groups(&self) -> Vec<(&Change, u64)> {
-        let mut groups: BTreeMap<(&str, &str, &str), (&Change, u64)> = BTreeMap::new();
+    fn groups(&self) -> Vec<(&DecisionChange, u64)> {
+        let mut groups: BTreeMap<(&str, &str, &str), (&DecisionChange, u64)> = BTreeMap::new();
         for change in &self.changes {
             let key = (change.command.as_str(), change.then.name(), change.again.word.name());
             let group = groups.entry(key).or_insert((change, 0));

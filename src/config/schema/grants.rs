@@ -31,22 +31,22 @@ pub(super) fn read_tables(
         };
         let reader = GrantReader { document, name: row.name, fields, line: document.line(item.span().start), table };
         let result = reader.only_known().and_then(|()| match key {
-            Key::Support => reader.support().map(Read::Support),
-            _ => reader.grant().map(Read::Grant),
+            Key::Support => reader.support().map(ParsedEntry::Support),
+            _ => reader.grant().map(ParsedEntry::Grant),
         });
         match result {
-            Ok(Read::Support(support)) => document.support.push(support),
-            Ok(Read::Grant(grant)) if document.grants.iter().any(|other| other.id == grant.id) => {
+            Ok(ParsedEntry::Support(support)) => document.support.push(support),
+            Ok(ParsedEntry::Grant(grant)) if document.grants.iter().any(|other| other.id == grant.id) => {
                 let line = document.line(item.span().start);
                 problems.push(document.problem(line, "grant.name", format!("duplicate name \"{}\"", grant.id)));
             }
-            Ok(Read::Grant(grant)) => document.grants.push(grant),
+            Ok(ParsedEntry::Grant(grant)) => document.grants.push(grant),
             Err(problem) => problems.push(*problem),
         }
     }
 }
 
-enum Read {
+enum ParsedEntry {
     Support(Support),
     Grant(Grant),
 }

@@ -10,7 +10,7 @@ use crate::config::document::Document;
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::Key;
 use crate::config::layer::Layer;
-use crate::config::reviewer::{KeyFrom, Provider, Reviewer, ReviewerModel};
+use crate::config::reviewer::{KeySource, Provider, Reviewer, ReviewerModel};
 
 /// The table as it is written.
 #[derive(Debug, Deserialize)]
@@ -19,7 +19,7 @@ struct Table {
     provider: Spanned<Provider>,
     model: Option<String>,
     url: Option<String>,
-    key: Option<KeyFrom>,
+    key: Option<KeySource>,
     #[serde(default)]
     program: Vec<String>,
     #[serde(default = "ten")]
@@ -48,17 +48,17 @@ struct Table {
     contents_kib: u32,
     #[serde(default)]
     review: Vec<String>,
-    jury: Option<Juror>,
+    jury: Option<JuryMember>,
 }
 
 /// The second one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Juror {
+struct JuryMember {
     provider: Provider,
     model: Option<String>,
     url: Option<String>,
-    key: Option<KeyFrom>,
+    key: Option<KeySource>,
     #[serde(default)]
     program: Vec<String>,
     #[serde(default)]
@@ -151,7 +151,7 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, FieldProblem> 
         _ => path,
     };
     let first = voice(
-        Juror {
+        JuryMember {
             provider: table.provider.into_inner(),
             model: table.model,
             url: table.url,
@@ -208,7 +208,7 @@ fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, FieldProblem> 
     })
 }
 
-fn voice(given: Juror, home: Option<&Path>) -> Result<ReviewerModel, FieldProblem> {
+fn voice(given: JuryMember, home: Option<&Path>) -> Result<ReviewerModel, FieldProblem> {
     let provider = given.provider;
     let is_program = provider == Provider::Program;
     let first = given.program.first().cloned().unwrap_or_default();
@@ -244,7 +244,7 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<ReviewerModel, FieldProble
     let usual = if provider == Provider::OpenaiResponses { "max_output_tokens" } else { "max_tokens" };
     let max_tokens_field = given.max_tokens_field.unwrap_or_else(|| usual.to_owned());
     let key = match given.key {
-        Some(KeyFrom::File(path)) => {
+        Some(KeySource::File(path)) => {
             let path = match (path.strip_prefix("~"), home) {
                 (Ok(rest), Some(home)) => home.join(rest),
                 _ => path,
@@ -252,17 +252,17 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<ReviewerModel, FieldProble
             if !path.is_absolute() {
                 return Err(("key", "the path of its file must be absolute, or begin with ~/".to_owned()));
             }
-            Some(KeyFrom::File(path))
+            Some(KeySource::File(path))
         }
-        Some(KeyFrom::Command(words))
+        Some(KeySource::Command(words))
             if !words.first().is_some_and(|word| word.starts_with('/') || !word.contains('/')) =>
         {
             return Err(("key", "expected a program, by its name or absolute path, and its arguments".to_owned()));
         }
-        Some(KeyFrom::Env(name)) if name.is_empty() || name.contains(['=', '\0']) => {
+        Some(KeySource::Env(name)) if name.is_empty() || name.contains(['=', '\0']) => {
             return Err(("key", "not a valid variable name".to_owned()));
         }
-        Some(KeyFrom::Keyring(name)) if name.trim().is_empty() || name.starts_with('-') => {
+        Some(KeySource::Keyring(name)) if name.trim().is_empty() || name.starts_with('-') => {
             return Err(("key", "not a valid name of a secret in a keyring".to_owned()));
         }
         key => key,
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!((reviewer.contents.as_slice(), reviewer.contents_kib), (&[][..], 16));
         assert!(!reviewer.lines().join("\n").contains("contents"));
         assert_eq!(reviewer.voices[0].url, "https://api.anthropic.com/v1");
-        assert_eq!(reviewer.voices[0].key, Some(KeyFrom::Env("K".to_owned())));
+        assert_eq!(reviewer.voices[0].key, Some(KeySource::Env("K".to_owned())));
         let both = read_table(
             "provider = \"ollama\"\nmodel = \"a\"\njury = { provider = \"program\", program = [\"~/r\", \"x\"] }",
         );

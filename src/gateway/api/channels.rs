@@ -17,7 +17,7 @@ use super::{App, locked};
 use crate::backend::Scope;
 use crate::channel::buttons::ApproverNonce;
 use crate::channel::probe::{ProbeResult, ProbeStatus, Receiver, TAP, probe, test_card};
-use crate::channel::{SendError, Status};
+use crate::channel::{ChannelStatus, SendError};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
@@ -70,7 +70,8 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult 
     }
     let until = tokio::time::Instant::now() + CONNECTING;
     let status = loop {
-        let status: Option<Status> = locked(&app.channels).get(&one.name).and_then(|health| health.receives.clone());
+        let status: Option<ChannelStatus> =
+            locked(&app.channels).get(&one.name).and_then(|health| health.receives.clone());
         if status.is_some() || !one.kind.is_heard() || tokio::time::Instant::now() >= until {
             break status;
         }
@@ -78,7 +79,7 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult 
     };
     let tried = probe(one, accept, Receiver::Gateway(status)).await;
     if matches!(tried.status, ProbeStatus::Ok) {
-        note(app, &one.name, |health| health.sends = Some(Status::Up));
+        note(app, &one.name, |health| health.sends = Some(ChannelStatus::Up));
     }
     tried
 }
@@ -119,7 +120,7 @@ pub async fn press(
     let sent =
         sent.unwrap_or_else(|_| Err(SendError::Rejected(format!("no answer within {} s", config.accept().as_secs()))));
     let message = sent.map_err(|why| Problem::failed(format!("channel {name}: {why}")))?;
-    note(&app, &one.name, |health| health.sends = Some(Status::Up));
+    note(&app, &one.name, |health| health.sends = Some(ChannelStatus::Up));
     if !one.kind.is_heard() {
         return Ok(Json(json!({ "heard": false })));
     }

@@ -20,7 +20,7 @@ use super::problem::Problem;
 use super::{App, credentials, locked, submit};
 use crate::answer::{self, REPLIES};
 use crate::backend::{Scope, Submission};
-use crate::channel::Status;
+use crate::channel::ChannelStatus;
 use crate::judge::answer_scope::AnswerScope;
 use crate::request_feed::{self, TrackedRequest};
 use crate::store::queue::RequestState;
@@ -237,7 +237,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
 pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let waiting = app.feed.all().iter().filter(|shown| shown.pending.state == RequestState::Waiting).count();
-    let channels: BTreeMap<String, Option<Status>> =
+    let channels: BTreeMap<String, Option<ChannelStatus>> =
         locked(&app.channels).iter().map(|(name, health)| (name.clone(), health.whole())).collect();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();
     let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();

@@ -47,7 +47,7 @@ use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::connected_channels::ConnectedChannels;
 use crate::request_feed::RequestFeed;
-use crate::request_names::Names;
+use crate::request_names::RequestNames;
 use crate::secrets::GatewayKey;
 use crate::test_cards::TestCards;
 
@@ -59,7 +59,7 @@ pub struct App {
     pub backend: BackendThread,
     pub feed: RequestFeed,
     /// Under which names requests were handed in.
-    pub names: Names,
+    pub names: RequestNames,
     pub key: GatewayKey,
     pub config: RwLock<Arc<Config>>,
     /// guard itself.
@@ -69,7 +69,7 @@ pub struct App {
     /// The tokens that hold.
     pub valid_tokens: credentials::ValidTokens,
     /// Sessions of the page, by the hash of their cookie.
-    pub pages: Mutex<HashMap<[u8; 32], pages::Session>>,
+    pub pages: Mutex<HashMap<[u8; 32], pages::PageSession>>,
     /// One-time logins of the page, by their hash.
     pub logins: Mutex<HashMap<[u8; 32], Instant>>,
     /// One-time tokens that were given and may be told again, by the name of their request.

@@ -37,7 +37,7 @@ pub const COOKIE: &str = "__Host-guard";
 
 /// A page that is logged in.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct PageSession {
     caller: Caller,
     until: Instant,
 }
@@ -91,7 +91,7 @@ pub async fn remember(app: &App) -> Result<(), BackendError> {
         let Ok(caller) = serde_json::from_str(&page.caller) else { continue };
         // A clock that was set back makes none last longer.
         let left = Duration::try_from(page.until.duration_since(now)).unwrap_or_default().min(SESSION);
-        sessions.insert(page.hash, Session { caller, until: began + left });
+        sessions.insert(page.hash, PageSession { caller, until: began + left });
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ pub async fn login(
     let named = json!({ "name": caller.name });
     let mut sessions = locked(&app.pages);
     sessions.retain(|_, session| session.until > now);
-    sessions.insert(hash(&value), Session { caller, until: now + SESSION });
+    sessions.insert(hash(&value), PageSession { caller, until: now + SESSION });
     let set = format!("{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age={}", SESSION.as_secs());
     Ok(([(header::SET_COOKIE, set)], Json::<Value>(named)).into_response())
 }

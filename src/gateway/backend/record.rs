@@ -188,7 +188,7 @@ mod tests {
     use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
     use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Risk;
-    use crate::store::{IntentRow, Paths, Settled};
+    use crate::store::{IntentRow, Paths, RecordedDecision};
 
     fn store() -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ mod tests {
         (directory, store)
     }
 
-    fn decide(store: &Store, command: &str, settled: Settled<'_>, at: i64) {
+    fn decide(store: &Store, command: &str, settled: RecordedDecision<'_>, at: i64) {
         let invocation = Invocation {
             request: Request::Argv(command.split(' ').map(Into::into).collect()),
             cwd: "/work".into(),
@@ -218,9 +218,14 @@ mod tests {
         let (_directory, store) = store();
         for at in 0..5 {
             // Two rows of the same moment lie on both sides of the end of a page.
-            decide(&store, &format!("npm install p{at}"), Settled::Allowed(&ApprovalReason::Person), 1000 + at / 2);
+            decide(
+                &store,
+                &format!("npm install p{at}"),
+                RecordedDecision::Allowed(&ApprovalReason::Person),
+                1000 + at / 2,
+            );
         }
-        decide(&store, "git push", Settled::Refused(&Refusal::Person { words: None }), 2000);
+        decide(&store, "git push", RecordedDecision::Refused(&Refusal::Person { words: None }), 2000);
         let commands = |entries: &[Entry]| -> Vec<String> {
             entries.iter().map(|entry| entry.command.clone().unwrap().replace("npm install ", "")).collect()
         };
@@ -243,7 +248,7 @@ mod tests {
         let (_directory, store) = store();
         let now = Timestamp::from_millisecond(9000).unwrap();
         for at in 0..3 {
-            decide(&store, "git push", Settled::Refused(&Refusal::Person { words: None }), 1000 + at);
+            decide(&store, "git push", RecordedDecision::Refused(&Refusal::Person { words: None }), 1000 + at);
         }
         let one = |breaker| sessions(&store, breaker, now).unwrap().remove(0);
         assert_eq!((one(4).denials_in_a_row, one(4).stopped, one(3).stopped), (3, false, true));

@@ -13,8 +13,8 @@ use super::record::{Cursor, SessionView};
 use super::{AnswerInput, Backend, BackendError, Page};
 use crate::judge::answer_scope::AnswerScope;
 use crate::service::client::{Accounts, Address, Client};
-use crate::service::gateway::{FromGateway, GatewayAnswer, RequestPage};
-use crate::service::message::{ServiceRequest, Text};
+use crate::service::gateway::{GatewayAnswer, GatewayRequest, RequestPage};
+use crate::service::message::{Base64Bytes, ServiceRequest};
 use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
@@ -49,7 +49,7 @@ impl RemoteBackend {
         Ok(Self { client: client(service), memory: memory::open(directory)? })
     }
 
-    fn ask<T: serde::de::DeserializeOwned>(&self, ask: FromGateway) -> Result<T, BackendError> {
+    fn ask<T: serde::de::DeserializeOwned>(&self, ask: GatewayRequest) -> Result<T, BackendError> {
         Ok(self.client.ask(ServiceRequest::Gateway(ask))?)
     }
 }
@@ -63,7 +63,7 @@ impl Backend for RemoteBackend {
         let mut all: Vec<Pending> = Vec::new();
         loop {
             let after = all.last().map(|last| (last.filed, last.id.clone()));
-            let RequestPage { requests, more } = self.ask(FromGateway::List { after })?;
+            let RequestPage { requests, more } = self.ask(GatewayRequest::List { after })?;
             let none = requests.is_empty();
             all.extend(requests.into_iter().map(Pending::from));
             if !more || none {
@@ -73,13 +73,14 @@ impl Backend for RemoteBackend {
     }
 
     fn approval(&mut self, shown: &Pending, scope: AnswerScope) -> Result<Option<Vec<u8>>, BackendError> {
-        let told: Option<Text> = self.ask(FromGateway::Approval { shown: Box::new(shown.clone().into()), scope })?;
+        let told: Option<Base64Bytes> =
+            self.ask(GatewayRequest::Approval { shown: Box::new(shown.clone().into()), scope })?;
         Ok(told.and_then(|text| text.bytes()))
     }
 
     fn answer(&mut self, shown: &Pending, given: &AnswerInput, _: Timestamp) -> Result<AnswerOutcome, BackendError> {
         let AnswerInput { yes, by, words, signed, reach } = given.clone();
-        self.ask(FromGateway::Answer(Box::new(GatewayAnswer {
+        self.ask(GatewayRequest::Answer(Box::new(GatewayAnswer {
             shown: shown.clone().into(),
             yes,
             by,
@@ -94,7 +95,7 @@ impl Backend for RemoteBackend {
     }
 
     fn attempt(&mut self, why: &str, _: Timestamp) -> Result<(), BackendError> {
-        self.ask(FromGateway::Attempt { why: why.to_owned() })
+        self.ask(GatewayRequest::Attempt { why: why.to_owned() })
     }
 
     fn stats(&mut self, _: Timestamp) -> Result<Stats, BackendError> {

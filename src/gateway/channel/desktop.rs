@@ -15,7 +15,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
 use super::{
-    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, Inbox, Interaction, SendError, Status, UserAction,
+    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, ChannelStatus, Inbox, Interaction, SendError,
+    UserAction,
 };
 
 /// The most of a notification that is others' words.
@@ -157,7 +158,7 @@ impl Channel for Desktop {
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>> {
         let mut presses = self.presses.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Box::pin(async move {
-            state.status(&self.name, Status::Up);
+            state.status(&self.name, ChannelStatus::Up);
             while let Some((nonce, press)) = presses.recv().await {
                 let (reply, told) = oneshot::channel();
                 let action = UserAction::Pressed { nonce, press };

@@ -220,7 +220,7 @@ async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &
 /// How a channel is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
-pub enum Status {
+pub enum ChannelStatus {
     Up,
     Down { why: String },
 }
@@ -229,22 +229,24 @@ pub enum Status {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// As its receiving side says; `None` where it has said nothing yet, or nothing comes back.
-    pub receives: Option<Status>,
+    pub receives: Option<ChannelStatus>,
     /// As the last message went; `None` before the first.
-    pub sends: Option<Status>,
+    pub sends: Option<ChannelStatus>,
 }
 
 impl Health {
     /// Both in one: down where either is; `None` where nothing is known.
     #[must_use]
-    pub fn whole(&self) -> Option<Status> {
+    pub fn whole(&self) -> Option<ChannelStatus> {
         match (&self.receives, &self.sends) {
-            (Some(Status::Down { why: receives }), Some(Status::Down { why: sends })) if receives != sends => {
-                Some(Status::Down { why: format!("{receives}; the last message was rejected: {sends}") })
+            (Some(ChannelStatus::Down { why: receives }), Some(ChannelStatus::Down { why: sends }))
+                if receives != sends =>
+            {
+                Some(ChannelStatus::Down { why: format!("{receives}; the last message was rejected: {sends}") })
             }
-            (Some(down @ Status::Down { .. }), _) => Some(down.clone()),
-            (_, Some(Status::Down { why })) => {
-                Some(Status::Down { why: format!("the last message was rejected: {why}") })
+            (Some(down @ ChannelStatus::Down { .. }), _) => Some(down.clone()),
+            (_, Some(ChannelStatus::Down { why })) => {
+                Some(ChannelStatus::Down { why: format!("the last message was rejected: {why}") })
             }
             (receives, sends) => receives.clone().or_else(|| sends.clone()),
         }
@@ -254,7 +256,7 @@ impl Health {
 /// Where a channel says how it is, and keeps how far it has read.
 pub trait ChannelState: Send + Sync {
     /// How its receiving side is.
-    fn status(&self, channel: &str, status: Status);
+    fn status(&self, channel: &str, status: ChannelStatus);
     /// How far it had read.
     fn position<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Option<String>>;
     /// How far it has read.
@@ -358,11 +360,11 @@ mod tests {
 
     #[test]
     fn a_channel_is_up_where_neither_direction_is_down() {
-        let down = |why: &str| Some(Status::Down { why: why.to_owned() });
-        let whole = |receives: &Option<Status>, sends: &Option<Status>| {
+        let down = |why: &str| Some(ChannelStatus::Down { why: why.to_owned() });
+        let whole = |receives: &Option<ChannelStatus>, sends: &Option<ChannelStatus>| {
             Health { receives: receives.clone(), sends: sends.clone() }.whole()
         };
-        let up = Some(Status::Up);
+        let up = Some(ChannelStatus::Up);
         assert_eq!(whole(&None, &None), None);
         for (receives, sends) in [(&up, &None), (&None, &up), (&up, &up)] {
             assert_eq!(whole(receives, sends), up);

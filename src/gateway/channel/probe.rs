@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::buttons::ApproverNonce;
-use super::{Card, Channel, SendError, Status, open};
+use super::{Card, Channel, ChannelStatus, SendError, open};
 use crate::config::ChannelConfig;
 
 /// How long a person has to press a button of a test card.
@@ -46,7 +46,7 @@ pub enum Receiver {
     /// No gateway runs that would hold it: it may be opened for the probe.
     Nobody,
     /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
-    Gateway(Option<Status>),
+    Gateway(Option<ChannelStatus>),
 }
 
 /// Tries one channel. `accept` is how long it may take for each message.
@@ -79,10 +79,10 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver)
     in_time(accept, deaf, receives).await?;
     match receiver {
         Receiver::Nobody => Ok("the test message was sent and changed, and answers can be received".to_owned()),
-        Receiver::Gateway(Some(Status::Up)) => {
+        Receiver::Gateway(Some(ChannelStatus::Up)) => {
             Ok("the test message was sent and changed, and the gateway receives answers".to_owned())
         }
-        Receiver::Gateway(Some(Status::Down { why })) => Err(SendError::Rejected(format!("{deaf}: {why}"))),
+        Receiver::Gateway(Some(ChannelStatus::Down { why })) => Err(SendError::Rejected(format!("{deaf}: {why}"))),
         Receiver::Gateway(None) => Err(SendError::Rejected(format!("{deaf}: the gateway is not connected"))),
     }
 }

@@ -19,7 +19,7 @@ use self::ask::{ChannelOptions, NewChannel, SetupKind};
 use self::running::{reloaded, through_gateway};
 use super::buttons::ApproverNonce;
 use super::probe::{TAP, test_card};
-use super::{AddressError, BoxFuture, Channel, ChannelError, ChannelState, SendError, Status, UserAction, open};
+use super::{AddressError, BoxFuture, Channel, ChannelError, ChannelState, ChannelStatus, SendError, UserAction, open};
 use crate::account::{Account, AccountError};
 use crate::client::ClientError;
 use crate::config::{Config, ConfigError, Secret, SecretError};
@@ -30,14 +30,14 @@ use crate::secrets::NoRandomBytes;
 #[derive(Debug, Args)]
 pub struct ChannelArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ChannelCommand,
     /// The configuration (default: gateway.toml beside guard's own)
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ChannelCommand {
     /// Add a channel: asks for its settings, sends a test card and waits for a reply
     Add {
         kind: SetupKind,
@@ -92,9 +92,9 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
         None => (account.config_directory()?.join("gateway.toml"), account.gateway_ids()),
     };
     let doing = match &args.verb {
-        Verb::Add { .. } => Some("guard channel add"),
-        Verb::Remove { .. } => Some("guard channel remove"),
-        Verb::List | Verb::Test { .. } => None,
+        ChannelCommand::Add { .. } => Some("guard channel add"),
+        ChannelCommand::Remove { .. } => Some("guard channel remove"),
+        ChannelCommand::List | ChannelCommand::Test { .. } => None,
     };
     if let Some(doing) = doing
         && !person::is_here(doing)?
@@ -107,7 +107,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
     let config = Config::read(&path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match &args.verb {
-        Verb::List => {
+        ChannelCommand::List => {
             if config.channel.is_empty() {
                 println!("No channels. To add one, for example: guard channel add telegram");
             }
@@ -116,7 +116,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             }
             Ok(0)
         }
-        Verb::Test { name } => {
+        ChannelCommand::Test { name } => {
             let found = config.channel.iter().find(|channel| channel.name == *name);
             let found = found.ok_or_else(|| SetupError::Unknown(name.clone()))?;
             let socket = account.socket(&config)?;
@@ -128,7 +128,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
                 }
             })
         }
-        Verb::Remove { name } => {
+        ChannelCommand::Remove { name } => {
             let text =
                 std::fs::read_to_string(&path).map_err(|error| SetupError::File { path: path.clone(), error })?;
             let kept = without(&text, name).ok_or_else(|| SetupError::Unknown(name.clone()))?;
@@ -137,7 +137,19 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             println!("Removed {name} from {}.{}", path.display(), runtime.block_on(reloaded(args, &account, &kept)));
             Ok(0)
         }
-        Verb::Add { kind, name, approver, secret_file, keyring, secret_command, chat, user, url, no_test, command } => {
+        ChannelCommand::Add {
+            kind,
+            name,
+            approver,
+            secret_file,
+            keyring,
+            secret_command,
+            chat,
+            user,
+            url,
+            no_test,
+            command,
+        } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(SetupError::Exists(name));
@@ -261,8 +273,8 @@ pub enum SetupError {
 struct Quiet;
 
 impl ChannelState for Quiet {
-    fn status(&self, channel: &str, status: Status) {
-        if let Status::Down { why } = status {
+    fn status(&self, channel: &str, status: ChannelStatus) {
+        if let ChannelStatus::Down { why } = status {
             eprintln!("guard-gateway: {channel}: {why}");
         }
     }

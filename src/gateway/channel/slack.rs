@@ -18,7 +18,8 @@ use super::buttons::{ApproverNonce, Button, buttons};
 use super::inbound::ChatInput;
 use super::text::{self, Medium, cut};
 use super::{
-    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, Inbox, SendError, Status, hand_in, http, inbound,
+    BoxFuture, ButtonKind, Card, Channel, ChannelError, ChannelState, ChannelStatus, Inbox, SendError, hand_in, http,
+    inbound,
 };
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
@@ -122,7 +123,7 @@ impl Slack {
             match self.connect().await {
                 Ok(socket) => self.hold_connection(socket, &inbox, &*state, &mut rest).await,
                 Err(failed) => {
-                    state.status(&self.name, Status::Down { why: failed.to_string() });
+                    state.status(&self.name, ChannelStatus::Down { why: failed.to_string() });
                     match failed {
                         SendError::Rejected(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
                         SendError::RateLimited(wait) => tokio::time::sleep(wait).await,
@@ -167,7 +168,7 @@ impl Slack {
             match event["type"].as_str().unwrap_or_default() {
                 "hello" => {
                     *rest = Duration::from_secs(1);
-                    state.status(&self.name, Status::Up);
+                    state.status(&self.name, ChannelStatus::Up);
                 }
                 "disconnect" => {
                     *rest = Duration::from_millis(100);

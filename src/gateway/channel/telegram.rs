@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::buttons::{ApproverNonce, Button, buttons};
 use super::text::{self, Medium, cut};
-use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, Status, hand_in, http, inbound};
+use super::{
+    BoxFuture, Card, Channel, ChannelError, ChannelState, ChannelStatus, Inbox, SendError, hand_in, http, inbound,
+};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -114,7 +116,7 @@ impl Telegram {
             match self.call("getUpdates", &wanted).await {
                 Ok(updates) => {
                     rest = Duration::from_secs(1);
-                    state.status(&self.name, Status::Up);
+                    state.status(&self.name, ChannelStatus::Up);
                     for update in updates.as_array().unwrap_or(&Vec::new()) {
                         self.take(update, &inbox).await;
                         // Kept after it was done: what is heard twice is decided once all the same.
@@ -126,7 +128,7 @@ impl Telegram {
                 }
                 Err(failed) => {
                     let wait = if let SendError::RateLimited(wait) = failed { wait } else { rest };
-                    state.status(&self.name, Status::Down { why: failed.to_string() });
+                    state.status(&self.name, ChannelStatus::Down { why: failed.to_string() });
                     tokio::time::sleep(wait).await;
                     rest = (rest * 2).min(REST);
                 }

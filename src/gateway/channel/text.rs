@@ -53,39 +53,39 @@ impl Medium {
     }
 
     /// A part of a card, where the medium is none of HTML's.
-    fn written(self, part: &Part) -> String {
+    fn written(self, part: &TextPart) -> String {
         // A fence that the text itself cannot close: a character that does not show stands between its marks.
         let fenced = |text: &str| format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"));
         match (self, part) {
-            (_, Part::Own(text)) => text.clone(),
-            (_, Part::Theirs(text)) => self.escape(text),
-            (Self::Slack, Part::Command(text)) => {
+            (_, TextPart::Own(text)) => text.clone(),
+            (_, TextPart::Theirs(text)) => self.escape(text),
+            (Self::Slack, TextPart::Command(text)) => {
                 fenced(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
             }
-            (Self::Markdown, Part::Command(text)) => fenced(text),
-            (_, Part::Command(text)) => text.clone(),
-            (Self::Slack, Part::Ended(text)) => format!("*{}*", self.escape(text)),
-            (Self::Markdown, Part::Ended(text)) => format!("**{}**", self.escape(text)),
-            (_, Part::Ended(text)) => text.clone(),
+            (Self::Markdown, TextPart::Command(text)) => fenced(text),
+            (_, TextPart::Command(text)) => text.clone(),
+            (Self::Slack, TextPart::Ended(text)) => format!("*{}*", self.escape(text)),
+            (Self::Markdown, TextPart::Ended(text)) => format!("**{}**", self.escape(text)),
+            (_, TextPart::Ended(text)) => text.clone(),
         }
     }
 
     /// A line of a card as HTML. Everything in it is escaped, by its type.
-    fn marked_up(self, line: &[Part]) -> Markup {
+    fn marked_up(self, line: &[TextPart]) -> Markup {
         html! {
             @for part in line {
                 @match part {
-                    Part::Own(text) | Part::Theirs(text) => (text),
-                    Part::Command(text) if self == Self::Notice => tt { (text) },
-                    Part::Command(text) => pre { (text) },
-                    Part::Ended(text) => b { (text) },
+                    TextPart::Own(text) | TextPart::Theirs(text) => (text),
+                    TextPart::Command(text) if self == Self::Notice => tt { (text) },
+                    TextPart::Command(text) => pre { (text) },
+                    TextPart::Ended(text) => b { (text) },
                 }
             }
         }
     }
 
-    fn whole(self, lines: &[Vec<Part>]) -> String {
-        let line = |line: &Vec<Part>| match self {
+    fn whole(self, lines: &[Vec<TextPart>]) -> String {
+        let line = |line: &Vec<TextPart>| match self {
             Self::Html | Self::Notice => self.marked_up(line).into_string(),
             Self::Plain | Self::Markdown | Self::Slack => line.iter().map(|part| self.written(part)).collect(),
         };
@@ -95,7 +95,7 @@ impl Medium {
 
 /// A part of a line of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TextPart {
     /// guard's own words and addresses, in which nothing means anything to a medium.
     Own(String),
     /// What may be anything.
@@ -106,7 +106,7 @@ enum Part {
     Ended(String),
 }
 
-impl Part {
+impl TextPart {
     fn own(text: &str) -> Self {
         Self::Own(text.to_owned())
     }
@@ -163,12 +163,12 @@ pub fn ended(card: &Card, medium: Medium, most: usize, how: &str, longest: usize
     if medium == Medium::Html {
         all.push(Vec::new());
     }
-    all.push(vec![Part::Ended(cut(how, longest))]);
+    all.push(vec![TextPart::Ended(cut(how, longest))]);
     medium.whole(&all)
 }
 
-fn lines(card: &Card, most: usize) -> Vec<Vec<Part>> {
-    let each = |text: &str, share: usize| Part::Theirs(cut(text, most * share / 100));
+fn lines(card: &Card, most: usize) -> Vec<Vec<TextPart>> {
+    let each = |text: &str, share: usize| TextPart::Theirs(cut(text, most * share / 100));
     let front = match (card.decision, card.crisis) {
         (true, true) => "CRISIS: a person decides this. ",
         (true, false) => "A person decides this. ",
@@ -176,24 +176,24 @@ fn lines(card: &Card, most: usize) -> Vec<Vec<Part>> {
     };
     let mut lines = vec![
         vec![
-            Part::Theirs(front.to_owned()),
-            Part::own("guard asks: "),
-            Part::Theirs(card.tier_name.clone()),
-            Part::Own(format!(" (tier {}, score ", card.tier)),
-            Part::Theirs(card.score.clone()),
-            Part::own(")"),
+            TextPart::Theirs(front.to_owned()),
+            TextPart::own("guard asks: "),
+            TextPart::Theirs(card.tier_name.clone()),
+            TextPart::Own(format!(" (tier {}, score ", card.tier)),
+            TextPart::Theirs(card.score.clone()),
+            TextPart::own(")"),
         ],
-        vec![Part::Command(cut_middle(&card.command, room(most)))],
-        vec![Part::own("in "), each(&card.cwd, 15)],
+        vec![TextPart::Command(cut_middle(&card.command, room(most)))],
+        vec![TextPart::own("in "), each(&card.cwd, 15)],
     ];
     if !card.why.is_empty() {
         lines.push(vec![each(&card.why, 15)]);
     }
     if let Some(said) = &card.said {
-        lines.push(vec![Part::own("reason: "), each(said, 10)]);
+        lines.push(vec![TextPart::own("reason: "), each(said, 10)]);
     }
     let digest = if card.digest.is_empty() { String::new() } else { format!(" · digest {}", card.digest) };
-    lines.push(vec![each(&card.who, 10), Part::Own(format!(" · request {}{digest}", card.request))]);
+    lines.push(vec![each(&card.who, 10), TextPart::Own(format!(" · request {}{digest}", card.request))]);
     if is_cut(&card.command, most) {
         let place = match (&card.link, card.timeout_secs) {
             (Some(_), _) => "the page, or guard review",
@@ -201,13 +201,13 @@ fn lines(card: &Card, most: usize) -> Vec<Vec<Part>> {
             // It does not wait any more.
             (None, _) => "guard log",
         };
-        lines.push(vec![Part::Own(format!("The command is shortened. To see all of it: {place}."))]);
+        lines.push(vec![TextPart::Own(format!("The command is shortened. To see all of it: {place}."))]);
     }
     if let Some(bar) = &card.bar {
-        lines.push(vec![Part::Theirs(bar.clone())]);
+        lines.push(vec![TextPart::Theirs(bar.clone())]);
     }
     if let Some(link) = &card.link {
-        lines.push(vec![Part::Own(link.clone())]);
+        lines.push(vec![TextPart::Own(link.clone())]);
     }
     lines
 }

@@ -9,7 +9,7 @@ const LONGEST: usize = 256 << 20;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// Its lines of data, with a line feed between two.
     pub data: Vec<u8>,
     /// How the stream is asked for from behind it.
@@ -27,7 +27,7 @@ pub struct EventTooLong;
 #[derive(Debug, Default)]
 pub struct Events {
     line: Vec<u8>,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
     /// The last byte was a carriage return: a line feed behind it ends no other line.
     after_return: bool,
@@ -38,7 +38,7 @@ impl Events {
     ///
     /// # Errors
     /// One is too long to be held.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut done = Vec::new();
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -66,7 +66,7 @@ impl Events {
     }
 
     /// One line; an empty one ends the event.
-    fn take(&mut self, line: &[u8]) -> Option<Event> {
+    fn take(&mut self, line: &[u8]) -> Option<SseEvent> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             let is_one = std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
@@ -98,8 +98,8 @@ mod tests {
 
     use super::*;
 
-    fn of(data: &str, id: Option<&str>, retry: Option<u64>) -> Event {
-        Event { data: data.into(), id: id.map(str::to_owned), retry: retry.map(Duration::from_millis) }
+    fn of(data: &str, id: Option<&str>, retry: Option<u64>) -> SseEvent {
+        SseEvent { data: data.into(), id: id.map(str::to_owned), retry: retry.map(Duration::from_millis) }
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         ];
         for size in [1, 2, 3, 7, 1000] {
             let mut events = Events::default();
-            let all: Vec<Event> = text.as_bytes().chunks(size).flat_map(|part| events.feed(part).unwrap()).collect();
+            let all: Vec<SseEvent> = text.as_bytes().chunks(size).flat_map(|part| events.feed(part).unwrap()).collect();
             assert_eq!(all, wanted, "{size}");
         }
     }

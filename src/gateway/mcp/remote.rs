@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::McpError;
 use super::custom_headers;
-use super::events::{Event, Events};
+use super::events::{Events, SseEvent};
 use super::message::{self, MessageInfo, MirroredArguments};
 use crate::channel::http::{self, HttpError};
 
@@ -242,7 +242,7 @@ impl Remote {
         let is_waited_for = !asks.ids.is_empty();
         // A stream that breaks off is like one that ends: what is missing is asked for again.
         while let Ok(Some(part)) = response.chunk().await {
-            for Event { data, id, retry } in events.feed(&part)? {
+            for SseEvent { data, id, retry } in events.feed(&part)? {
                 *last = id.or_else(|| last.take());
                 *pause = retry.map_or(*pause, |retry| retry.min(LONGEST_PAUSE));
                 if !data.iter().all(u8::is_ascii_whitespace) {

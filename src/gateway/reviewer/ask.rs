@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use guard_config::config::reviewer::{KeyFrom, ReviewerModel};
+use guard_config::config::reviewer::{KeySource, ReviewerModel};
 use jiff::Timestamp;
 use reqwest::Client;
 use serde_json::Value;
@@ -246,12 +246,12 @@ fn speaks_of_form(body: &Value) -> bool {
         .any(|word| text.contains(word))
 }
 
-fn read_key(from: &KeyFrom) -> Result<String, KeyError> {
+fn read_key(from: &KeySource) -> Result<String, KeyError> {
     Ok(match from {
-        KeyFrom::File(path) => Secret::File(path.clone()).read()?,
-        KeyFrom::Command(words) => Secret::Command(words.clone()).read()?,
-        KeyFrom::Keyring(name) => keyring::read(name)?,
-        KeyFrom::Env(name) => match std::env::var(name) {
+        KeySource::File(path) => Secret::File(path.clone()).read()?,
+        KeySource::Command(words) => Secret::Command(words.clone()).read()?,
+        KeySource::Keyring(name) => keyring::read(name)?,
+        KeySource::Env(name) => match std::env::var(name) {
             Ok(key) if !key.trim().is_empty() => key.trim().to_owned(),
             _ => return Err(KeyError::NoVariable(name.clone())),
         },

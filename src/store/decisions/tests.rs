@@ -6,7 +6,8 @@ use crate::store::entries::MAX_FINDINGS;
 #[test]
 fn an_intent_and_its_result_make_a_whole_chain() {
     let sample = Sample::new();
-    let row = sample.decide("r", 1_800_000_000, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
+    let row =
+        sample.decide("r", 1_800_000_000, &Risk::default(), RecordedDecision::Allowed(&ApprovalReason::Score), None);
     let outcome = CommandResult { end: ExitStatus::Signal(15), duration_ms: 12 };
     sample.store.result(&Receipt::Recorded(row), &outcome, Timestamp::from_second(1_800_000_001).unwrap()).unwrap();
     let audit = sample.store.verify().unwrap();
@@ -39,7 +40,7 @@ fn a_secret_is_in_no_file_of_the_record_wherever_it_stood() {
     let words = format!("use {secret} instead");
     let refusal = Refusal::Person { words: Some(words) };
     let digest = invocation.digest(&std::collections::BTreeSet::new());
-    let row = IntentRow::plain(Timestamp::UNIX_EPOCH, &invocation, digest, &risk, Settled::Refused(&refusal));
+    let row = IntentRow::plain(Timestamp::UNIX_EPOCH, &invocation, digest, &risk, RecordedDecision::Refused(&refusal));
     let receipt = sample.store.intent(&row).unwrap();
     let entry = sample.store.entry(receipt.row().unwrap()).unwrap();
     assert_eq!((entry.command.as_deref(), entry.redacted), (Some("tool --token ***"), true));
@@ -53,7 +54,7 @@ fn a_secret_is_in_no_file_of_the_record_wherever_it_stood() {
 #[test]
 fn the_same_command_has_the_same_digest_here_and_another_elsewhere() {
     let digest = |sample: &Sample| {
-        let row = sample.decide("r", 1, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
+        let row = sample.decide("r", 1, &Risk::default(), RecordedDecision::Allowed(&ApprovalReason::Score), None);
         sample.store.entry(row).unwrap().digest.unwrap()
     };
     let (here, there) = (Sample::new(), Sample::new());
@@ -72,7 +73,7 @@ fn a_long_list_of_findings_is_cut_from_its_harmless_end_and_says_what_it_touched
     many.findings.extend(risk("x.worst", Tier::Critical, &[]).findings);
     many.findings.iter_mut().for_each(|finding| finding.touches = vec!["a".to_owned(); 100]);
     let refusal = Refusal::Timeout { seconds: 10 };
-    let row = sample.decide("r", 1, &many, Settled::Refused(&refusal), Some(10_000));
+    let row = sample.decide("r", 1, &many, RecordedDecision::Refused(&refusal), Some(10_000));
     let findings = sample.store.entry(row).unwrap().findings;
     assert_eq!((findings.len(), findings[0].rule.as_str()), (MAX_FINDINGS, "x.worst"));
     assert_eq!((findings[0].touches.len(), findings[0].more_touches), (64, 36));

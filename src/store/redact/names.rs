@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::words::{self, FlatWord, Gap};
+use super::words::{self, FlatWord, Separator};
 use super::{Secrets, is_expansion, is_random, is_reference};
 use crate::judge::rules::catalog::secret_arguments;
 
@@ -369,7 +369,7 @@ impl Name<'_> {
             if programs.iter().any(|program| program == base) {
                 return true;
             }
-            if matches!(word.gap, Gap::Command | Gap::Pipe) {
+            if matches!(word.gap, Separator::Command | Separator::Pipe) {
                 return false;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::{self, FlatWord, Gap};
+use super::words::{self, FlatWord, Separator};
 use super::{Secrets, is_expansion, is_reference};
 use crate::judge::rules::catalog::secret_arguments;
 use crate::judge::rules::secrets::{SecretForm as Form, SecretOption, WhichOperand};
@@ -12,10 +12,10 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     let mut fed_by: Option<Command<'_>> = None;
     let mut begin = 0;
     while begin < words.len() {
-        let ends = |word: &FlatWord| matches!(word.gap, Gap::Command | Gap::Pipe);
+        let ends = |word: &FlatWord| matches!(word.gap, Separator::Command | Separator::Pipe);
         let length = 1 + words.iter().skip(begin + 1).take_while(|word| !ends(word)).count();
         let Some(words) = words.get(begin..begin + length) else { return };
-        let piped = words.first().is_some_and(|word| word.gap == Gap::Pipe);
+        let piped = words.first().is_some_and(|word| word.gap == Separator::Pipe);
         let command = Command { words };
         command.options(secrets);
         command.operands(secrets);
@@ -168,9 +168,9 @@ impl<'w> Command<'w> {
 
     /// Whether what it prints, or is given as a here-string, goes to a file that is named as a secret's.
     fn writes_a_secret(&self, text: &str) -> bool {
-        let given = self.words.iter().any(|word| word.gap == Gap::HereString);
+        let given = self.words.iter().any(|word| word.gap == Separator::HereString);
         self.texts(text)
-            .filter(|(word, _)| word.gap == Gap::Redirection || given && word.gap != Gap::HereString)
+            .filter(|(word, _)| word.gap == Separator::Redirection || given && word.gap != Separator::HereString)
             .any(|(_, path)| is_file_of_secrets(path))
     }
 
@@ -198,7 +198,7 @@ impl<'w> Command<'w> {
     /// `<<< SECRET`
     fn here_strings(&self, secrets: &mut Secrets<'_>) {
         let text = secrets.text;
-        for word in self.words.iter().filter(|word| word.gap == Gap::HereString) {
+        for word in self.words.iter().filter(|word| word.gap == Separator::HereString) {
             hide(secrets, words::value(text, word.span.start, quote_before(text, word)), Form::Next);
         }
     }
@@ -208,7 +208,7 @@ impl<'w> Command<'w> {
         let text = secrets.text;
         let mut saying = false;
         for (word, written) in self.texts(text) {
-            if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Gap::Redirection {
+            if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Separator::Redirection {
                 let span = words::value(text, word.span.start, quote_before(text, word));
                 // The name of a variable is none: `echo NAME=secret > .env`.
                 let value = text.get(span.clone()).unwrap_or_default();

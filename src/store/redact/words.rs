@@ -7,12 +7,12 @@ use std::ops::Range;
 pub(super) struct FlatWord {
     pub span: Range<usize>,
     /// What stands between the word before and this one.
-    pub gap: Gap,
+    pub gap: Separator,
 }
 
 /// What separates two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gap {
+pub(super) enum Separator {
     /// The beginning of the text or an operator: a command may begin here.
     Command,
     /// A pipe: a command begins here, and is fed by the one before.
@@ -48,20 +48,20 @@ pub(super) fn split(text: &str) -> Vec<FlatWord> {
     words
 }
 
-fn gap(between: &str, first: bool) -> Gap {
+fn gap(between: &str, first: bool) -> Separator {
     let has = |wanted: &[char]| between.contains(wanted);
     if between.contains("<<<") {
-        Gap::HereString
+        Separator::HereString
     } else if has(&['<', '>']) {
-        Gap::Redirection
+        Separator::Redirection
     } else if between.contains('|') && !between.contains("||") {
-        Gap::Pipe
+        Separator::Pipe
     } else if first || has(&[';', '&', '|', '(', ')', '`', '\n']) {
-        Gap::Command
+        Separator::Command
     } else if has(&[' ', '\t', '\r']) {
-        Gap::Blank
+        Separator::Blank
     } else {
-        Gap::Joined
+        Separator::Joined
     }
 }
 

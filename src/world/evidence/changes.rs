@@ -8,10 +8,10 @@ use super::{EvidenceWalk, has, texts, words};
 use crate::judge::analysis::act::Act;
 use crate::judge::sort;
 use crate::world::git::status::{FileState, Status};
-use crate::world::{Known, Unanswered, paths};
+use crate::world::{FactResult, UnknownFact, paths};
 
 /// Names the tracked files that differ from HEAD, or those of them that the paths cover.
-pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, paths: &[String]) -> Known<()> {
+pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, paths: &[String]) -> FactResult<()> {
     let Some(within) = within(status, dir, paths) else { return Ok(()) };
     let index = status.repository.index()?;
     let mut changed: Vec<PathBuf> = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, pat
 }
 
 /// `git checkout` with paths: after `--`, or what is no branch but a file.
-pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
+pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> FactResult<()> {
     let operands = texts(act);
     let after = act.args.iter().position(|value| value.known().as_deref() == Some("--"));
     let named: Vec<String> = match after {
@@ -57,10 +57,10 @@ pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path,
 }
 
 /// `git clean`: the untracked files that it would delete.
-pub(super) fn clean(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> Known<()> {
+pub(super) fn clean(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> FactResult<()> {
     let (all, only_ignored) = (has(act, &["-x"]), has(act, &["-X"]));
     let directories = has(act, &["-d"]);
-    let root = status.repository.root.clone().ok_or(Unanswered)?;
+    let root = status.repository.root.clone().ok_or(UnknownFact)?;
     let Some(within) = within(status, dir, &texts(act)) else { return Ok(()) };
     let index = status.repository.index()?;
     let mut todo: Vec<PathBuf> = within.iter().map(|path| root.join(path)).collect();

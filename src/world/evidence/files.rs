@@ -10,13 +10,13 @@ use crate::judge::analysis::place::Place;
 use crate::judge::rules::glob;
 use crate::judge::sort;
 use crate::world::git::status::{FileState, Status};
-use crate::world::{Known, paths};
+use crate::world::{FactResult, paths};
 
 /// How many operands are described one by one.
 const MAX_OPERANDS: usize = 4;
 
 /// Says of each operand what is there. `does` is the verb.
-pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> Known<()> {
+pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> FactResult<()> {
     let Some(cwd) = act.cwd.as_ref().and_then(Place::text).map(Path::new) else { return Ok(()) };
     let mut targets: Vec<PathBuf> = Vec::new();
     for operand in &act.operands {
@@ -33,7 +33,7 @@ pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> Known<
 }
 
 /// Describes one target.
-fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> Known<()> {
+fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> FactResult<()> {
     let metadata = match target.symlink_metadata() {
         Ok(metadata) => metadata,
         // Nothing is there, so nothing is lost.
@@ -65,7 +65,7 @@ fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> Kn
 }
 
 /// Describes many targets together.
-fn many(look: &mut EvidenceWalk<'_>, targets: &[PathBuf], does: &str) -> Known<()> {
+fn many(look: &mut EvidenceWalk<'_>, targets: &[PathBuf], does: &str) -> FactResult<()> {
     let mut all = WalkTotals::default();
     for target in targets {
         let metadata = match target.symlink_metadata() {
@@ -147,7 +147,7 @@ struct WalkTotals {
 }
 
 /// Counts what is at `path` and below, without following links.
-fn walk(look: &mut EvidenceWalk<'_>, path: &Path) -> Known<WalkTotals> {
+fn walk(look: &mut EvidenceWalk<'_>, path: &Path) -> FactResult<WalkTotals> {
     let mut found = WalkTotals::default();
     let holder = look.status(path.parent().unwrap_or(path)).unwrap_or_default();
     found.in_repository = holder.is_some();
@@ -202,7 +202,7 @@ fn is_temporary(path: &Path) -> bool {
 
 /// The paths that an operand stands for now. A live glob in the last component is matched against what is there; one
 /// further up, or a part that is unknown, gives nothing.
-fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>> {
+fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> FactResult<Vec<PathBuf>> {
     if let Some(text) = value.known() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![cwd.join(text.as_ref())] });
     }

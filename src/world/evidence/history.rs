@@ -2,7 +2,7 @@
 
 use super::{EvidenceWalk, has, texts, words};
 use crate::judge::analysis::act::Act;
-use crate::world::Known;
+use crate::world::FactResult;
 use crate::world::git::config::Config;
 use crate::world::git::open::Repository;
 use crate::world::git::{history, revision, settings};
@@ -15,7 +15,7 @@ const MAX_COMMITS: usize = 2_000;
 const MAX_STASHES: usize = 1024 * 1024;
 
 /// `git push` with force: what the remote branch has that would no longer be on it, as far as the last fetch tells.
-pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
     let force = has(act, &["-f", "--force", "--force-with-lease", "--mirror"]);
@@ -45,7 +45,7 @@ pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &A
 }
 
 /// `git reset`: what the branch has that the target has not.
-pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
     let Some(target) = operands.first().filter(|target| *target != "HEAD") else { return Ok(()) };
@@ -53,7 +53,7 @@ pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &
 }
 
 /// `git branch -D`: what each branch has that HEAD has not.
-pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> Known<()> {
+pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let remote = if has(act, &["-r", "--remotes"]) { "refs/remotes/" } else { "refs/heads/" };
     for branch in texts(act) {
@@ -74,7 +74,7 @@ pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act
 }
 
 /// `git stash drop` and `clear`: how many stashes there are.
-pub(super) fn stashes(look: &mut EvidenceWalk<'_>, repository: &Repository, all: bool) -> Known<()> {
+pub(super) fn stashes(look: &mut EvidenceWalk<'_>, repository: &Repository, all: bool) -> FactResult<()> {
     let Content::Bytes(log) = paths::read(&repository.common_dir.join("logs/refs/stash"), MAX_STASHES) else {
         return Ok(());
     };
@@ -94,7 +94,7 @@ fn dropped(
     from: &str,
     to: &str,
     since: &str,
-) -> Known<()> {
+) -> FactResult<()> {
     let (Some(left), Some(right)) =
         (revision::commit(repository, config, from)?, revision::commit(repository, config, to)?)
     else {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::git::open::Repository;
 use super::git::status::{FileState, Status};
-use super::{Known, World, paths};
+use super::{FactResult, World, paths};
 use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
 use crate::judge::effect::Effect;
 use crate::judge::risk::Finding;
@@ -68,7 +68,7 @@ fn falls_on(finding: &Finding, id: ActId, act: &Act, acts: &[Act]) -> bool {
     }
 }
 
-fn on_git(look: &mut EvidenceWalk<'_>, act: &Act) -> Known<()> {
+fn on_git(look: &mut EvidenceWalk<'_>, act: &Act) -> FactResult<()> {
     let Some(dir) = git_dir(act) else { return Ok(()) };
     let Some(status) = look.status(&paths::resolve(&dir)?.canonical)? else { return Ok(()) };
     let sub: Vec<&str> = act.sub.iter().map(String::as_str).collect();
@@ -162,7 +162,7 @@ impl<'a> EvidenceWalk<'a> {
     }
 
     /// The status of the repository that holds `dir`, which has no symbolic links in it.
-    fn status(&mut self, dir: &Path) -> Known<Option<Rc<Status>>> {
+    fn status(&mut self, dir: &Path) -> FactResult<Option<Rc<Status>>> {
         let Some(repository) = self.world.git.holding(dir)? else { return Ok(None) };
         let key = repository.git_dir.clone();
         Ok(Some(self.statuses.entry(key).or_insert_with(|| Rc::new(Status::new(repository))).clone()))

@@ -10,7 +10,7 @@ use gix::config::parse::EventRef;
 use gix::glob::wildmatch;
 
 use crate::world::paths::{self, Content};
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The longest configuration file that is read.
 const MAX_FILE: usize = 1024 * 1024;
@@ -42,9 +42,9 @@ pub struct Config {
     settings: Vec<Setting>,
 }
 
-/// What conditional includes are judged by.
+/// What conditional includes of git's configuration depend on.
 #[derive(Clone, Debug, Default)]
-pub struct Situation {
+pub struct IncludeContext {
     /// What `~/` stands for.
     pub home: Option<PathBuf>,
     pub git_dir: Option<PathBuf>,
@@ -58,13 +58,14 @@ impl Config {
     /// # Errors
     ///
     /// A file does not parse, cannot be read, or there are too many of them.
-    pub fn add_file(&mut self, file: &Path, situation: &Situation) -> Known<()> {
+    pub fn add_file(&mut self, file: &Path, include_context: &IncludeContext) -> FactResult<()> {
         // `hasconfig:` asks for URLs that may be set anywhere, so the URLs are collected first.
-        let mut urls = ConfigReader { situation, urls: None, files: 0, conditions: 0, settings: Vec::new() };
+        let mut urls = ConfigReader { include_context, urls: None, files: 0, conditions: 0, settings: Vec::new() };
         urls.file(file, 0)?;
         let known = self.settings.iter().chain(&urls.settings).filter(|setting| setting.is("remote", "url"));
         let urls = known.filter_map(|setting| setting.value.clone()).collect();
-        let mut reader = ConfigReader { situation, urls: Some(urls), files: 0, conditions: 0, settings: Vec::new() };
+        let mut reader =
+            ConfigReader { include_context, urls: Some(urls), files: 0, conditions: 0, settings: Vec::new() };
         reader.file(file, 0)?;
         self.settings.append(&mut reader.settings);
         Ok(())
@@ -111,19 +112,19 @@ impl Setting {
     /// # Errors
     ///
     /// The text is none.
-    pub fn truth(&self) -> Known<bool> {
+    pub fn truth(&self) -> FactResult<bool> {
         let Some(value) = &self.value else { return Ok(true) };
         match value.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Ok(true),
             "false" | "no" | "off" | "" => Ok(false),
-            number => number.parse::<i64>().map(|number| number != 0).map_err(|_| Unanswered),
+            number => number.parse::<i64>().map(|number| number != 0).map_err(|_| UnknownFact),
         }
     }
 }
 
 /// Reads one file with its includes.
 struct ConfigReader<'a> {
-    situation: &'a Situation,
+    include_context: &'a IncludeContext,
     /// The URLs of all remotes, once they are known.
     urls: Option<Vec<String>>,
     files: usize,
@@ -132,10 +133,10 @@ struct ConfigReader<'a> {
 }
 
 impl ConfigReader<'_> {
-    fn file(&mut self, path: &Path, depth: usize) -> Known<()> {
+    fn file(&mut self, path: &Path, depth: usize) -> FactResult<()> {
         self.files += 1;
         if self.files > MAX_FILES || depth > MAX_DEPTH {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         // How git is told to read none of its files: empty, but no ordinary file.
         if path == Path::new("/dev/null") || path.as_os_str().is_empty() {
@@ -144,9 +145,9 @@ impl ConfigReader<'_> {
         let bytes = match paths::read(path, MAX_FILE) {
             Content::Missing => return Ok(()),
             Content::Bytes(bytes) => bytes,
-            Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+            Content::TooLarge | Content::Unreadable => return Err(UnknownFact),
         };
-        let events = gix::config::parse::Events::from_bytes(&bytes, None).map_err(|_| Unanswered)?;
+        let events = gix::config::parse::Events::from_bytes(&bytes, None).map_err(|_| UnknownFact)?;
         for section in events.sections() {
             let EventRef::SectionHeader { name, separator, subsection_name } = section.header() else { continue };
             let name = name.to_str_lossy().to_ascii_lowercase();
@@ -165,7 +166,7 @@ impl ConfigReader<'_> {
                     _ => {}
                 }
                 if self.settings.len() >= MAX_SETTINGS {
-                    return Err(Unanswered);
+                    return Err(UnknownFact);
                 }
                 let value = value.map(|value| value.to_str_lossy().into_owned());
                 self.settings.push(Setting { section: name.clone(), subsection: subsection.clone(), key, value });
@@ -175,28 +176,28 @@ impl ConfigReader<'_> {
     }
 
     /// Reads an included file: `~/` is the home, a relative path starts beside the file that names it.
-    fn include(&mut self, target: &BStr, from: &Path, depth: usize) -> Known<()> {
-        let target = target.to_str().map_err(|_| Unanswered)?;
+    fn include(&mut self, target: &BStr, from: &Path, depth: usize) -> FactResult<()> {
+        let target = target.to_str().map_err(|_| UnknownFact)?;
         let target = match target.strip_prefix("~/") {
-            Some(rest) => self.situation.home.as_deref().ok_or(Unanswered)?.join(rest),
+            Some(rest) => self.include_context.home.as_deref().ok_or(UnknownFact)?.join(rest),
             // The homes of others and the place where git is installed are not known here.
-            None if target.starts_with('~') || target.starts_with('%') => return Err(Unanswered),
+            None if target.starts_with('~') || target.starts_with('%') => return Err(UnknownFact),
             None => from.parent().unwrap_or(Path::new("/")).join(target),
         };
         self.file(&target, depth + 1)
     }
 
     /// Whether the condition of an `includeIf` holds.
-    fn holds(&mut self, condition: &BStr, from: &Path) -> Known<bool> {
+    fn holds(&mut self, condition: &BStr, from: &Path) -> FactResult<bool> {
         self.conditions += 1;
         if self.conditions > MAX_CONDITIONS {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         let Some((kind, pattern)) = condition.split_once_str(":") else { return Ok(false) };
         Ok(match kind {
             b"gitdir" => self.is_in(pattern, from, wildmatch::Mode::empty()),
             b"gitdir/i" => self.is_in(pattern, from, wildmatch::Mode::IGNORE_CASE),
-            b"onbranch" => self.situation.branch.as_deref().is_some_and(|branch| {
+            b"onbranch" => self.include_context.branch.as_deref().is_some_and(|branch| {
                 let mut pattern = BString::from(pattern);
                 if pattern.ends_with(b"/") {
                     pattern.extend_from_slice(b"**");
@@ -213,10 +214,10 @@ impl ConfigReader<'_> {
 
     /// Whether the repository's data lies where a `gitdir:` pattern says, by its name or by its real path.
     fn is_in(&self, pattern: &[u8], from: &Path, case: wildmatch::Mode) -> bool {
-        let Some(git_dir) = &self.situation.git_dir else { return false };
+        let Some(git_dir) = &self.include_context.git_dir else { return false };
         let beside = |base: &Path, rest: &[u8]| [base.as_os_str().as_encoded_bytes(), b"/", rest].concat();
         let mut pattern = if let Some(rest) = pattern.strip_prefix(b"~/") {
-            let Some(home) = &self.situation.home else { return false };
+            let Some(home) = &self.include_context.home else { return false };
             beside(home, rest)
         } else if let Some(rest) = pattern.strip_prefix(b"./") {
             beside(from.parent().unwrap_or(Path::new("/")), rest)
@@ -270,7 +271,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let mut config = Config::default();
-        config.add_file(file.path(), &Situation::default()).unwrap();
+        config.add_file(file.path(), &IncludeContext::default()).unwrap();
         config
     }
 
@@ -310,6 +311,6 @@ mod tests {
     fn text_that_is_no_configuration_is_not_answered() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "[alias\n").unwrap();
-        assert_eq!(Config::default().add_file(file.path(), &Situation::default()), Err(Unanswered));
+        assert_eq!(Config::default().add_file(file.path(), &IncludeContext::default()), Err(UnknownFact));
     }
 }

@@ -14,7 +14,7 @@ use super::open::Repository;
 use crate::judge::analysis::question::GitFacts;
 use crate::world::git::ignore;
 use crate::world::paths;
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The largest file whose bytes are compared with the repository's; a larger one is not called clean.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -38,7 +38,7 @@ impl Subject {
     /// # Errors
     ///
     /// A directory on the way may not be searched.
-    pub fn new(path: &Path) -> Known<Self> {
+    pub fn new(path: &Path) -> FactResult<Self> {
         let path = match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => paths::resolve(parent)?.canonical.join(name),
             _ => PathBuf::from("/"),
@@ -66,7 +66,7 @@ impl Subject {
     /// # Errors
     ///
     /// Never; the signature is that of [`Subject::inside`].
-    pub fn outside(&self) -> Known<GitFacts> {
+    pub fn outside(&self) -> FactResult<GitFacts> {
         Ok(GitFacts { holds_repository: self.holds_repository(MAX_ENTRIES), ..GitFacts::default() })
     }
 
@@ -75,9 +75,9 @@ impl Subject {
     /// # Errors
     ///
     /// A part of the repository cannot be read.
-    pub fn inside(&self, repository: &Repository) -> Known<GitFacts> {
+    pub fn inside(&self, repository: &Repository) -> FactResult<GitFacts> {
         let root = repository.root.as_ref().unwrap_or(&repository.git_dir);
-        let mut facts = GitFacts { root: Some(root.to_str().ok_or(Unanswered)?.to_owned()), ..GitFacts::default() };
+        let mut facts = GitFacts { root: Some(root.to_str().ok_or(UnknownFact)?.to_owned()), ..GitFacts::default() };
         let of_data = self.path.starts_with(&repository.git_dir) || self.path.starts_with(&repository.common_dir);
         let relative = repository.root.as_ref().and_then(|root| self.path.strip_prefix(root).ok());
         let Some(relative) = relative.filter(|_| !of_data) else {
@@ -98,7 +98,7 @@ impl Subject {
     }
 
     /// In the index without conflict, the same in HEAD, and the same on disk, byte by byte and in kind and mode.
-    fn is_clean(&self, repository: &Repository, relative: &Path) -> Known<bool> {
+    fn is_clean(&self, repository: &Repository, relative: &Path) -> FactResult<bool> {
         let index = repository.index()?;
         let name = relative.as_os_str().as_bytes().as_bstr();
         let Some(entry) = index.entry_by_path_and_stage(name, gix::index::entry::Stage::Unconflicted) else {
@@ -135,7 +135,7 @@ fn holds_tracked(index: &gix::index::State, name: &BStr) -> bool {
 }
 
 /// Whether what is at `path` is of the kind, the mode and the bytes that the index says.
-pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::index::Entry) -> Known<bool> {
+pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::index::Entry) -> FactResult<bool> {
     let kind = metadata.file_type();
     let executable = metadata.permissions().mode() & 0o100 != 0;
     let hash = if entry.mode == Mode::SYMLINK && kind.is_symlink() {
@@ -150,7 +150,7 @@ pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::inde
 
 /// Hashes a file as git stores it, without any filter. The length is hashed first, so a file that changes meanwhile
 /// hashes to something else.
-fn hash_file(path: &Path) -> Known<gix::ObjectId> {
+fn hash_file(path: &Path) -> FactResult<gix::ObjectId> {
     let mut file = paths::open(path)?;
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
     hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, file.metadata()?.len()));
@@ -161,21 +161,21 @@ fn hash_file(path: &Path) -> Known<gix::ObjectId> {
         if count == 0 {
             break;
         }
-        left = left.checked_sub(count as u64).ok_or(Unanswered)?;
-        hasher.update(buffer.get(..count).ok_or(Unanswered)?);
+        left = left.checked_sub(count as u64).ok_or(UnknownFact)?;
+        hasher.update(buffer.get(..count).ok_or(UnknownFact)?);
     }
-    hasher.try_finalize().map_err(|_| Unanswered)
+    hasher.try_finalize().map_err(|_| UnknownFact)
 }
 
-fn hash_link(path: &Path) -> Known<gix::ObjectId> {
+fn hash_link(path: &Path) -> FactResult<gix::ObjectId> {
     let target = path.read_link()?;
     let bytes = target.as_os_str().as_bytes();
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).map_err(|_| Unanswered)
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).map_err(|_| UnknownFact)
 }
 
 /// Walks a directory tree, the near levels first, without following symbolic links. `Ok(false)` when a repository is
 /// in it or the limit is reached.
-fn holds_none(top: &Path, limit: usize) -> Known<bool> {
+fn holds_none(top: &Path, limit: usize) -> FactResult<bool> {
     let mut todo = VecDeque::from([top.to_owned()]);
     let mut seen = 0;
     while let Some(dir) = todo.pop_front() {
@@ -205,7 +205,7 @@ fn holds_none(top: &Path, limit: usize) -> Known<bool> {
 /// # Errors
 ///
 /// A part of the repository cannot be read.
-pub fn is_clean(repository: &Repository, relative: &Path) -> Known<bool> {
+pub fn is_clean(repository: &Repository, relative: &Path) -> FactResult<bool> {
     let Some(root) = &repository.root else { return Ok(false) };
     Subject::new(&root.join(relative))?.is_clean(repository, relative)
 }

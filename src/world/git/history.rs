@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 use gix::ObjectId;
 
 use super::objects::{Commit, Objects};
-use crate::world::Known;
+use crate::world::FactResult;
 
 /// How many commits are looked at for an answer.
 pub const MAX_COMMITS: usize = 10_000;
@@ -31,7 +31,7 @@ pub struct Divergence {
 /// # Errors
 ///
 /// A commit cannot be read. One that is not there (the end of a shallow clone) has no parents.
-pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize) -> Known<Option<Divergence>> {
+pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize) -> FactResult<Option<Divergence>> {
     if left == right {
         return Ok(Some(Divergence { left: 0, right: 0 }));
     }
@@ -94,7 +94,7 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
     Ok(Some(Divergence { left: count(LEFT), right: count(RIGHT) }))
 }
 
-fn read(objects: &Objects, id: ObjectId) -> Known<Commit> {
+fn read(objects: &Objects, id: ObjectId) -> FactResult<Commit> {
     let missing = Commit { tree: ObjectId::null(gix::hash::Kind::Sha1), parents: Vec::new(), seconds: 0 };
     Ok(objects.commit(id)?.unwrap_or(missing))
 }

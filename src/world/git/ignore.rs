@@ -17,7 +17,7 @@ use gix::ignore::search::{Ignore, pattern_matching_relative_path};
 use super::facts;
 use super::open::Repository;
 use crate::world::paths::{self, Content};
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The longest ignore file that is read.
 const MAX_FILE: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 256;
 /// The ignore files of one repository that were read already.
 #[derive(Debug, Default)]
 pub struct IgnoreFiles {
-    read: RefCell<HashMap<PathBuf, Known<Option<Rc<IgnoreFile>>>>>,
+    read: RefCell<HashMap<PathBuf, FactResult<Option<Rc<IgnoreFile>>>>>,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct IgnoreFile {
 /// # Errors
 ///
 /// An ignore file on the way cannot be read, or the path is too deep.
-pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> Known<bool> {
+pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> FactResult<bool> {
     let mut files: Vec<Rc<IgnoreFile>> = Vec::new();
     let mut by_committed = false;
     let prefixes = prefixes(relative)?;
@@ -62,7 +62,7 @@ pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> Kno
 
 impl IgnoreFiles {
     /// The ignore file in the directory `dir` of a work tree.
-    fn of(&self, repository: &Repository, dir: &Path) -> Known<Option<Rc<IgnoreFile>>> {
+    fn of(&self, repository: &Repository, dir: &Path) -> FactResult<Option<Rc<IgnoreFile>>> {
         if let Some(known) = self.read.borrow().get(dir) {
             return known.clone();
         }
@@ -72,8 +72,8 @@ impl IgnoreFiles {
     }
 }
 
-fn read(repository: &Repository, dir: &Path) -> Known<Option<IgnoreFile>> {
-    let root = repository.root.as_deref().ok_or(Unanswered)?;
+fn read(repository: &Repository, dir: &Path) -> FactResult<Option<IgnoreFile>> {
+    let root = repository.root.as_deref().ok_or(UnknownFact)?;
     let name = dir.join(".gitignore");
     let Some(bytes) = content(&root.join(&name))? else { return Ok(None) };
     let patterns = List::from_bytes(&bytes, root.join(&name), Some(root), Ignore::default())?;
@@ -81,21 +81,21 @@ fn read(repository: &Repository, dir: &Path) -> Known<Option<IgnoreFile>> {
 }
 
 /// `a`, `a/b`, `a/b/c`.
-fn prefixes(relative: &Path) -> Known<Vec<PathBuf>> {
+fn prefixes(relative: &Path) -> FactResult<Vec<PathBuf>> {
     let mut prefixes = Vec::new();
     let mut prefix = PathBuf::new();
     for name in relative {
         prefix.push(name);
         prefixes.push(prefix.clone());
         if prefixes.len() > MAX_DEPTH {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
     }
     Ok(prefixes)
 }
 
 /// The content of an ignore file. As git does, one that is a link is not followed.
-fn content(path: &Path) -> Known<Option<Vec<u8>>> {
+fn content(path: &Path) -> FactResult<Option<Vec<u8>>> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.file_type().is_symlink() || metadata.is_dir() => return Ok(None),
         Ok(_) => {}
@@ -105,7 +105,7 @@ fn content(path: &Path) -> Known<Option<Vec<u8>>> {
     match paths::read(path, MAX_FILE) {
         Content::Missing => Ok(None),
         Content::Bytes(bytes) => Ok(Some(bytes)),
-        Content::TooLarge | Content::Unreadable => Err(Unanswered),
+        Content::TooLarge | Content::Unreadable => Err(UnknownFact),
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::paths;
-use super::{Known, Unanswered};
+use super::{FactResult, UnknownFact};
 use crate::judge::analysis::question::{GitFacts, RepositoryFacts};
 use crate::judge::invocation::Environment;
 use open::{Repository, RepositoryPaths};
@@ -30,7 +30,7 @@ use open::{Repository, RepositoryPaths};
 pub struct Git {
     env: Environment,
     cwd: PathBuf,
-    opened: RefCell<HashMap<RepositoryPaths, Known<Rc<Repository>>>>,
+    opened: RefCell<HashMap<RepositoryPaths, FactResult<Rc<Repository>>>>,
 }
 
 impl Git {
@@ -48,7 +48,7 @@ impl Git {
     /// # Errors
     ///
     /// The repository cannot be read, or is of a format that is not known here.
-    pub fn facts(&self, path: &Path) -> Known<GitFacts> {
+    pub fn facts(&self, path: &Path) -> FactResult<GitFacts> {
         let subject = facts::Subject::new(path)?;
         let Some(repository) = self.holding(subject.start())? else { return subject.outside() };
         subject.inside(&repository)
@@ -59,7 +59,7 @@ impl Git {
     /// # Errors
     ///
     /// As [`Git::facts`]; or the environment leads git to another repository.
-    pub fn repository(&self, dir: &Path) -> Known<Option<RepositoryFacts>> {
+    pub fn repository(&self, dir: &Path) -> FactResult<Option<RepositoryFacts>> {
         let dir = paths::resolve(dir)?.canonical;
         let repository = self.holding(&dir)?;
         self.is_not_led_elsewhere(repository.as_deref())?;
@@ -71,8 +71,8 @@ impl Git {
     /// # Errors
     ///
     /// As [`Git::repository`]; or there is no repository, its index is too long, or too many files are changed.
-    pub fn changed(&self, dir: &Path) -> Known<Vec<String>> {
-        let repository = self.holding(&paths::resolve(dir)?.canonical)?.ok_or(Unanswered)?;
+    pub fn changed(&self, dir: &Path) -> FactResult<Vec<String>> {
+        let repository = self.holding(&paths::resolve(dir)?.canonical)?.ok_or(UnknownFact)?;
         self.is_not_led_elsewhere(Some(&repository))?;
         status::Status::new(repository).changed()
     }
@@ -88,7 +88,7 @@ impl Git {
     /// # Errors
     ///
     /// A part of it cannot be read.
-    pub fn config(&self, repository: &Repository) -> Known<config::Config> {
+    pub fn config(&self, repository: &Repository) -> FactResult<config::Config> {
         settings::all(repository, &self.env)
     }
 
@@ -97,7 +97,7 @@ impl Git {
     /// # Errors
     ///
     /// It cannot be read.
-    pub fn holding(&self, dir: &Path) -> Known<Option<Rc<Repository>>> {
+    pub fn holding(&self, dir: &Path) -> FactResult<Option<Rc<Repository>>> {
         let Some(place) = open::find(dir)? else { return Ok(None) };
         if let Some(known) = self.opened.borrow().get(&place) {
             return known.clone().map(Some);
@@ -108,9 +108,9 @@ impl Git {
     }
 
     /// With `GIT_DIR` git looks nowhere else; that is fine only where it would have looked anyway (as in a hook).
-    fn is_not_led_elsewhere(&self, repository: Option<&Repository>) -> Known<()> {
+    fn is_not_led_elsewhere(&self, repository: Option<&Repository>) -> FactResult<()> {
         let Some(git_dir) = self.env.variables.get(std::ffi::OsStr::new("GIT_DIR")) else { return Ok(()) };
         let git_dir = paths::resolve(&self.cwd.join(git_dir))?.canonical;
-        if repository.is_some_and(|repository| repository.git_dir == git_dir) { Ok(()) } else { Err(Unanswered) }
+        if repository.is_some_and(|repository| repository.git_dir == git_dir) { Ok(()) } else { Err(UnknownFact) }
     }
 }

@@ -11,7 +11,7 @@ use gix::objs::tree::EntryMode;
 use gix::objs::{Exists, Find, FindHeader};
 
 use crate::world::paths::{self, Content};
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The largest object that is unpacked, in bytes.
 const MAX_OBJECT: u64 = 32 * 1024 * 1024;
@@ -56,7 +56,7 @@ impl Objects {
     /// # Errors
     ///
     /// It cannot be read, or something that is no regular file lies where a pack belongs.
-    pub fn open(directory: &Path) -> Known<Self> {
+    pub fn open(directory: &Path) -> FactResult<Self> {
         let mut directories = vec![directory.to_owned()];
         let mut next = 0;
         while let Some(directory) = directories.get(next) {
@@ -65,7 +65,7 @@ impl Objects {
             directories
                 .extend(borrowed.into_iter().filter(|directory| !directories.contains(directory)).collect::<Vec<_>>());
             if directories.len() > MAX_ALTERNATES {
-                return Err(Unanswered);
+                return Err(UnknownFact);
             }
             next += 1;
         }
@@ -79,53 +79,53 @@ impl Objects {
     }
 
     /// Whether an object is in the database.
-    pub fn has(&self, id: ObjectId) -> Known<bool> {
+    pub fn has(&self, id: ObjectId) -> FactResult<bool> {
         self.only_regular(id)?;
         Ok(self.handle.exists(&id))
     }
 
     /// A commit; `None` when it is not in the database (a shallow clone ends).
-    pub fn commit(&self, id: ObjectId) -> Known<Option<Commit>> {
+    pub fn commit(&self, id: ObjectId) -> FactResult<Option<Commit>> {
         let mut buffer = Vec::new();
         let Some(data) = self.find(id, gix::objs::Kind::Commit, &mut buffer)? else { return Ok(None) };
-        let commit = gix::objs::CommitRef::from_bytes(data, Kind::Sha1).map_err(|_| Unanswered)?;
-        let seconds = commit.time().map_err(|_| Unanswered)?.seconds;
+        let commit = gix::objs::CommitRef::from_bytes(data, Kind::Sha1).map_err(|_| UnknownFact)?;
+        let seconds = commit.time().map_err(|_| UnknownFact)?.seconds;
         Ok(Some(Commit { tree: commit.tree(), parents: commit.parents().collect(), seconds }))
     }
 
     /// All entries of one tree.
-    pub fn tree(&self, id: ObjectId) -> Known<Entries> {
+    pub fn tree(&self, id: ObjectId) -> FactResult<Entries> {
         let mut buffer = Vec::new();
-        let data = self.find(id, gix::objs::Kind::Tree, &mut buffer)?.ok_or(Unanswered)?;
+        let data = self.find(id, gix::objs::Kind::Tree, &mut buffer)?.ok_or(UnknownFact)?;
         let entries = gix::objs::TreeRefIter::from_bytes(data, Kind::Sha1);
         entries
             .map(|entry| {
-                let entry = entry.map_err(|_| Unanswered)?;
+                let entry = entry.map_err(|_| UnknownFact)?;
                 Ok((OsStr::from_bytes(entry.filename).to_owned(), (entry.mode, entry.oid.to_owned())))
             })
             .collect()
     }
 
     /// The commit that an object is, or that a tag leads to. `None` when it is neither.
-    pub fn peel(&self, id: ObjectId) -> Known<Option<ObjectId>> {
+    pub fn peel(&self, id: ObjectId) -> FactResult<Option<ObjectId>> {
         let mut id = id;
         for _ in 0..MAX_TAGS {
             self.only_regular(id)?;
-            match self.handle.try_header(&id).map_err(|_| Unanswered)?.map(|header| header.kind) {
+            match self.handle.try_header(&id).map_err(|_| UnknownFact)?.map(|header| header.kind) {
                 Some(gix::objs::Kind::Commit) => return Ok(Some(id)),
                 Some(gix::objs::Kind::Tag) => {
                     let mut buffer = Vec::new();
-                    let data = self.find(id, gix::objs::Kind::Tag, &mut buffer)?.ok_or(Unanswered)?;
-                    id = gix::objs::TagRef::from_bytes(data, Kind::Sha1).map_err(|_| Unanswered)?.target();
+                    let data = self.find(id, gix::objs::Kind::Tag, &mut buffer)?.ok_or(UnknownFact)?;
+                    id = gix::objs::TagRef::from_bytes(data, Kind::Sha1).map_err(|_| UnknownFact)?.target();
                 }
                 _ => return Ok(None),
             }
         }
-        Err(Unanswered)
+        Err(UnknownFact)
     }
 
     /// The entry at a path below a tree; `None` when there is none.
-    pub fn entry(&self, tree: ObjectId, path: &Path) -> Known<Option<(EntryMode, ObjectId)>> {
+    pub fn entry(&self, tree: ObjectId, path: &Path) -> FactResult<Option<(EntryMode, ObjectId)>> {
         let mut found: Option<(EntryMode, ObjectId)> = None;
         let mut buffer = Vec::new();
         for name in path {
@@ -134,7 +134,7 @@ impl Objects {
                 Some((mode, id)) if mode.is_tree() => id,
                 Some(_) => return Ok(None),
             };
-            let data = self.find(tree, gix::objs::Kind::Tree, &mut buffer)?.ok_or(Unanswered)?;
+            let data = self.find(tree, gix::objs::Kind::Tree, &mut buffer)?.ok_or(UnknownFact)?;
             found = entry(data, name)?;
             if found.is_none() {
                 return Ok(None);
@@ -143,29 +143,29 @@ impl Objects {
         Ok(found)
     }
 
-    fn find<'a>(&self, id: ObjectId, kind: gix::objs::Kind, buffer: &'a mut Vec<u8>) -> Known<Option<&'a [u8]>> {
+    fn find<'a>(&self, id: ObjectId, kind: gix::objs::Kind, buffer: &'a mut Vec<u8>) -> FactResult<Option<&'a [u8]>> {
         self.only_regular(id)?;
         let header = match self.handle.try_header(&id) {
             Ok(Some(header)) => header,
             Ok(None) => return Ok(None),
-            Err(_) => return Err(Unanswered),
+            Err(_) => return Err(UnknownFact),
         };
         if header.kind != kind || header.size > MAX_OBJECT {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         match self.handle.try_find(&id, buffer) {
             Ok(Some(data)) if data.kind == kind => Ok(Some(data.data)),
-            _ => Err(Unanswered),
+            _ => Err(UnknownFact),
         }
     }
 
     /// Refuses an object whose loose file is something that could be waited for.
-    fn only_regular(&self, id: ObjectId) -> Known<()> {
+    fn only_regular(&self, id: ObjectId) -> FactResult<()> {
         let hex = id.to_string();
         let (first, rest) = hex.split_at(2);
         for directory in &self.directories {
             match directory.join(first).join(rest).metadata() {
-                Ok(metadata) if !metadata.is_file() => return Err(Unanswered),
+                Ok(metadata) if !metadata.is_file() => return Err(UnknownFact),
                 Ok(_) => return Ok(()),
                 Err(error) if paths::is_absent(&error) => {}
                 Err(error) => return Err(error.into()),
@@ -175,9 +175,9 @@ impl Objects {
     }
 }
 
-fn entry(tree: &[u8], name: &OsStr) -> Known<Option<(EntryMode, ObjectId)>> {
+fn entry(tree: &[u8], name: &OsStr) -> FactResult<Option<(EntryMode, ObjectId)>> {
     for entry in gix::objs::TreeRefIter::from_bytes(tree, Kind::Sha1) {
-        let entry = entry.map_err(|_| Unanswered)?;
+        let entry = entry.map_err(|_| UnknownFact)?;
         if entry.filename == name.as_bytes() {
             return Ok(Some((entry.mode, entry.oid.to_owned())));
         }
@@ -186,19 +186,21 @@ fn entry(tree: &[u8], name: &OsStr) -> Known<Option<(EntryMode, ObjectId)>> {
 }
 
 /// The databases that the one in `directory` borrows from.
-fn alternates(directory: &Path) -> Known<Vec<PathBuf>> {
+fn alternates(directory: &Path) -> FactResult<Vec<PathBuf>> {
     let bytes = match paths::read(&directory.join("info/alternates"), 64 * 1024) {
         Content::Missing => return Ok(Vec::new()),
         Content::Bytes(bytes) => bytes,
-        Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+        Content::TooLarge | Content::Unreadable => return Err(UnknownFact),
     };
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     lines
-        .map(|line| if line.starts_with(b"\"") { Err(Unanswered) } else { Ok(directory.join(OsStr::from_bytes(line))) })
+        .map(
+            |line| if line.starts_with(b"\"") { Err(UnknownFact) } else { Ok(directory.join(OsStr::from_bytes(line))) },
+        )
         .collect()
 }
 
-fn only_regular_files(directory: &Path) -> Known<()> {
+fn only_regular_files(directory: &Path) -> FactResult<()> {
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) if paths::is_absent(&error) => return Ok(()),
@@ -209,7 +211,7 @@ fn only_regular_files(directory: &Path) -> Known<()> {
         let kind = entry.file_type()?;
         let regular = kind.is_file() || kind.is_dir() || entry.path().metadata()?.is_file();
         if !regular || count > MAX_PACK_FILES {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
     }
     Ok(())

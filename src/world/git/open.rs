@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 
-use super::config::{Config, Situation};
+use super::config::{Config, IncludeContext};
 use super::objects::Objects;
 use super::refs::{Refs, Target};
 use crate::world::git::ignore::IgnoreFiles;
 use crate::world::paths::{self, Content};
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// How many directories are looked at on the way up.
 const MAX_ANCESTORS: usize = 512;
@@ -39,11 +39,11 @@ pub struct Repository {
     pub refs: Refs,
     /// The repository's own configuration.
     pub config: Config,
-    pub situation: Situation,
+    pub include_context: IncludeContext,
     pub ignore_files: IgnoreFiles,
-    objects: OnceCell<Known<Objects>>,
-    index: OnceCell<Known<gix::index::State>>,
-    head_tree: OnceCell<Known<Option<ObjectId>>>,
+    objects: OnceCell<FactResult<Objects>>,
+    index: OnceCell<FactResult<gix::index::State>>,
+    head_tree: OnceCell<FactResult<Option<ObjectId>>>,
 }
 
 /// Finds the repository that holds `dir`, which has no symbolic links in it.
@@ -51,10 +51,10 @@ pub struct Repository {
 /// # Errors
 ///
 /// A `.git` on the way cannot be read.
-pub fn find(dir: &Path) -> Known<Option<RepositoryPaths>> {
+pub fn find(dir: &Path) -> FactResult<Option<RepositoryPaths>> {
     for (steps, dir) in dir.ancestors().enumerate() {
         if steps > MAX_ANCESTORS {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         let dot_git = dir.join(".git");
         match dot_git.metadata() {
@@ -64,7 +64,7 @@ pub fn find(dir: &Path) -> Known<Option<RepositoryPaths>> {
                 }
             }
             Ok(_) => {
-                let git_dir = pointer(&dot_git, b"gitdir:")?.ok_or(Unanswered)?;
+                let git_dir = pointer(&dot_git, b"gitdir:")?.ok_or(UnknownFact)?;
                 return Ok(Some(RepositoryPaths { top: Some(dir.to_owned()), git_dir }));
             }
             Err(error) if paths::is_absent(&error) => {}
@@ -78,23 +78,23 @@ pub fn find(dir: &Path) -> Known<Option<RepositoryPaths>> {
 }
 
 /// Whether `dir` holds a repository's data, by git's own test.
-pub fn is_git_dir(dir: &Path) -> Known<bool> {
+pub fn is_git_dir(dir: &Path) -> FactResult<bool> {
     let there = |name: &str| match dir.join(name).symlink_metadata() {
         Ok(_) => Ok(true),
         Err(error) if paths::is_absent(&error) => Ok(false),
-        Err(error) => Err(Unanswered::from(error)),
+        Err(error) => Err(UnknownFact::from(error)),
     };
     Ok(there("HEAD")? && (there("commondir")? || (there("objects")? && there("refs")?)))
 }
 
 /// A path written in a file, taken from beside it. `None` when there is no such file.
-fn pointer(file: &Path, prefix: &[u8]) -> Known<Option<PathBuf>> {
+fn pointer(file: &Path, prefix: &[u8]) -> FactResult<Option<PathBuf>> {
     let bytes = match paths::read(file, MAX_POINTER) {
         Content::Missing => return Ok(None),
         Content::Bytes(bytes) => bytes,
-        Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+        Content::TooLarge | Content::Unreadable => return Err(UnknownFact),
     };
-    let text = bytes.strip_prefix(prefix).and_then(|rest| std::str::from_utf8(rest).ok()).ok_or(Unanswered)?.trim();
+    let text = bytes.strip_prefix(prefix).and_then(|rest| std::str::from_utf8(rest).ok()).ok_or(UnknownFact)?.trim();
     let target = file.parent().unwrap_or(Path::new("/")).join(text);
     Ok(Some(paths::resolve(&target)?.canonical))
 }
@@ -105,7 +105,7 @@ impl Repository {
     /// # Errors
     ///
     /// A part of it cannot be read, or it is of a format that is not known here.
-    pub fn open(place: &RepositoryPaths, home: Option<PathBuf>) -> Known<Self> {
+    pub fn open(place: &RepositoryPaths, home: Option<PathBuf>) -> FactResult<Self> {
         let git_dir = paths::resolve(&place.git_dir)?.canonical;
         let common_dir = pointer(&git_dir.join("commondir"), b"")?.unwrap_or_else(|| git_dir.clone());
         let refs = Refs::new(git_dir.clone(), common_dir.clone());
@@ -113,23 +113,23 @@ impl Repository {
             Some(Target::Symbolic(name)) => name.strip_prefix("refs/heads/").map(str::to_owned),
             _ => None,
         };
-        let situation = Situation { home, git_dir: Some(git_dir.clone()), branch };
+        let include_context = IncludeContext { home, git_dir: Some(git_dir.clone()), branch };
         let mut config = Config::default();
-        config.add_file(&common_dir.join("config"), &situation)?;
+        config.add_file(&common_dir.join("config"), &include_context)?;
         if config.get("extensions", "worktreeconfig").is_some_and(|setting| setting.truth().unwrap_or(true)) {
-            config.add_file(&git_dir.join("config.worktree"), &situation)?;
+            config.add_file(&git_dir.join("config.worktree"), &include_context)?;
         }
         is_known_format(&config)?;
         let linked = git_dir != common_dir;
         let root = root(place, &git_dir, linked, &config)?;
         let (ignore_files, objects, index, head_tree) = Default::default();
-        Ok(Self { root, git_dir, common_dir, refs, config, situation, ignore_files, objects, index, head_tree })
+        Ok(Self { root, git_dir, common_dir, refs, config, include_context, ignore_files, objects, index, head_tree })
     }
 
     /// The current branch; `None` when HEAD is detached.
     #[must_use]
     pub fn branch(&self) -> Option<&str> {
-        self.situation.branch.as_deref()
+        self.include_context.branch.as_deref()
     }
 
     /// Its objects.
@@ -137,8 +137,8 @@ impl Repository {
     /// # Errors
     ///
     /// The database cannot be read.
-    pub fn objects(&self) -> Known<&Objects> {
-        self.objects.get_or_init(|| Objects::open(&self.common_dir.join("objects"))).as_ref().map_err(|_| Unanswered)
+    pub fn objects(&self) -> FactResult<&Objects> {
+        self.objects.get_or_init(|| Objects::open(&self.common_dir.join("objects"))).as_ref().map_err(|_| UnknownFact)
     }
 
     /// The tree of HEAD; `None` before the first commit.
@@ -146,10 +146,10 @@ impl Repository {
     /// # Errors
     ///
     /// HEAD or its commit cannot be read.
-    pub fn head_tree(&self) -> Known<Option<ObjectId>> {
+    pub fn head_tree(&self) -> FactResult<Option<ObjectId>> {
         *self.head_tree.get_or_init(|| match self.refs.resolve("HEAD")? {
             None => Ok(None),
-            Some(id) => Ok(Some(self.objects()?.commit(id)?.ok_or(Unanswered)?.tree)),
+            Some(id) => Ok(Some(self.objects()?.commit(id)?.ok_or(UnknownFact)?.tree)),
         })
     }
 
@@ -158,17 +158,17 @@ impl Repository {
     /// # Errors
     ///
     /// It cannot be read, or is too large.
-    pub fn index(&self) -> Known<&gix::index::State> {
-        self.index.get_or_init(|| read_index(&self.git_dir)).as_ref().map_err(|_| Unanswered)
+    pub fn index(&self) -> FactResult<&gix::index::State> {
+        self.index.get_or_init(|| read_index(&self.git_dir)).as_ref().map_err(|_| UnknownFact)
     }
 }
 
-fn read_index(git_dir: &Path) -> Known<gix::index::State> {
+fn read_index(git_dir: &Path) -> FactResult<gix::index::State> {
     let path = git_dir.join("index");
     match path.metadata() {
         Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_INDEX => {}
         Err(error) if paths::is_absent(&error) => return Ok(gix::index::State::new(gix::hash::Kind::Sha1)),
-        _ => return Err(Unanswered),
+        _ => return Err(UnknownFact),
     }
     // A split index names a second file beside it, which must be one that nobody has to wait for.
     for entry in git_dir.read_dir()? {
@@ -176,7 +176,7 @@ fn read_index(git_dir: &Path) -> Known<gix::index::State> {
         if entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
             let metadata = entry.metadata()?;
             if !metadata.is_file() || metadata.len() > MAX_INDEX {
-                return Err(Unanswered);
+                return Err(UnknownFact);
             }
         }
     }
@@ -185,7 +185,7 @@ fn read_index(git_dir: &Path) -> Known<gix::index::State> {
         alloc_limit_bytes: Some(4 * MAX_INDEX as usize),
         ..Default::default()
     };
-    let index = gix::index::File::at(path, gix::hash::Kind::Sha1, true, options).map_err(|_| Unanswered)?;
+    let index = gix::index::File::at(path, gix::hash::Kind::Sha1, true, options).map_err(|_| UnknownFact)?;
     Ok(index.into())
 }
 
@@ -193,10 +193,10 @@ fn read_index(git_dir: &Path) -> Known<gix::index::State> {
 const HARMLESS_EXTENSIONS: &[&str] =
     &["noop", "preciousobjects", "partialclone", "worktreeconfig", "relativeworktrees", "compatobjectformat"];
 
-fn is_known_format(config: &Config) -> Known<()> {
+fn is_known_format(config: &Config) -> FactResult<()> {
     let version = config.get("core", "repositoryformatversion").and_then(|setting| setting.value.as_deref());
     if !matches!(version.unwrap_or("0"), "0" | "1") {
-        return Err(Unanswered);
+        return Err(UnknownFact);
     }
     for extension in config.section("extensions") {
         let value = extension.value.as_deref().unwrap_or_default();
@@ -207,7 +207,7 @@ fn is_known_format(config: &Config) -> Known<()> {
             key => version != Some("1") || HARMLESS_EXTENSIONS.contains(&key),
         };
         if !known {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
     }
     Ok(())
@@ -215,12 +215,12 @@ fn is_known_format(config: &Config) -> Known<()> {
 
 /// The top of the work tree, as git decides it: a linked one is where its `.git` file is, else what the configuration
 /// says, else where `.git` is.
-fn root(place: &RepositoryPaths, git_dir: &Path, linked: bool, config: &Config) -> Known<Option<PathBuf>> {
+fn root(place: &RepositoryPaths, git_dir: &Path, linked: bool, config: &Config) -> FactResult<Option<PathBuf>> {
     if linked {
         return Ok(place.top.clone());
     }
     if let Some(setting) = config.get("core", "worktree") {
-        let value = setting.value.as_deref().ok_or(Unanswered)?;
+        let value = setting.value.as_deref().ok_or(UnknownFact)?;
         return paths::resolve(&git_dir.join(value)).map(|resolved| Some(resolved.canonical));
     }
     if config.get("core", "bare").map_or(Ok(false), super::config::Setting::truth)? {

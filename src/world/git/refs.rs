@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gix::ObjectId;
 
 use crate::world::paths::{self, Content};
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The longest file of one reference.
 const MAX_LOOSE: usize = 8 * 1024;
@@ -22,7 +22,7 @@ const MAX_SYMBOLIC: usize = 5;
 pub struct Refs {
     git_dir: PathBuf,
     common_dir: PathBuf,
-    packed: OnceCell<Known<Vec<u8>>>,
+    packed: OnceCell<FactResult<Vec<u8>>>,
 }
 
 /// What a reference says of itself.
@@ -45,18 +45,18 @@ impl Refs {
     /// # Errors
     ///
     /// The name is no name of a reference, or what stands there is none.
-    pub fn read(&self, name: &str) -> Known<Option<Target>> {
+    pub fn read(&self, name: &str) -> FactResult<Option<Target>> {
         if !is_name(name) {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
         let of_work_tree = !name.starts_with("refs/") || own.iter().any(|prefix| name.starts_with(prefix));
         let file = if of_work_tree { self.git_dir.join(name) } else { self.common_dir.join(name) };
         match paths::read(&file, MAX_LOOSE) {
             Content::Bytes(bytes) => parse(&bytes).map(Some),
-            Content::TooLarge => Err(Unanswered),
+            Content::TooLarge => Err(UnknownFact),
             // A directory of that name stays behind when longer names were packed.
-            Content::Unreadable if !file.is_dir() => Err(Unanswered),
+            Content::Unreadable if !file.is_dir() => Err(UnknownFact),
             Content::Missing | Content::Unreadable => Ok(self.packed(name)?.map(Target::Object)),
         }
     }
@@ -66,7 +66,7 @@ impl Refs {
     /// # Errors
     ///
     /// As [`Refs::read`]; or symbolic references go in circles.
-    pub fn resolve(&self, name: &str) -> Known<Option<ObjectId>> {
+    pub fn resolve(&self, name: &str) -> FactResult<Option<ObjectId>> {
         let mut name = name.to_owned();
         for _ in 0..=MAX_SYMBOLIC {
             match self.read(&name)? {
@@ -75,19 +75,19 @@ impl Refs {
                 Some(Target::Symbolic(next)) => name = next,
             }
         }
-        Err(Unanswered)
+        Err(UnknownFact)
     }
 
-    fn packed(&self, name: &str) -> Known<Option<ObjectId>> {
+    fn packed(&self, name: &str) -> FactResult<Option<ObjectId>> {
         let packed = self.packed.get_or_init(|| match paths::read(&self.common_dir.join("packed-refs"), MAX_PACKED) {
             Content::Missing => Ok(Vec::new()),
             Content::Bytes(bytes) => Ok(bytes),
-            Content::TooLarge | Content::Unreadable => Err(Unanswered),
+            Content::TooLarge | Content::Unreadable => Err(UnknownFact),
         });
-        let packed = packed.as_ref().map_err(|_| Unanswered)?;
+        let packed = packed.as_ref().map_err(|_| UnknownFact)?;
         for line in packed.split(|byte| *byte == b'\n') {
             if let Some(hex) = line.strip_suffix(name.as_bytes()).and_then(|rest| rest.strip_suffix(b" ")) {
-                return ObjectId::from_hex(hex).map(Some).map_err(|_| Unanswered);
+                return ObjectId::from_hex(hex).map(Some).map_err(|_| UnknownFact);
             }
         }
         Ok(None)
@@ -103,10 +103,10 @@ fn is_name(name: &str) -> bool {
     top || below
 }
 
-fn parse(bytes: &[u8]) -> Known<Target> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Unanswered)?.trim_end();
+fn parse(bytes: &[u8]) -> FactResult<Target> {
+    let text = std::str::from_utf8(bytes).map_err(|_| UnknownFact)?.trim_end();
     match text.strip_prefix("ref:") {
         Some(name) => Ok(Target::Symbolic(name.trim_start().to_owned())),
-        None => ObjectId::from_hex(text.as_bytes()).map(Target::Object).map_err(|_| Unanswered),
+        None => ObjectId::from_hex(text.as_bytes()).map(Target::Object).map_err(|_| UnknownFact),
     }
 }

@@ -5,7 +5,7 @@ use gix::ObjectId;
 use super::config::Config;
 use super::open::Repository;
 use super::settings;
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// How far back `~` may lead.
 const MAX_STEPS: usize = 1000;
@@ -26,7 +26,7 @@ const PLACES: &[(&str, &str)] = &[
 /// # Errors
 ///
 /// A part of the repository cannot be read.
-pub fn commit(repository: &Repository, config: &Config, text: &str) -> Known<Option<ObjectId>> {
+pub fn commit(repository: &Repository, config: &Config, text: &str) -> FactResult<Option<ObjectId>> {
     let (base, steps) = text.split_at(text.find(['~', '^']).unwrap_or(text.len()));
     let Some(mut id) = named(repository, config, base)? else { return Ok(None) };
     let mut steps = steps;
@@ -35,7 +35,7 @@ pub fn commit(repository: &Repository, config: &Config, text: &str) -> Known<Opt
         let rest = steps.get(1..).unwrap_or_default();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, rest) = rest.split_at(digits);
-        let number = if number.is_empty() { 1 } else { number.parse::<usize>().map_err(|_| Unanswered)? };
+        let number = if number.is_empty() { 1 } else { number.parse::<usize>().map_err(|_| UnknownFact)? };
         steps = rest;
         // `~N` is N times the first parent, `^N` the Nth parent once.
         let (times, which) = match kind {
@@ -44,7 +44,7 @@ pub fn commit(repository: &Repository, config: &Config, text: &str) -> Known<Opt
             '^' => (0, 0),
             _ => return Ok(None),
         };
-        left = left.checked_sub(times).ok_or(Unanswered)?;
+        left = left.checked_sub(times).ok_or(UnknownFact)?;
         for _ in 0..times {
             let commit = repository.objects()?.commit(id)?;
             let Some(parent) = commit.and_then(|commit| commit.parents.get(which).copied()) else { return Ok(None) };
@@ -54,7 +54,7 @@ pub fn commit(repository: &Repository, config: &Config, text: &str) -> Known<Opt
     Ok(Some(id))
 }
 
-fn named(repository: &Repository, config: &Config, name: &str) -> Known<Option<ObjectId>> {
+fn named(repository: &Repository, config: &Config, name: &str) -> FactResult<Option<ObjectId>> {
     if name.len() == 40
         && let Ok(id) = ObjectId::from_hex(name.as_bytes())
     {

@@ -8,7 +8,7 @@ use super::open::Repository;
 use super::refs::Target;
 use crate::judge::analysis::question::RepositoryFacts;
 use crate::judge::invocation::Environment;
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// Where the configuration of the whole machine is, by installation.
 const SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
@@ -24,15 +24,15 @@ const MAX_NAMES: usize = 1000;
 /// # Errors
 ///
 /// Its configuration, the user's or the machine's cannot be read.
-pub fn describe(repository: &Repository, env: &Environment) -> Known<RepositoryFacts> {
+pub fn describe(repository: &Repository, env: &Environment) -> FactResult<RepositoryFacts> {
     let config = all(repository, env)?;
     if ["alias", "remote", "url"].iter().any(|section| config.section(section).count() > MAX_NAMES) {
-        return Err(Unanswered);
+        return Err(UnknownFact);
     }
     let root = repository.root.as_ref().unwrap_or(&repository.git_dir);
     let remotes = remotes(&config);
     Ok(RepositoryFacts {
-        root: root.to_str().ok_or(Unanswered)?.to_owned(),
+        root: root.to_str().ok_or(UnknownFact)?.to_owned(),
         branch: repository.branch().map(str::to_owned),
         default_branch: default_branch(repository, &remotes)?,
         aliases: aliases(&config),
@@ -46,50 +46,50 @@ pub fn describe(repository: &Repository, env: &Environment) -> Known<RepositoryF
 /// # Errors
 ///
 /// A part of it cannot be read.
-pub fn all(repository: &Repository, env: &Environment) -> Known<Config> {
+pub fn all(repository: &Repository, env: &Environment) -> FactResult<Config> {
     let mut config = Config::default();
-    let situation = &repository.situation;
+    let include_context = &repository.include_context;
     if env.get("GIT_CONFIG_NOSYSTEM").is_none_or(|value| matches!(value, "" | "0" | "false" | "no" | "off")) {
         match env.get("GIT_CONFIG_SYSTEM") {
-            Some(file) => config.add_file(Path::new(file), situation)?,
-            None => SYSTEM.iter().try_for_each(|file| config.add_file(Path::new(file), situation))?,
+            Some(file) => config.add_file(Path::new(file), include_context)?,
+            None => SYSTEM.iter().try_for_each(|file| config.add_file(Path::new(file), include_context))?,
         }
     }
     let home = env.get("HOME").map(PathBuf::from);
     if let Some(file) = env.get("GIT_CONFIG_GLOBAL") {
-        config.add_file(Path::new(file), situation)?;
+        config.add_file(Path::new(file), include_context)?;
     } else {
         let xdg = env.get("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         if let Some(dir) = xdg.or_else(|| home.as_ref().map(|home| home.join(".config"))) {
-            config.add_file(&dir.join("git/config"), situation)?;
+            config.add_file(&dir.join("git/config"), include_context)?;
         }
         if let Some(home) = &home {
-            config.add_file(&home.join(".gitconfig"), situation)?;
+            config.add_file(&home.join(".gitconfig"), include_context)?;
         }
     }
-    config.add_file(&repository.common_dir.join("config"), situation)?;
+    config.add_file(&repository.common_dir.join("config"), include_context)?;
     if config.get("extensions", "worktreeconfig").is_some_and(|setting| setting.truth().unwrap_or(true)) {
-        config.add_file(&repository.git_dir.join("config.worktree"), situation)?;
+        config.add_file(&repository.git_dir.join("config.worktree"), include_context)?;
     }
     announced(&mut config, env)?;
     Ok(config)
 }
 
 /// Settings handed on in the environment.
-fn announced(config: &mut Config, env: &Environment) -> Known<()> {
+fn announced(config: &mut Config, env: &Environment) -> FactResult<()> {
     // What `git -c` hands to its children is quoted in a way of its own; only its having no say here is checked.
     let says = |text: &str| ["alias.", "remote.", "branch.", "url."].iter().any(|section| text.contains(section));
     if env.get("GIT_CONFIG_PARAMETERS").is_some_and(|text| says(&text.to_ascii_lowercase())) {
-        return Err(Unanswered);
+        return Err(UnknownFact);
     }
     let Some(count) = env.get("GIT_CONFIG_COUNT").filter(|count| !count.is_empty()) else { return Ok(()) };
-    let count: usize = count.parse().map_err(|_| Unanswered)?;
+    let count: usize = count.parse().map_err(|_| UnknownFact)?;
     if count > MAX_ANNOUNCED {
-        return Err(Unanswered);
+        return Err(UnknownFact);
     }
     for number in 0..count {
-        let key = env.get(&format!("GIT_CONFIG_KEY_{number}")).ok_or(Unanswered)?;
-        let value = env.get(&format!("GIT_CONFIG_VALUE_{number}")).ok_or(Unanswered)?;
+        let key = env.get(&format!("GIT_CONFIG_KEY_{number}")).ok_or(UnknownFact)?;
+        let value = env.get(&format!("GIT_CONFIG_VALUE_{number}")).ok_or(UnknownFact)?;
         config.add(key, Some(value));
     }
     Ok(())
@@ -148,19 +148,19 @@ fn rewrite(config: &Config, url: &str, kind: &str) -> String {
 }
 
 /// The branch that the HEAD of `origin`, else of the first remote, names.
-fn default_branch(repository: &Repository, remotes: &[(String, String)]) -> Known<Option<String>> {
+fn default_branch(repository: &Repository, remotes: &[(String, String)]) -> FactResult<Option<String>> {
     let first = remotes.iter().find(|(name, _)| name == "origin").or(remotes.first());
     let Some((remote, _)) = first else { return Ok(None) };
     let prefix = format!("refs/remotes/{remote}/");
     match repository.refs.read(&format!("{prefix}HEAD")) {
         Ok(Some(Target::Symbolic(name))) => Ok(name.strip_prefix(&prefix).map(str::to_owned)),
         // The name of a remote may be no name of a reference.
-        Ok(_) | Err(Unanswered) => Ok(None),
+        Ok(_) | Err(UnknownFact) => Ok(None),
     }
 }
 
 /// Whether all of HEAD is in its upstream. A walk that is too long says yes, since what was pushed is the graver case.
-fn pushed(repository: &Repository, config: &Config) -> Known<Option<bool>> {
+fn pushed(repository: &Repository, config: &Config) -> FactResult<Option<bool>> {
     let Some(upstream) = upstream(repository, config) else { return Ok(None) };
     let (Some(head), Some(upstream)) = (repository.refs.resolve("HEAD")?, repository.refs.resolve(&upstream)?) else {
         return Ok(None);

@@ -17,7 +17,7 @@ use super::facts;
 use super::objects::Entries;
 use super::open::Repository;
 use crate::world::git::ignore;
-use crate::world::{Known, Unanswered};
+use crate::world::{FactResult, UnknownFact};
 
 /// The largest file whose bytes are compared, where times and size do not settle it.
 const MAX_HASHED: u64 = 4 * 1024 * 1024;
@@ -60,7 +60,7 @@ impl Status {
     /// # Errors
     ///
     /// A part of the repository cannot be read.
-    pub fn of(&self, relative: &Path) -> Known<FileState> {
+    pub fn of(&self, relative: &Path) -> FactResult<FileState> {
         let index = self.repository.index()?;
         let name = relative.as_os_str().as_bytes().as_bstr();
         if let Some(entry) = index.entry_by_path_and_stage(name, Stage::Unconflicted) {
@@ -80,11 +80,11 @@ impl Status {
     /// # Errors
     ///
     /// As [`Status::of`]; or there are too many, or one that git is told not to look at.
-    pub fn changed(&self) -> Known<Vec<String>> {
-        let root = self.repository.root.as_ref().ok_or(Unanswered)?;
+    pub fn changed(&self) -> FactResult<Vec<String>> {
+        let root = self.repository.root.as_ref().ok_or(UnknownFact)?;
         let index = self.repository.index()?;
         if index.entries().len() > MAX_ENTRIES {
-            return Err(Unanswered);
+            return Err(UnknownFact);
         }
         let mut changed: Vec<String> = Vec::new();
         for entry in index.entries() {
@@ -92,9 +92,9 @@ impl Status {
             let is_hidden = entry.flags.intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
             if is_hidden || self.of(relative)? == FileState::Changed && root.join(relative).symlink_metadata().is_ok() {
                 if is_hidden || changed.len() >= MAX_CHANGED {
-                    return Err(Unanswered);
+                    return Err(UnknownFact);
                 }
-                changed.push(root.join(relative).to_str().ok_or(Unanswered)?.to_owned());
+                changed.push(root.join(relative).to_str().ok_or(UnknownFact)?.to_owned());
             }
         }
         Ok(changed)
@@ -102,14 +102,14 @@ impl Status {
 
     /// Whether the file on disk is another than the one in the index: by its times and size, and where these differ
     /// by its bytes.
-    fn is_edited(&self, index: &gix::index::State, entry: &gix::index::Entry, relative: &Path) -> Known<bool> {
-        let path = self.repository.root.as_ref().ok_or(Unanswered)?.join(relative);
+    fn is_edited(&self, index: &gix::index::State, entry: &gix::index::Entry, relative: &Path) -> FactResult<bool> {
+        let path = self.repository.root.as_ref().ok_or(UnknownFact)?.join(relative);
         let Ok(metadata) = gix::index::fs::Metadata::from_path_no_follow(&path) else { return Ok(false) };
         if entry.mode.is_submodule() && metadata.is_dir() {
             return Ok(false);
         }
         let options = gix::index::entry::stat::Options::default();
-        let stat = Stat::from_fs(&metadata).map_err(|_| Unanswered)?;
+        let stat = Stat::from_fs(&metadata).map_err(|_| UnknownFact)?;
         if entry.stat.matches(&stat, options) && !entry.stat.is_racy(index.timestamp(), options) {
             return Ok(false);
         }
@@ -120,15 +120,15 @@ impl Status {
     }
 
     /// The mode and object of a path in HEAD.
-    fn head(&self, relative: &Path) -> Known<Option<(u32, ObjectId)>> {
+    fn head(&self, relative: &Path) -> FactResult<Option<(u32, ObjectId)>> {
         let dir = relative.parent().unwrap_or(Path::new(""));
-        let name = relative.file_name().ok_or(Unanswered)?;
+        let name = relative.file_name().ok_or(UnknownFact)?;
         let Some(tree) = self.tree(dir)? else { return Ok(None) };
         Ok(tree.get(name).map(|(mode, id)| (u32::from(EntryMode::value(*mode)), *id)))
     }
 
     /// The tree of a directory in HEAD.
-    fn tree(&self, dir: &Path) -> Known<Option<Rc<Entries>>> {
+    fn tree(&self, dir: &Path) -> FactResult<Option<Rc<Entries>>> {
         if let Some(known) = self.trees.borrow().get(dir) {
             return Ok(known.clone());
         }

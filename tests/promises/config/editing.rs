@@ -92,7 +92,7 @@ fn a_tilde_is_the_home_that_leads_to_the_file() {
     let key = |fixture: &Fixture| {
         let (reviewer, _) = fixture.load().reviewer.unwrap();
         match reviewer.voices[0].key.clone() {
-            Some(guard::config::reviewer::KeyFrom::File(path)) => path,
+            Some(guard::config::reviewer::KeySource::File(path)) => path,
             other => panic!("{other:?}"),
         }
     };

@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
-use crate::store::Settled;
+use crate::store::RecordedDecision;
 
 #[test]
 fn the_time_of_an_answer_is_kept_only_where_somebody_had_it() {
@@ -63,7 +63,7 @@ fn a_record_of_what_is_flagged_leaves_out_what_is_not() {
     assert!(home.answered(&engine, &["ls"], no(Refusal::Person { words: None }), || ()).is_err());
     assert_eq!(home.rows().len(), 2);
     let invocation = argv(&engine, &["ls"]);
-    let settled = || Settled::Allowed(&ApprovalReason::Score);
+    let settled = || RecordedDecision::Allowed(&ApprovalReason::Score);
     let written = |risk| {
         let judgment = Judgment { risk, ..engine.judge(&invocation).judgment };
         let digest = invocation.digest(&judgment.facts.expanded);

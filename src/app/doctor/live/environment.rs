@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::CheckContext;
 use crate::app::install::file::Backups;
+use crate::app::install::hook_installer::HookInstaller;
 use crate::app::install::hosts;
 use crate::app::install::places::Places;
 use crate::app::install::shims::Shims;
-use crate::app::install::wirer::Wirer;
 use crate::app::scratch::Scratch;
 use crate::judge::agents::model::{Agent, Does, Live, Tools};
 use crate::judge::invocation::Environment;
@@ -211,9 +211,9 @@ impl TestEnvironment {
         self.is_interrupted = host.is_some_and(|host| host.interrupts_before(version).is_some());
         if let Some(host) = host {
             let places = Places::of(&self.caller).map_err(io::Error::other)?.served_by(&self.guard);
-            let wirer = Wirer { places, backups: Backups::new(&data), uninstall: false, project: false };
-            let planned = wirer.planned(host, version).map_err(io::Error::other)?;
-            return wirer.carry_out(&planned).map_err(io::Error::other);
+            let installer = HookInstaller { places, backups: Backups::new(&data), uninstall: false, project: false };
+            let planned = installer.planned(host, version).map_err(io::Error::other)?;
+            return installer.carry_out(&planned).map_err(io::Error::other);
         }
         let directory = data.join("shims");
         let shims = Shims { caller: &self.caller, directory: &directory, guard: &self.guard };

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use super::Form;
+use super::ServersFormat;
 use super::remote::{self, Shape};
 use crate::app::install::file::line_of;
 use crate::app::install::json::{self, JsonKind, Node, quoted};
@@ -39,7 +39,7 @@ const UNCLEAR: &str = "its start command is not known";
 /// How a client writes its servers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConfigStyle<'a> {
-    pub form: Form,
+    pub form: ServersFormat,
     pub http: &'a Shape,
 }
 
@@ -134,15 +134,15 @@ impl Change<'_> {
             };
         };
         let args = match self.how.form {
-            Form::Split => self.node.get("args"),
-            Form::Array => Some(command),
+            ServersFormat::Split => self.node.get("args"),
+            ServersFormat::Array => Some(command),
         };
         if args.is_some_and(|args| !matches!(args.kind, JsonKind::Array(_))) {
             return Err(UNCLEAR);
         }
         let items = args.map(Node::items).unwrap_or_default();
         let mut words: Vec<&str> = Vec::new();
-        if self.how.form == Form::Split {
+        if self.how.form == ServersFormat::Split {
             words.push(command.text().ok_or(UNCLEAR)?);
         }
         for item in items {
@@ -167,8 +167,8 @@ impl Change<'_> {
             };
             let member = |key: &str, value: String| (key.to_owned(), value);
             match self.how.form {
-                Form::Split => vec![member("command", quoted(self.guard)), member("args", list(words))],
-                Form::Array => vec![member("command", list(&[&[self.guard.to_owned()], words].concat()))],
+                ServersFormat::Split => vec![member("command", quoted(self.guard)), member("args", list(words))],
+                ServersFormat::Array => vec![member("command", list(&[&[self.guard.to_owned()], words].concat()))],
             }
         };
         let text = remote::put_in(self.text, self.name, self.node, self.how.http, command)?;
@@ -185,11 +185,11 @@ impl Change<'_> {
         let first = *words.first().ok_or(UNCLEAR)?;
         let mut new: Vec<String> = front(self.name).iter().map(|word| quoted(word)).collect();
         match self.how.form {
-            Form::Split => new.push(quoted(first)),
-            Form::Array => new.insert(0, quoted(self.guard)),
+            ServersFormat::Split => new.push(quoted(first)),
+            ServersFormat::Array => new.insert(0, quoted(self.guard)),
         }
         let mut edits = Vec::new();
-        if self.how.form == Form::Split {
+        if self.how.form == ServersFormat::Split {
             edits.push((command.span.clone(), quoted(self.guard)));
         }
         match (args, items.first()) {
@@ -217,11 +217,11 @@ impl Change<'_> {
     ) -> Vec<(Range<usize>, String)> {
         let mut edits = Vec::new();
         let kept = match self.how.form {
-            Form::Split => {
+            ServersFormat::Split => {
                 edits.push((command.span.clone(), quoted(own.first().copied().unwrap_or_default())));
                 own.len() - 1
             }
-            Form::Array => own.len(),
+            ServersFormat::Array => own.len(),
         };
         let begins = items.first().map(|item| item.span.start);
         let ends = items.get(items.len() - kept).map(|item| item.span.start);
@@ -307,11 +307,11 @@ mod tests {
     });
 
     fn split() -> ConfigStyle<'static> {
-        ConfigStyle { form: Form::Split, http: &URL }
+        ConfigStyle { form: ServersFormat::Split, http: &URL }
     }
 
     fn array() -> ConfigStyle<'static> {
-        ConfigStyle { form: Form::Array, http: &LOCAL }
+        ConfigStyle { form: ServersFormat::Array, http: &LOCAL }
     }
 
     fn keys() -> Vec<Vec<String>> {

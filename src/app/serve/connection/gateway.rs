@@ -14,7 +14,7 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
 use crate::service::gateway::{GatewayAnswer, RequestPage};
 use crate::service::line::Lines;
-use crate::service::message::{ServiceRequest, Text};
+use crate::service::message::{Base64Bytes, ServiceRequest};
 use crate::store::queue::{Answer, AnswerOutcome, FullRequest, Pending, PendingMessage};
 
 /// How much of a list goes into one line, in bytes of JSON.
@@ -75,12 +75,12 @@ impl Connection<'_> {
     }
 
     /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
-    pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Text>> {
+    pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Base64Bytes>> {
         let whole = self.queue()?.whole(&shown.id)?;
         let same = |whole: &FullRequest| {
             whole.pending.filed == shown.filed && whole.pending.is_same(shown) && whole.pending.state.is_open()
         };
-        Ok(whole.filter(same).map(|whole| Text::of(&message(&whole, scope))))
+        Ok(whole.filter(same).map(|whole| Base64Bytes::of(&message(&whole, scope))))
     }
 
     /// Takes an answer that a person elsewhere gave. A no is always taken.

@@ -12,8 +12,8 @@ use crate::judge::invocation::{Line, Request, Session};
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
-use crate::service::message::{DecisionMessage, SettledBy, Text};
-use crate::store::{ExitStatus, HandedCommand, IntentRow, NewGrant, Retention, Settled, Store};
+use crate::service::message::{Base64Bytes, DecisionMessage, SettledBy};
+use crate::store::{ExitStatus, HandedCommand, IntentRow, NewGrant, RecordedDecision, Retention, Store};
 
 impl Connection<'_> {
     pub(super) fn standing(
@@ -98,9 +98,9 @@ impl Connection<'_> {
             digest: row.digest,
             risk: &risk,
             settled: match &row.settled {
-                SettledBy::Allowed(basis) => Settled::Allowed(basis),
-                SettledBy::Refused(refusal) => Settled::Refused(refusal),
-                SettledBy::Asked => Settled::Asked,
+                SettledBy::Allowed(basis) => RecordedDecision::Allowed(basis),
+                SettledBy::Refused(refusal) => RecordedDecision::Refused(refusal),
+                SettledBy::Asked => RecordedDecision::Asked,
             },
             answer_ms: row.answer_ms,
             words: row.words.as_deref(),
@@ -142,7 +142,7 @@ impl Connection<'_> {
         let _ = store.keep_to_policy(kept, &self.server.service.account, Timestamp::now());
     }
 
-    pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> ServiceResult<bool> {
+    pub(super) fn is_handed(&self, handed: &(Base64Bytes, Base64Bytes), root: &str, tier: Tier) -> ServiceResult<bool> {
         let (text, cwd) = both_of(handed)?;
         let root = self.peer.root(root);
         Ok(self.store()?.is_handed(&HandedCommand { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now())?)

@@ -17,7 +17,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::judge::risk::{Risk, Tier};
 use crate::service::line::Lines;
-use crate::service::message::{AnswerMessage, NewRequestMessage, Text};
+use crate::service::message::{AnswerMessage, Base64Bytes, NewRequestMessage};
 use crate::store::queue::{
     self, Answer, AnswerOutcome, FilingResult, FullRequest, NewRequest, Pending, PendingMessage, RequestState,
     WaitState,
@@ -137,13 +137,13 @@ impl Connection<'_> {
         Ok(self.queue()?.find(id)?.filter(|one| self.sees(one)))
     }
 
-    pub(super) fn whole(&self, id: &str) -> ServiceResult<Option<(PendingMessage, Text)>> {
+    pub(super) fn whole(&self, id: &str) -> ServiceResult<Option<(PendingMessage, Base64Bytes)>> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
         let whole = self.queue()?.whole(id)?;
         Ok(whole.map(|FullRequest { pending, invocation, digest, bindings, fresh, above }| {
-            (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
+            (pending.into(), Base64Bytes::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
         }))
     }
 

@@ -17,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::{Discord, PRESSED};
 use crate::channel::text::cut;
-use crate::channel::{BoxFuture, ChannelState, Inbox, SendError, Status, http};
+use crate::channel::{BoxFuture, ChannelState, ChannelStatus, Inbox, SendError, http};
 
 /// How long a failing connection rests at most.
 const REST: Duration = Duration::from_secs(60);
@@ -63,7 +63,7 @@ impl Discord {
             let over = match connected {
                 Ok(socket) => self.hold_connection(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
                 Err(why) => {
-                    state.status(&self.name, Status::Down { why: why.to_string() });
+                    state.status(&self.name, ChannelStatus::Down { why: why.to_string() });
                     // Where it was to be taken up there may be nothing any more.
                     ConnectionEnd::Again
                 }
@@ -72,7 +72,7 @@ impl Discord {
                 ConnectionEnd::Again => {}
                 ConnectionEnd::Anew => (resume, seq) = (None, None),
                 ConnectionEnd::Never(why) => {
-                    state.status(&self.name, Status::Down { why });
+                    state.status(&self.name, ChannelStatus::Down { why });
                     return;
                 }
             }
@@ -169,11 +169,11 @@ impl Discord {
                         let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
                         *resume = Some(Resume { session: text("session_id"), url: text("resume_gateway_url") });
                         *rest = Duration::from_secs(1);
-                        state.status(&self.name, Status::Up);
+                        state.status(&self.name, ChannelStatus::Up);
                     }
                     "RESUMED" => {
                         *rest = Duration::from_secs(1);
-                        state.status(&self.name, Status::Up);
+                        state.status(&self.name, ChannelStatus::Up);
                     }
                     "INTERACTION_CREATE" | "MESSAGE_CREATE" | "MESSAGE_REACTION_ADD" => {
                         taken.push(Box::pin(self.taken(event, inbox)));

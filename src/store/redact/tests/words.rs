@@ -1,6 +1,6 @@
 //! Flat words, and where a value ends.
 
-use super::super::words::{Gap, split, value};
+use super::super::words::{Separator, split, value};
 
 #[test]
 fn a_value_ends_where_a_shell_would_end_its_word() {
@@ -41,16 +41,16 @@ fn a_word_tells_what_stands_between_it_and_the_one_before() {
         words[1].gap
     };
     for (text, wanted) in [
-        ("a b ", Gap::Blank),
-        ("a;b", Gap::Command),
-        ("a||b", Gap::Command),
-        ("a\nb", Gap::Command),
-        ("a|b", Gap::Pipe),
-        ("a'b'", Gap::Joined),
-        ("a <<< b", Gap::HereString),
-        ("a > b\n", Gap::Redirection),
+        ("a b ", Separator::Blank),
+        ("a;b", Separator::Command),
+        ("a||b", Separator::Command),
+        ("a\nb", Separator::Command),
+        ("a|b", Separator::Pipe),
+        ("a'b'", Separator::Joined),
+        ("a <<< b", Separator::HereString),
+        ("a > b\n", Separator::Redirection),
     ] {
         assert_eq!(gap(text), wanted, "{text}");
     }
-    assert_eq!(split("a")[0].gap, Gap::Command);
+    assert_eq!(split("a")[0].gap, Separator::Command);
 }

@@ -16,7 +16,7 @@ use crate::ui::style::{self, Look};
 
 /// One file and what becomes of it.
 #[derive(Debug)]
-pub struct Change {
+pub struct FileEdit {
     pub path: PathBuf,
     wire: &'static Wire,
     pub old: Option<String>,
@@ -29,7 +29,7 @@ pub struct Change {
 #[derive(Debug)]
 pub struct PlannedChanges {
     pub host: &'static Host,
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileEdit>,
     guard: String,
     version: Option<String>,
 }
@@ -59,14 +59,14 @@ impl PlannedChanges {
 
 /// Wires agents, or takes guard out of them.
 #[derive(Debug)]
-pub struct Wirer<'a> {
+pub struct HookInstaller<'a> {
     pub places: Places<'a>,
     pub backups: Backups,
     pub uninstall: bool,
     pub project: bool,
 }
 
-impl Wirer<'_> {
+impl HookInstaller<'_> {
     /// What becomes of the files of an agent of this version.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Wirer<'_> {
             } else {
                 let new = wiring.installed(wire, old.as_deref());
                 let new = new.map_err(|error| broken(&path, old.as_deref(), &error, &wiring, wire))?;
-                (old.as_deref() != Some(new.as_str())).then_some(Change { path, wire, old, new: Some(new), kept })
+                (old.as_deref() != Some(new.as_str())).then_some(FileEdit { path, wire, old, new: Some(new), kept })
             };
             changes.extend(change);
         }
@@ -107,7 +107,7 @@ impl Wirer<'_> {
     /// A file cannot be written, or was changed meanwhile.
     pub fn carry_out(&self, planned: &PlannedChanges) -> Result<(), InstallError> {
         let wiring = planned.wiring();
-        let write = |change: &Change| {
+        let write = |change: &FileEdit| {
             self.write(&wiring, change).map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))
         };
         if self.uninstall {
@@ -126,12 +126,12 @@ impl Wirer<'_> {
         wire: &'static Wire,
         old: Option<String>,
         kept: Option<Backup>,
-    ) -> Result<Option<Change>, InstallError> {
+    ) -> Result<Option<FileEdit>, InstallError> {
         let Some(text) = old else { return Ok(None) };
         if let Some(kept) = kept.as_ref().filter(|kept| kept.untouched) {
             let new = kept.before.clone();
             let same = new.as_ref() == Some(&text);
-            return Ok((!same).then_some(Change { path, wire, new, old: Some(text), kept: None }));
+            return Ok((!same).then_some(FileEdit { path, wire, new, old: Some(text), kept: None }));
         }
         let error = |error: SyntaxError| broken(&path, Some(&text), &error, wiring, wire);
         if let hosts::Form::Own { .. } | hosts::Form::Plugin(_) = wire.form {
@@ -144,11 +144,11 @@ impl Wirer<'_> {
         let before = kept.as_ref().map(|kept| kept.before.as_deref());
         let new = wiring.uninstalled(wire, &text, before).map_err(error)?;
         let same = new.as_ref() == Some(&text);
-        Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
+        Ok((!same).then_some(FileEdit { path, wire, old: Some(text), new, kept: None }))
     }
 
-    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), FileError> {
-        let Change { path, wire, old, new, kept } = change;
+    fn write(&self, wiring: &Wiring<'_>, change: &FileEdit) -> Result<(), FileError> {
+        let FileEdit { path, wire, old, new, kept } = change;
         let Some(new) = new else {
             std::fs::remove_file(path).map_err(FileError::Remove)?;
             self.forget(path, old.as_deref());
