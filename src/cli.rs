@@ -288,7 +288,7 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
         ["--help" | "-h" | "help"] => Some(help::whole(screen::columns())),
-        ["--version" | "-V", "--json"] => Some(version::told()),
+        ["--version" | "-V", "--json"] => Some(version::version_text()),
         ["help", topic] => help::topic(topic, screen::columns()),
         _ => None,
     }

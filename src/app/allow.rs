@@ -208,7 +208,7 @@ fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
     let ended = match listed.ended {
         None => String::new(),
         Some(GrantEnd::Revoked { at }) => Timestamp::from_millisecond(at)
-            .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", time::shown(at, now.time_zone()))),
+            .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", time::format(at, now.time_zone()))),
         Some(GrantEnd::Past) => "; expired".to_owned(),
         Some(GrantEnd::Altered) => "; invalid: its row was changed after it was written".to_owned(),
     };

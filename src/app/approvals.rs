@@ -17,7 +17,7 @@ pub(super) use self::shown_request::{ShownRequest, in_full, question};
 pub(super) use self::unanswerable::Unanswerable;
 use super::approver::sign;
 use super::ask::PromptCard;
-use super::ask_outcome::asked_for;
+use super::ask_outcome::offered_grant;
 use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
@@ -79,7 +79,7 @@ impl Approvals {
         }
         let mut found: Vec<Pending> = Vec::new();
         for id in ids.iter().map(|id| id.to_ascii_lowercase()) {
-            match meant(&known, &id) {
+            match select(&known, &id) {
                 Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
                 Ok(_) => {}
                 Err(why) => report.no(&id, why),
@@ -98,7 +98,7 @@ impl Approvals {
     /// Why this person's session is the one that asked; `None` when it is not.
     pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, Failure> {
         let caller = &self.engine.caller;
-        let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
+        let above = self.queue.full_request(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         let is_above = |name: String| above.contains(&name);
         Ok(if caller.session.root == pending.root {
             Some("a session cannot answer its own request; answer from another terminal")
@@ -118,7 +118,7 @@ impl Approvals {
         if pending.is_never_late() && pending.state.is_open() && !waited_for {
             return Ok(Err(Unanswerable::TooLate(pending.tier)));
         }
-        let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
+        let Some(whole) = self.queue.full_request(&pending.id)?.filter(|_| pending.state.is_open()) else {
             return Ok(Err(match pending.state.is_open() {
                 true => Unanswerable::OtherVersion,
                 false => Unanswerable::settled(pending),
@@ -162,7 +162,7 @@ impl Approvals {
             }
             let store = self.store()?;
             let message = whole.approval(&whole.fresh, &digest, &bindings, AnswerScope::Once).message();
-            let given = self.queue.given(store, &pending.id, &digest, &bindings)?;
+            let given = self.queue.signatures_so_far(store, &pending.id, &digest, &bindings)?;
             let names =
                 given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
             let Some(names) = names else {
@@ -199,7 +199,7 @@ impl Approvals {
         let (PromptCard { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
         // A grant may be signed where the command by itself is not.
         let grave = if prompt.may_grant { Tier::High } else { one.tier() };
-        if let Ok(Some(offer)) = asked_for(&one.whole.invocation, true, scope) {
+        if let Ok(Some(offer)) = offered_grant(&one.whole.invocation, true, scope) {
             view.evidence.insert(0, format!("If you approve, guard also runs without asking: {}.", offer.words));
             view.lasts = true;
             explained.card = view.clone();
@@ -389,7 +389,7 @@ pub(super) enum SelectError {
 ///
 /// # Errors
 /// Why it is not clear which one is meant.
-pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, SelectError> {
+pub(super) fn select<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, SelectError> {
     if let Some(pending) = known.iter().find(|pending| pending.id == id) {
         return Ok(pending);
     }

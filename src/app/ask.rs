@@ -141,7 +141,7 @@ fn at_the_terminal(
     let PromptCard { mut view, mut explained, look, runtime, session, always } =
         card(engine, invocation, judgment, prompt);
     view.first = judgment.risk.tier >= Tier::High && is_first(engine);
-    view.opinion = review.said();
+    view.opinion = review.opinion_line();
     explained.card.opinion.clone_from(&view.opinion);
     let is_signed = prompt.approvals < 2 && sign::is_wanted(&engine.approvers(), judgment.risk.tier, 1);
     let second = if review.is_open() { Some(&mut *review as &mut dyn ReviewInProgress) } else { None };

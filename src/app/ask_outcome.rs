@@ -57,7 +57,7 @@ pub(super) fn offer(invocation: &Invocation, until: Until) -> GrantOffer {
 ///
 /// # Errors
 /// It is not offered.
-pub(super) fn asked_for(
+pub(super) fn offered_grant(
     invocation: &Invocation,
     may_grant: bool,
     scope: AnswerScope,
@@ -68,9 +68,9 @@ pub(super) fn asked_for(
 }
 
 /// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
-pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Option<&GrantOffer>) {
+pub(super) fn store_grant_or_warn(engine: &Engine, invocation: &Invocation, grant: Option<&GrantOffer>) {
     if let Some(grant) = grant
-        && let Err(why) = give(engine, invocation, grant)
+        && let Err(why) = store_grant(engine, invocation, grant)
     {
         let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be stored: {why}");
     }
@@ -80,9 +80,9 @@ pub(super) fn give_or_tell(engine: &Engine, invocation: &Invocation, grant: Opti
 ///
 /// # Errors
 /// It could not be kept.
-fn give<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOffer) -> Result<(), NotKept<'a>> {
+fn store_grant<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOffer) -> Result<(), GrantNotStored<'a>> {
     let (what, place) = exactly(invocation);
-    let store = engine.store().map_err(NotKept::Closed)?;
+    let store = engine.store().map_err(GrantNotStored::Closed)?;
     let grant = NewGrant {
         what: &what,
         place: &place,
@@ -91,12 +91,12 @@ fn give<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOffer) -> 
         user: &invocation.user,
         session: &invocation.session.id,
     };
-    store.grant(&grant, Timestamp::now()).map(drop).map_err(NotKept::Unwritten)
+    store.grant(&grant, Timestamp::now()).map(drop).map_err(GrantNotStored::Unwritten)
 }
 
 /// Why a grant is not kept.
 #[derive(Debug, thiserror::Error)]
-enum NotKept<'a> {
+enum GrantNotStored<'a> {
     /// The record cannot be opened.
     #[error("{0}")]
     Closed(&'a StoreError),

@@ -225,7 +225,7 @@ impl<'a> PromptedCommand<'a> {
         let process = Caller::unique_name();
         let details = RowDetails { process: process.as_deref(), ..details };
         let ready = ready(self.engine, approved, self.judgment, &details, true)?;
-        ask_outcome::give_or_tell(self.engine, &self.invocation, grant);
+        ask_outcome::store_grant_or_warn(self.engine, &self.invocation, grant);
         Ok(ready)
     }
 

@@ -177,7 +177,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let guard = std::env::current_exe()?;
     let context = CheckContext { engine: &engine, places, guard, only: &args.only };
     let findings = match &args.live {
-        Some(named) => live::look(&context, named),
+        Some(named) => live::check(&context, named),
         None => looked(&context),
     };
     if findings.is_empty() {
@@ -212,7 +212,7 @@ fn nothing(only: &[String]) -> String {
 
 /// What all checks find.
 fn looked(context: &CheckContext) -> Vec<Finding> {
-    let sides = [hosts::look, shells::look, self_checks::look, approval::look, gateway::look];
+    let sides = [hosts::check, shells::check, self_checks::check, approval::check, gateway::check];
     sides.into_iter().flat_map(|look: fn(&CheckContext) -> Vec<Finding>| look(context)).collect()
 }
 

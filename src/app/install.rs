@@ -246,7 +246,7 @@ impl InstallSession<'_> {
             writeln!(out, "{}: {what}", host.title)?;
             return Ok(InstallResult::Nothing);
         }
-        let shown = planned.shown(&self.look);
+        let shown = planned.render(&self.look);
         if self.args.dry_run {
             write!(out, "{shown}")?;
             writeln!(out, "{}: not changed (--dry-run)", host.title)?;

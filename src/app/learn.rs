@@ -113,7 +113,7 @@ fn list() -> Result<u8, Failure> {
             "{}. You allowed it {} times in {DAYS} days, last {}, and never denied it.",
             number + 1,
             offer.answers.allowed,
-            time::shown(offer.answers.last, zone.time_zone())
+            time::format(offer.answers.last, zone.time_zone())
         );
         writeln!(out, "{times}\n   Guard would run without asking: {}.", visible::text(&words(offer)))?;
     }

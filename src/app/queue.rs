@@ -213,7 +213,7 @@ impl<'a> Asking<'a> {
                 // It was given to another guard, which showed another code, or none.
                 code = None;
                 // What has changed since is told before the answer is looked at, which would not fit any more.
-                let whole = queue.whole(&id).map_err(QueueError::Store)?;
+                let whole = queue.full_request(&id).map_err(QueueError::Store)?;
                 if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
                     queue.void(&id, &what).map_err(QueueError::Store)?;
                     return no(Refusal::Changed { what });

@@ -40,7 +40,7 @@ pub fn run() -> Result<u8, Failure> {
         Err(PromptClosed::Interrupted(signal) | PromptClosed::Signal(signal)) => {
             crate::exec::leave(crate::exec::ProcessStatus::Killed { signal: signal as i32, core: false })
         }
-        Err(closed) => Err(fullscreen::told(&closed).into()),
+        Err(closed) => Err(fullscreen::closed_error(&closed).into()),
     }
 }
 

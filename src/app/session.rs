@@ -138,7 +138,7 @@ fn show() -> Result<u8, Failure> {
         }
     }
     for (session, last, count) in fresh {
-        let line = format!("{}  {session}  {}", time::shown(last, zone.time_zone()), told(0, 0, count));
+        let line = format!("{}  {session}  {}", time::format(last, zone.time_zone()), told(0, 0, count));
         writeln!(out, "{}", visible::text(&line))?;
     }
     for one in known.iter().take(SHOWN) {
@@ -148,7 +148,7 @@ fn show() -> Result<u8, Failure> {
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
             "{}  {}  {}{edited}{stopped}",
-            time::shown(one.last, zone.time_zone()),
+            time::format(one.last, zone.time_zone()),
             one.id,
             told(one.prompts, one.denials, waiting.iter().filter(|pending| pending.root == one.root).count()),
         );

@@ -77,9 +77,9 @@ impl Plan {
         self.edits.is_empty() && self.wired.is_empty() && self.unwired.is_empty()
     }
 
-    fn shown(&self, look: &Look) -> String {
-        let agents = self.wired.iter().chain(&self.unwired).map(|planned| planned.shown(look));
-        self.edits.iter().map(|edit| edit.shown(look)).chain(agents).collect()
+    fn render(&self, look: &Look) -> String {
+        let agents = self.wired.iter().chain(&self.unwired).map(|planned| planned.render(look));
+        self.edits.iter().map(|edit| edit.render(look)).chain(agents).collect()
     }
 
     /// Each file that changes, for programs.
@@ -144,7 +144,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
     } else {
-        plan.edits = planner.wanted(&choices).map_err(failed)?;
+        plan.edits = planner.changes(&choices).map_err(failed)?;
     }
     for host in HOSTS.iter() {
         let wanted = !args.remove && choices.agents.iter().any(|agent| agent.name == host.name);
@@ -184,7 +184,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
             writeln!(io::stdout(), "{what}")?;
         }
     } else {
-        let shown = plan.shown(&look);
+        let shown = plan.render(&look);
         if args.yes {
             if !args.json {
                 write!(io::stdout(), "{shown}")?;
@@ -220,7 +220,7 @@ fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
         let plan = json!({ "made": false, "changes": plan.changes(), "problems": plan.problems });
         writeln!(out, "{plan}")?;
     } else {
-        write!(out, "{}", plan.shown(look))?;
+        write!(out, "{}", plan.render(look))?;
         writeln!(out, "Not changed (--dry-run).")?;
     }
     Ok(exit::ALLOW)

@@ -37,7 +37,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&stats).map_err(io::Error::from)?)
     } else {
-        screen::fitted(&words(&stats, &format!("Since {}", time::shown(since, now.time_zone()))))
+        screen::fitted(&words(&stats, &format!("Since {}", time::format(since, now.time_zone()))))
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }

@@ -291,7 +291,7 @@ impl JudgedSubmission<'_> {
     ) -> Result<u8, Failure> {
         match self.write(RecordedDecision::Allowed(basis), answered, by) {
             Ok(receipt) => {
-                ask_outcome::give_or_tell(self.engine, self.invocation, grant.as_ref());
+                ask_outcome::store_grant_or_warn(self.engine, self.invocation, grant.as_ref());
                 let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
                 if let Some(lines) = self.report {
                     self.ended(lines, &receipt)?;

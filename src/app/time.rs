@@ -77,7 +77,7 @@ fn point(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
 
 /// Date and time to the second, in the time zone of this machine.
 #[must_use]
-pub fn shown(time: Timestamp, zone: &TimeZone) -> String {
+pub fn format(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 

@@ -291,7 +291,7 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
 /// What was pruned, and which row proves it.
 fn pruned(end: &PrunedEnd, zone: &TimeZone) -> String {
     let PrunedEnd { row, at, pruned } = end;
-    let shown = |time| time::shown(time, zone);
+    let shown = |time| time::format(time, zone);
     let last = extent(pruned, zone);
     let earlier = if pruned.first > 1 {
         format!(" All earlier rows, from {} on, were pruned before.", shown(pruned.since))

@@ -10,7 +10,7 @@ use crate::judge::rules::catalog::Catalog;
 
 /// One JSON object on a line.
 #[must_use]
-pub fn told() -> String {
+pub fn version_text() -> String {
     let object = json!({
         "name": "guard",
         "version": env!("CARGO_PKG_VERSION"),

@@ -34,7 +34,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
     let typed = args.id.to_ascii_lowercase();
     let first = match queue.find(&typed)? {
         Some(first) => first,
-        None => approvals::meant(&queue.list(Timestamp::now())?, &typed)
+        None => approvals::select(&queue.list(Timestamp::now())?, &typed)
             .cloned()
             .map_err(|why| Failure::Message(format!("{typed}: {why}")))?,
     };

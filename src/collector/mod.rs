@@ -10,10 +10,10 @@ use std::path::Path;
 
 pub mod http;
 pub mod journald;
-pub mod position;
+pub mod progress_file;
 pub mod syslog;
 
-pub use position::ProgressFile;
+pub use progress_file::ProgressFile;
 
 /// A socket that takes whole messages.
 pub trait Datagrams {
@@ -26,17 +26,17 @@ pub trait Datagrams {
 
 impl Datagrams for UnixDatagram {
     fn send(&self, message: &[u8]) -> io::Result<()> {
-        whole(Self::send(self, message)?, message)
+        check_all_sent(Self::send(self, message)?, message)
     }
 }
 
 impl Datagrams for UdpSocket {
     fn send(&self, message: &[u8]) -> io::Result<()> {
-        whole(Self::send(self, message)?, message)
+        check_all_sent(Self::send(self, message)?, message)
     }
 }
 
-fn whole(taken: usize, message: &[u8]) -> io::Result<()> {
+fn check_all_sent(taken: usize, message: &[u8]) -> io::Result<()> {
     if taken == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 

@@ -82,7 +82,7 @@ impl ProgramQuery {
     ///
     /// # Errors
     /// There will be none: its time is up, or it printed too much.
-    pub fn look(&mut self, wait: Duration) -> Result<Option<ProgramReply>, ProgramQueryError> {
+    pub fn poll(&mut self, wait: Duration) -> Result<Option<ProgramReply>, ProgramQueryError> {
         let until = Instant::now() + wait;
         loop {
             self.write();
@@ -183,7 +183,7 @@ mod tests {
         let path = [("PATH".into(), "/usr/bin:/bin".into())];
         let mut asked = ProgramQuery::begin(Path::new("/bin/sh"), &words, &path, input.into(), limit).unwrap();
         loop {
-            if let Some(replied) = asked.look(Duration::from_millis(50))? {
+            if let Some(replied) = asked.poll(Duration::from_millis(50))? {
                 return Ok(replied);
             }
         }

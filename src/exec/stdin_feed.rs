@@ -18,7 +18,7 @@ use nix::unistd::{ForkResult, fork};
 use super::prepare::Prepared;
 use super::preserve::{Inherited, current_mask, full_mask, last_error, mask_of, set_mask};
 use super::relay::Relay;
-use super::wait::{ExecutionResult, ProcessStatus, become_command, failure, look, spawn_error};
+use super::wait::{ExecutionResult, ProcessStatus, become_command, failure, poll, spawn_error};
 use super::{ExecError, grouped};
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::Request;
@@ -300,7 +300,7 @@ impl Feeder {
     /// Passes signals on, and says whether the shell has ended.
     fn over(&mut self) -> io::Result<bool> {
         if self.ended.is_none() {
-            self.ended = look(self.pid, &self.relay)?;
+            self.ended = poll(self.pid, &self.relay)?;
         }
         Ok(self.ended.is_some())
     }

@@ -122,7 +122,7 @@ pub(super) fn failure(mut from_child: PipeReader) -> Option<c_int> {
 /// Waits for the command's end, passing on signals and stopping with it.
 pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<ProcessStatus> {
     loop {
-        match look(pid, relay)? {
+        match poll(pid, relay)? {
             Some(ended) => return Ok(ended),
             None => relay.rest(),
         }
@@ -130,7 +130,7 @@ pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<ProcessStatus
 }
 
 /// Passes on signals, stops where the command stopped, and says how it ended, if it has.
-pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<ProcessStatus>> {
+pub(super) fn poll(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<ProcessStatus>> {
     loop {
         for signal in relay.take() {
             // SAFETY: the command is not yet waited for, so that the number is still its own.

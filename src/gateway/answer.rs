@@ -133,7 +133,7 @@ fn lasting(reach: AnswerScope) -> String {
 
 /// What became of an answer, in words for whoever gave it.
 #[must_use]
-pub fn told(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> String {
+pub fn outcome_text(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> String {
     match outcome {
         AnswerOutcome::Done { late: false } if yes => format!("approved{}", lasting(reach)),
         AnswerOutcome::Done { late: false } => "denied".to_owned(),

@@ -69,9 +69,9 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
     let (before, now) = {
         let mut all = locked(&app.channels);
         let health = all.entry(channel.to_owned()).or_default();
-        let before = health.whole();
+        let before = health.combined();
         change(health);
-        (before, health.whole())
+        (before, health.combined())
     };
     if let Some(status) = now
         && before.as_ref() != Some(&status)
@@ -83,7 +83,7 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
 
 /// Tells something that wants no answer, within this time. True when it was taken.
 pub async fn tell(app: &App, name: &str, connection: &dyn Channel, text: &str, within: Duration) -> bool {
-    let why = match tokio::time::timeout(within, connection.tell(text)).await {
+    let why = match tokio::time::timeout(within, connection.send_notice(text)).await {
         Ok(Ok(())) => {
             note(app, name, |health| health.sends = Some(ChannelStatus::Up));
             return true;

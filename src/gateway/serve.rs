@@ -177,7 +177,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         app.names.set(&request, &action, &client, since);
     }
     pages::remember(&app).await?;
-    app.look().await?;
+    app.refresh().await?;
 
     // Before anything answers: whoever sees it ready may end it at once.
     let mut hup = signal(SignalKind::hangup())?;
@@ -335,7 +335,7 @@ async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
         tokio::time::sleep(SETTLED).await;
         while changes.try_recv().is_ok() {}
-        let failed = app.look().await.err().map(|why| why.to_string());
+        let failed = app.refresh().await.err().map(|why| why.to_string());
         if let Some(why) = &failed {
             // A service that is away for long is told of once.
             if said.as_ref() != Some(why) {

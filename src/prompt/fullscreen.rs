@@ -222,6 +222,6 @@ impl Drop for Fullscreen<'_> {
 
 /// A failure of the terminal, as an error of input and output.
 #[must_use]
-pub fn told(closed: &PromptClosed) -> io::Error {
+pub fn closed_error(closed: &PromptClosed) -> io::Error {
     io::Error::other(closed.to_string())
 }

@@ -100,7 +100,7 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn listen(&self, id: &str) -> Result<File, StoreError> {
-        let stream = self.told(ServiceRequest::Listen { id: id.to_owned() })?;
+        let stream = self.open_request(ServiceRequest::Listen { id: id.to_owned() })?;
         stream.set_nonblocking(true).map_err(|error| self.trouble(&error.to_string()))?;
         Ok(File::from(OwnedFd::from(stream)))
     }
@@ -110,11 +110,11 @@ impl Client {
     /// # Errors
     /// As those of [`Self::ask`].
     pub fn watch(&self) -> Result<UnixStream, StoreError> {
-        self.told(ServiceRequest::Gateway(GatewayRequest::Watch))
+        self.open_request(ServiceRequest::Gateway(GatewayRequest::Watch))
     }
 
     /// A connection of its own over which nothing more is asked, and only told.
-    fn told(&self, ask: ServiceRequest) -> Result<UnixStream, StoreError> {
+    fn open_request(&self, ask: ServiceRequest) -> Result<UnixStream, StoreError> {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
         own.ask::<()>(ask)?;

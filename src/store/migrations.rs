@@ -74,14 +74,14 @@ const STEPS: &[&str] = &[
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
 /// How many steps the record has seen.
-pub(super) fn taken(connection: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
 /// Takes the steps that are missing. Several processes may try at once: one does, the others find it done.
-pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let taken = usize::try_from(taken(&transaction)?).unwrap_or(0);
+    let taken = usize::try_from(schema_version(&transaction)?).unwrap_or(0);
     if taken == 0 {
         transaction.pragma_update(None, "application_id", APPLICATION)?;
     }

@@ -61,7 +61,7 @@ impl Store {
     }
 
     fn prepare(&self, connection: &Connection) -> Result<(), StoreError> {
-        let taken = self.persist_on(|| migrations::taken(connection))?;
+        let taken = self.persist_on(|| migrations::schema_version(connection))?;
         if taken > migrations::KNOWN {
             let path = self.paths.database();
             return Err(StoreError::Newer { path, found: taken, known: migrations::KNOWN });
@@ -80,7 +80,7 @@ impl Store {
             self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL"))?;
         }
         if taken < migrations::KNOWN {
-            self.persist_on(|| migrations::take(connection))?;
+            self.persist_on(|| migrations::migrate(connection))?;
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Store {
                 let connection = connect(&self.paths)?;
                 connection.busy_timeout(Duration::ZERO)?;
                 connection.query_row("PRAGMA locking_mode=EXCLUSIVE", [], |_| Ok(()))?;
-                if migrations::taken(&connection)? != migrations::KNOWN {
+                if migrations::schema_version(&connection)? != migrations::KNOWN {
                     return Ok(None);
                 }
                 connection.execute_batch(RELAXED)?;

@@ -54,7 +54,7 @@ impl Caller {
         let ancestors = ancestors(unistd::getppid().as_raw());
         let above = agent_above(&ancestors);
         let agent = above.as_ref().map(|(agent, _)| *agent).or_else(|| agents::by_marker(&env));
-        let terminal = agent.map_or_else(terminal::look, |agent| TerminalState::AgentAbove(agent.name));
+        let terminal = agent.map_or_else(terminal::detect, |agent| TerminalState::AgentAbove(agent.name));
         let origin = if terminal.is_person_here() { Origin::Cli } else { Origin::Agent };
         let session = session(&env, account.uid, agent, above.map(|(_, process)| process), &ancestors);
         Ok(Self { cwd: working_directory(&env)?, env, account, origin, session, terminal, ancestors })

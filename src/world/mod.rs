@@ -71,7 +71,7 @@ impl World {
     pub fn answer(&self, question: &Question) -> WorldAnswer {
         let answered = match question {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
-            Question::FileSnapshot(path) => absolute(path).and_then(snapshot::look).map(WorldAnswer::FileSnapshot),
+            Question::FileSnapshot(path) => absolute(path).and_then(snapshot::take).map(WorldAnswer::FileSnapshot),
             Question::Changed(dir) => absolute(dir).and_then(|dir| self.git.changed(dir)).map(WorldAnswer::Changed),
             // The record tells, where there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),

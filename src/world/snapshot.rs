@@ -13,7 +13,7 @@ use crate::judge::ledger::{FileKind, FileSnapshot, MAX_BELOW, Stat};
 /// # Errors
 ///
 /// A directory on the way may not be searched.
-pub(super) fn look(path: &Path) -> FactResult<Option<FileSnapshot>> {
+pub(super) fn take(path: &Path) -> FactResult<Option<FileSnapshot>> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if paths::is_absent(&error) => return Ok(None),

@@ -53,7 +53,7 @@ impl fmt::Display for TerminalState {
 
 /// Looks at the terminal of this process, agents left aside.
 #[must_use]
-pub(super) fn look() -> TerminalState {
+pub(super) fn detect() -> TerminalState {
     let (input, errors) = (std::io::stdin(), std::io::stderr());
     let Some(terminal) = [input.as_fd(), errors.as_fd()].into_iter().find(|fd| is_controlling(*fd)) else {
         let tty = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open("/dev/tty");

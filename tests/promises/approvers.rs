@@ -104,7 +104,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         assert_eq!(again.id, id, "it is taken up under the old name");
         queue_sql(&home, forge);
         let queue = crate::queue::stage::queue(&home);
-        let whole = queue.whole(&id).unwrap().unwrap();
+        let whole = queue.full_request(&id).unwrap().unwrap();
         let answer = guard::store::queue::Answer {
             yes: Some((&whole.digest, &whole.bindings)),
             by: "ada",
@@ -249,7 +249,7 @@ fn what_is_signed_for_once_does_not_last() {
     let enrolled = guard::config::approvers::load(&roots);
     let ada = enrolled.named("ada").unwrap();
     let queue = crate::queue::stage::queue(&home);
-    let whole = queue.whole(&asker.id).unwrap().unwrap();
+    let whole = queue.full_request(&asker.id).unwrap().unwrap();
     // Whoever holds the queue's file passes the signature on as one for something that lasts.
     let message = whole.approval(&whole.fresh, &whole.digest, &whole.bindings, AnswerScope::Once).message();
     let signature = ada.sign_with_passphrase(WORDS, &message).unwrap();

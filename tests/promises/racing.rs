@@ -81,7 +81,7 @@ fn say_yes_to(home: &Home, shown: &FullRequest) -> AnswerOutcome {
 }
 
 fn say_yes(home: &Home, id: &str) -> AnswerOutcome {
-    say_yes_to(home, &queue(home).whole(id).unwrap().unwrap())
+    say_yes_to(home, &queue(home).full_request(id).unwrap().unwrap())
 }
 
 /// The same while somebody is held, who goes on afterwards; or before, when they are held with the queue in their hand.
@@ -219,7 +219,7 @@ fn an_answer_at_any_step_of_being_called_off_is_used_once_or_not_at_all() {
     let steps = at_each_step(4, |step| {
         let home = home();
         let (asker, mut traced) = waiting(&home);
-        let shown = queue(&home).whole(&asker.id).unwrap().unwrap();
+        let shown = queue(&home).full_request(&asker.id).unwrap().unwrap();
         traced.signal(Signal::SIGTERM);
         let more = traced.steps(step);
         let outcome = say_yes_while_held(&home, &shown, &mut traced);
@@ -283,7 +283,7 @@ fn of_two_who_answer_one_wins_wherever_the_other_stands_and_it_runs_once() {
         let home = home();
         let asker = Asker::new(&home, &FLAGGED);
         let id = asker.id.clone();
-        let shown = queue(&home).whole(&id).unwrap().unwrap();
+        let shown = queue(&home).full_request(&id).unwrap().unwrap();
         let (mut terminal, mut traced) = reading(&home, &id, "approve");
         terminal.send("y");
         let more = traced.steps(step);

@@ -23,7 +23,7 @@ use crate::app::{answer, engine, exit, log, review, screen};
 use crate::exec::tool::Tool;
 use crate::judge::invocation::quote;
 use crate::prompt::answer::PromptClosed;
-use crate::prompt::fullscreen::{KeyPress, ScreenEvent, on_screen, told};
+use crate::prompt::fullscreen::{KeyPress, ScreenEvent, closed_error, on_screen};
 use crate::prompt::split_screen::SplitScreen;
 use crate::store::queue::RequestState;
 use crate::ui::style::{Line, Look, Style};
@@ -94,7 +94,7 @@ pub(super) fn run() -> io::Result<u8> {
     match played {
         Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
         Err(ViewStopped::Closed(PromptClosed::Interrupted(_))) | Err(ViewStopped::Enough) => Ok(()),
-        Err(ViewStopped::Closed(closed)) => Err(told(&closed).into()),
+        Err(ViewStopped::Closed(closed)) => Err(closed_error(&closed).into()),
         Err(ViewStopped::Failed(failure)) => Err(failure),
     }
     .map_err(|failure| io::Error::other(failure.to_string()))?;

@@ -29,7 +29,7 @@ const ANOTHER_ACCOUNT: &str = "run agents under a separate account, and keep the
 type ApprovalCheck = fn(&CheckContext, &Scratch) -> Finding;
 
 /// Tries each way.
-pub fn look(context: &CheckContext) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let ways: [(&str, ApprovalCheck); 5] = [
         ("approval.pipe", through_a_pipe),
         ("approval.agents-terminal", on_a_terminal_below_an_agent),

@@ -28,7 +28,7 @@ struct CheckResult {
 }
 
 /// Has everything tried. Without the gateway's program there is nothing to try.
-pub fn look(context: &CheckContext) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let wanted: Vec<&String> =
         context.only.iter().filter(|only| CHECKS.iter().any(|check| only.starts_with(check))).collect();
     if wanted.is_empty() && !context.only.is_empty() {

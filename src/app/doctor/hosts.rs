@@ -14,7 +14,7 @@ use crate::app::install::json::quoted;
 use crate::exec::probe::ProbeOutput;
 
 /// Looks at every agent that is here.
-pub fn look(context: &CheckContext) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let there: Vec<&Host> = HOSTS.iter().filter(|host| context.places.is_there(host)).collect();
     let there: Vec<&Host> = there.into_iter().filter(|host| context.wants(&format!("agent.{}", host.name))).collect();
     if there.is_empty() && context.wants("agents") {

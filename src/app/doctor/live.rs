@@ -32,7 +32,7 @@ pub fn names() -> PossibleValuesParser {
 }
 
 /// Tries these agents, or all whose program is here.
-pub fn look(context: &CheckContext, named: &[String]) -> Vec<Finding> {
+pub fn check(context: &CheckContext, named: &[String]) -> Vec<Finding> {
     let gateway = match gateway::find() {
         Ok(gateway) => gateway,
         Err(why) => {

@@ -23,7 +23,7 @@ const SLACK: SignedDuration = SignedDuration::from_mins(5);
 type Check = fn(&CheckContext) -> Vec<Finding>;
 
 /// Looks at everything that guard needs.
-pub fn look(context: &CheckContext) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let checks: [(&str, Check); 7] = [
         ("record", record),
         ("export", exported),

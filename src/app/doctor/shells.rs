@@ -12,7 +12,7 @@ use crate::judge::agents::model::Agent;
 use crate::world::programs::ProgramSearch;
 
 /// Looks at every way to a shell that may lead to guard.
-pub fn look(context: &CheckContext) -> Vec<Finding> {
+pub fn check(context: &CheckContext) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, path, must, of) in ways(context) {
         let check = format!("shell.{name}");

@@ -20,7 +20,7 @@ use super::super::{exit, time};
 use super::{PACE, forms, messages};
 use crate::app::failure::Failure;
 use crate::app::name_service::addresses;
-use crate::collector::position::DeliveryProgress;
+use crate::collector::progress_file::DeliveryProgress;
 use crate::collector::{self, Datagrams, ProgressFile, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
@@ -337,13 +337,13 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
     for name in &engine.policy().export_to {
         let path = engine.paths().map(|paths| place(paths.directory(), name)).unwrap_or_default();
         let told =
-            ProgressFile::look(&path).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
+            ProgressFile::peek(&path).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
         let DeliveryProgress { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
         match row {
             Some(row) => {
                 let waits = newest.saturating_sub(row).max(0);
-                let at = at.map_or_else(String::new, |at| format!(", last at {}", time::shown(at, zone.time_zone())));
+                let at = at.map_or_else(String::new, |at| format!(", last at {}", time::format(at, zone.time_zone())));
                 let head = head.as_ref().map_or_else(String::new, |(row, hash)| format!(" (head {row}:{hash})"));
                 says.push_str(&format!("sent up to row {row}{head}{at}; {waits} not sent yet"));
             }

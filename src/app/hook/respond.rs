@@ -155,7 +155,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                     let settled = RecordedDecision::Allowed(&ApprovalReason::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
                         Ok(()) => {
-                            ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
+                            ask_outcome::store_grant_or_warn(&engine, &invocation, grant.as_ref());
                             Ok(allow())
                         }
                         Err(refusal) => deny(refusal, None),

@@ -37,7 +37,7 @@ pub struct PlannedChanges {
 impl PlannedChanges {
     /// The changes as a person reads them.
     #[must_use]
-    pub fn shown(&self, look: &Look) -> String {
+    pub fn render(&self, look: &Look) -> String {
         let mut text = String::new();
         for change in &self.changes {
             let what = match (&change.old, &change.new) {

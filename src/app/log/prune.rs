@@ -130,7 +130,7 @@ fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Re
 
 /// What went, and why, as part of a sentence.
 pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
-    let shown = |time| time::shown(time, zone);
+    let shown = |time| time::format(time, zone);
     let rows = match pruned.rows() {
         1 => format!("row {}, of {}", pruned.last, shown(pruned.to)),
         count => format!(

@@ -80,7 +80,7 @@ impl Layout {
         let zone = self.now.time_zone();
         let mut line = Line::of(Style::Dim, format!("{:>width$}  ", entry.id, width = self.id));
         let time =
-            if self.columns.is_some() { time::ago(entry.time, &self.now) } else { time::shown(entry.time, zone) };
+            if self.columns.is_some() { time::ago(entry.time, &self.now) } else { time::format(entry.time, zone) };
         line.push(Style::Plain, format!("{time:columns$}  ", columns = self.of_time()));
         let (word, style) = decision(entry);
         line.push(style, format!("{word:8}"));
@@ -349,7 +349,7 @@ pub(in crate::app) fn end_of(until: &Until, zone: &TimeZone) -> String {
     match until {
         Until::Session { id } => format!("the end of session {id}"),
         Until::Date { at } => {
-            jiff::Timestamp::from_second(*at).map_or_else(|_| at.to_string(), |at| time::shown(at, zone))
+            jiff::Timestamp::from_second(*at).map_or_else(|_| at.to_string(), |at| time::format(at, zone))
         }
         Until::Revoked => "revoked".to_owned(),
     }

@@ -124,7 +124,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
                 Ok((grant, by)) => {
                     write(RecordedDecision::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                         .map_err(|refusal| deny(&refusal, None))?;
-                    ask_outcome::give_or_tell(&engine, &invocation, grant.as_ref());
+                    ask_outcome::store_grant_or_warn(&engine, &invocation, grant.as_ref());
                     Ok(())
                 }
                 // Where nobody could be asked, nobody took time to answer.

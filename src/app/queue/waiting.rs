@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::QueueError;
 use super::wait::Wait;
 use crate::app::approver::sign;
-use crate::app::ask_outcome::{AskOutcome, GrantOffer, asked_for};
+use crate::app::ask_outcome::{AskOutcome, GrantOffer, offered_grant};
 use crate::app::engine::Engine;
 use crate::app::record_backend::Requests;
 use crate::judge::answer_scope::AnswerScope;
@@ -33,7 +33,7 @@ pub(super) struct SigningContext {
 impl SigningContext {
     /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
     pub(super) fn of(queue: &Requests, id: &str, fresh: Fresh, theirs: bool) -> Result<Self, StoreError> {
-        let whole = queue.whole(id)?;
+        let whole = queue.full_request(id)?;
         let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
         let approvals = whole.as_ref().map_or(1, |whole| whole.pending.approvals);
         let fresh = whole.filter(|_| theirs).map_or(fresh, |whole| whole.fresh);
@@ -139,7 +139,7 @@ impl<'e> WaitingRequest<'_, 'e> {
 
     /// The grant that a yes asks for; why there is none to be had is a refusal.
     fn grant(&self, answered: &RecordedAnswer) -> Result<Option<GrantOffer>, Refusal> {
-        let offer = asked_for(self.invocation, self.may_grant, answered.scope);
+        let offer = offered_grant(self.invocation, self.may_grant, answered.scope);
         let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
         // A service says by itself who gave it.
         if let Some(offer) = offer.as_mut().filter(|_| !self.queue.is_shared()) {

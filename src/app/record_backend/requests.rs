@@ -149,7 +149,7 @@ impl Requests {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn given(
+    pub fn signatures_so_far(
         &self,
         backend: &RecordBackend,
         id: &str,
@@ -157,7 +157,7 @@ impl Requests {
         bindings: &Bindings,
     ) -> Result<Option<Vec<Signed>>, StoreError> {
         match self {
-            Self::Own(queue) => queue.given(backend.own()?, id, digest, bindings),
+            Self::Own(queue) => queue.signatures_so_far(backend.own()?, id, digest, bindings),
             Self::Service(client) => client.ask(ServiceRequest::Signatures {
                 id: id.to_owned(),
                 digest: *digest,
@@ -196,9 +196,9 @@ impl Requests {
     ///
     /// # Errors
     /// The queue cannot be read.
-    pub fn whole(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
+    pub fn full_request(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
         match self {
-            Self::Own(queue) => queue.whole(id),
+            Self::Own(queue) => queue.full_request(id),
             Self::Service(client) => {
                 let told: Option<(PendingMessage, Base64Bytes)> =
                     client.ask(ServiceRequest::Whole { id: id.to_owned() })?;

@@ -97,7 +97,7 @@ impl<'a> Review<'a> {
 
     /// What a card shows of it.
     #[must_use]
-    pub fn said(&self) -> Option<OpinionLine> {
+    pub fn opinion_line(&self) -> Option<OpinionLine> {
         self.opinion.as_ref().map(|opinion| self.said_of(opinion))
     }
 
@@ -132,7 +132,7 @@ impl<'a> Review<'a> {
 impl ReviewInProgress for Review<'_> {
     fn poll(&mut self) -> ReviewProgress {
         let Some(consult) = &mut self.consult else {
-            let said = self.said().unwrap_or(OpinionLine { line: String::new(), denies: false });
+            let said = self.opinion_line().unwrap_or(OpinionLine { line: String::new(), denies: false });
             return ReviewProgress::Said(said);
         };
         let after = consult.asked_for();

@@ -140,7 +140,7 @@ impl Consult {
         let about = self.about.clone();
         while let Some(asked) = self.running.first_mut() {
             let left = until.saturating_duration_since(Instant::now());
-            let opinion = match asked.query.look(left) {
+            let opinion = match asked.query.poll(left) {
                 Ok(None) => return None,
                 Ok(Some(replied)) if asked.is_program => of_program(&asked.by, &replied, &about),
                 Ok(Some(replied)) => of_helper(&asked.by, &replied),

@@ -171,7 +171,7 @@ impl<'a> Connection<'a> {
             ServiceRequest::Void { id, what } => reply(self.void(&id, &what)),
             ServiceRequest::List => reply(self.list()),
             ServiceRequest::Find { id } => reply(self.visible(&id).map(|found| found.map(PendingMessage::from))),
-            ServiceRequest::Whole { id } => reply(self.whole(&id)),
+            ServiceRequest::Whole { id } => reply(self.full_request(&id)),
             ServiceRequest::Signatures { id, digest, bindings } => reply(self.signatures(&id, &digest, &bindings)),
             ServiceRequest::Answer(given) => reply(self.give(*given)),
             ServiceRequest::Grant { what, place, until, words, user, session } => {

@@ -47,7 +47,7 @@ pub struct Edit {
 impl Edit {
     /// The change as a person reads it.
     #[must_use]
-    pub fn shown(&self, look: &Look) -> String {
+    pub fn render(&self, look: &Look) -> String {
         let (old, new) = (self.old.as_deref().unwrap_or_default(), self.new.as_deref().unwrap_or_default());
         let what = match (&self.old, &self.new) {
             (None, _) => " (new)",
@@ -110,7 +110,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// A file cannot be read, or is not understood.
-    pub fn wanted(&self, choices: &SetupChoices) -> Result<Vec<Edit>, SetupError> {
+    pub fn changes(&self, choices: &SetupChoices) -> Result<Vec<Edit>, SetupError> {
         let mut all = Vec::new();
         all.extend(self.config(choices)?);
         for shell in Interactive::ALL {

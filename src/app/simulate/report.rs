@@ -143,7 +143,7 @@ impl SimulationReport {
     }
 
     pub fn words(&self, policy: &str, whole: bool) -> String {
-        let shown = |time| time::shown(time, &self.zone);
+        let shown = |time| time::format(time, &self.zone);
         let until = self.until.map_or_else(String::new, |until| format!(" until {}", shown(until)));
         let policy = visible::text(policy);
         let mut text = format!("{} since {}{until}", counted(self.all(), "command", "commands"), shown(self.since));
@@ -205,7 +205,7 @@ impl SimulationReport {
                 one_line(command),
                 again.tier.number(),
                 again.score,
-                time::shown(*time, &self.zone),
+                time::format(*time, &self.zone),
             ));
         }
     }

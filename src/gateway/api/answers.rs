@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::access::Caller;
-use super::lists::known;
+use super::lists::find_action;
 use super::problem::Problem;
 use super::submit::read;
 use super::{App, locked, passkeys};
@@ -173,7 +173,7 @@ async fn decide(
     if !yes && (scope.is_some() || until.is_some()) {
         return Err(Problem::new("bad-request", "scope and until are only valid for an approval").about(id));
     }
-    let shown = known(app, caller, id).await?.shown;
+    let shown = find_action(app, caller, id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(id))?;
     let who = caller.answerer();
     let signed = match assertion.filter(|_| yes) {
@@ -292,9 +292,9 @@ pub async fn give(
     let outcome = app.backend.run(move |backend| backend.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once. What changed nothing is no news.
     if matches!(outcome, AnswerOutcome::Done { .. } | AnswerOutcome::Partly { .. }) {
-        let _ = app.look().await;
+        let _ = app.refresh().await;
     }
-    let mut text = answer::told(&outcome, yes, reach);
+    let mut text = answer::outcome_text(&outcome, yes, reach);
     if is_compared && matches!(outcome, AnswerOutcome::Done { .. }) {
         text.push_str(" if the code is right, which guard now compares");
     }

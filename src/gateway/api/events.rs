@@ -219,7 +219,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         let wait = problem.retry_after.unwrap_or_default();
         return ack("too_many", format!("try again in {} s", wait.as_secs().max(1)));
     }
-    let known = match super::lists::known(app, caller, &said.action_id).await {
+    let known = match super::lists::find_action(app, caller, &said.action_id).await {
         Ok(known) => known,
         Err(problem) => return ack("not_found", problem.detail),
     };

@@ -102,7 +102,7 @@ pub(super) struct KnownAction {
 }
 
 /// A request by its name; others' own are as good as none.
-pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<KnownAction, Problem> {
+pub(super) async fn find_action(app: &App, caller: &Caller, id: &str) -> Result<KnownAction, Problem> {
     let name = id.to_owned();
     let submission = app.backend.run(move |backend| backend.memory().submission(&name)).await??;
     let shown = match submission.as_ref().and_then(|submission| submission.request.as_deref()) {
@@ -131,7 +131,7 @@ pub async fn one(
     let until = begun + Duration::from_secs(wait.unwrap_or(0).min(MAX_WAIT));
     let (_, mut stream) = app.feed.subscribe(None);
     loop {
-        let known = known(&app, &caller, &id).await?;
+        let known = find_action(&app, &caller, &id).await?;
         let done = match &known.submission {
             Some(submission) => submission.result.is_some(),
             None => known.shown.as_ref().is_none_or(|shown| shown.pending.state != RequestState::Waiting),
@@ -227,7 +227,7 @@ pub async fn healthy() -> &'static str {
 #[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it works"),
     (status = 503, body = Problem)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem> {
-    app.look().await?;
+    app.refresh().await?;
     Ok("ok\n")
 }
 
@@ -238,7 +238,7 @@ pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<
     caller.may_for_all(Scope::Read)?;
     let waiting = app.feed.all().iter().filter(|shown| shown.pending.state == RequestState::Waiting).count();
     let channels: BTreeMap<String, Option<ChannelStatus>> =
-        locked(&app.channels).iter().map(|(name, health)| (name.clone(), health.whole())).collect();
+        locked(&app.channels).iter().map(|(name, health)| (name.clone(), health.combined())).collect();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();
     let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     Ok(Json(json!({

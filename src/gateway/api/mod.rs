@@ -135,7 +135,7 @@ impl App {
     }
 
     /// Looks at the queue and at the tokens, and tells what is new.
-    pub async fn look(&self) -> Result<(), BackendError> {
+    pub async fn refresh(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.backend.run(move |backend| (backend.list(now), backend.memory().tokens())).await?;
         self.valid_tokens.update(&tokens?);

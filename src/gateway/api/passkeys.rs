@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::access::{Caller, Peer, place};
 use super::answers::{ScopeQuery, barred, offered};
-use super::lists::known;
+use super::lists::find_action;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::{self, Answerer};
@@ -115,7 +115,7 @@ pub async fn challenge(
     Query(reach): Query<ScopeQuery>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
-    let shown = known(&app, &caller, &id).await?.shown;
+    let shown = find_action(&app, &caller, &id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(&id))?;
     answer::may_sign(&shown.pending, &caller.answerer()).map_err(|bar| barred(bar).about(&id))?;
     let reach = reach.read().map_err(|problem| problem.about(&id))?;

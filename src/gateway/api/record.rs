@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::access::Caller;
-use super::lists::known;
+use super::lists::find_action;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer;
@@ -210,7 +210,7 @@ pub async fn story(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
-    let shown = known(&app, &caller, &id).await?.shown;
+    let shown = find_action(&app, &caller, &id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was decided without a person").about(&id))?;
     let pending = shown.pending.clone();
     let rows = app.backend.run(move |backend| backend.story(&pending)).await??;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::access::Caller;
-use super::lists::known;
+use super::lists::find_action;
 use super::problem::Problem;
 use super::submit::read;
 use super::{App, locked};
@@ -53,7 +53,7 @@ pub async fn report(
         (None, Some(signal)) => Err(signal),
         _ => return Err(Problem::new("bad-request", "expected either exit or signal").about(&id)),
     };
-    let known = known(&app, &caller, &id).await?;
+    let known = find_action(&app, &caller, &id).await?;
     let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
     let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
     let result: Value =

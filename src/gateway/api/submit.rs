@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use super::access::Caller;
-use super::lists::known;
+use super::lists::find_action;
 use super::problem::Problem;
 use super::{App, locked, support};
 use crate::backend::{BackendError, Scope, Submission};
@@ -265,7 +265,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<SubmitProgr
     app.names.set(&request, &action, &submission.client, since);
     drop(judged);
     app.backend.run(move |backend| backend.memory().waits(&name, &request)).await??;
-    app.look().await?;
+    app.refresh().await?;
     let (give_up, given_up) = oneshot::channel();
     locked(&app.judges).insert(action.clone(), give_up);
     let timeout = first["timeout_secs"].as_u64().unwrap_or(0);
@@ -288,7 +288,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<SubmitProgr
         if let Err(why) = done {
             tracing::warn!("{why}");
         }
-        let _ = app.look().await;
+        let _ = app.refresh().await;
     });
     Ok(SubmitProgress::Waits { timeout })
 }
@@ -386,7 +386,7 @@ pub async fn cancel(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Submit)?;
-    let known = known(&app, &caller, &id).await?;
+    let known = find_action(&app, &caller, &id).await?;
     let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
     let submission = own.ok_or_else(|| Problem::new("not-found", "you have no such request").about(&id))?;
     let judge = locked(&app.judges).remove(&submission.action);

@@ -74,14 +74,14 @@ impl Backend for LocalBackend {
     }
 
     fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, BackendError> {
-        let whole = self.queue.whole(&shown.id)?;
+        let whole = self.queue.full_request(&shown.id)?;
         let same = |whole: &FullRequest| whole.pending.filed == shown.filed && whole.pending.state.is_open();
         let whole = whole.filter(same);
         Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings, reach).message()))
     }
 
     fn answer(&mut self, shown: &Pending, given: &AnswerInput, now: Timestamp) -> Result<AnswerOutcome, BackendError> {
-        let whole = if given.yes { self.queue.whole(&shown.id)? } else { None };
+        let whole = if given.yes { self.queue.full_request(&shown.id)? } else { None };
         if given.yes && whole.is_none() {
             let found = self.queue.find(&shown.id)?;
             return Ok(found.map_or(AnswerOutcome::Unknown, |found| AnswerOutcome::Settled(Box::new(found))));

@@ -137,7 +137,7 @@ impl Channel for Desktop {
         vec![self.approver.clone()]
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let mut child = self.start(true, &[], "guard", &Medium::Notice.escape(&cut(text, 500)))?;
             let status = child.wait().await.map_err(|error| SendError::Rejected(error.to_string()))?;

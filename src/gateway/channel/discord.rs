@@ -205,7 +205,7 @@ impl Channel for Discord {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = cut(&Medium::Markdown.escape(text), 1900);
             let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });

@@ -134,7 +134,7 @@ impl Channel for Email {
         vec![self.approver.clone()]
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.mail("guard", cut(text, MOST)).await.map(drop) })
     }
 

@@ -237,7 +237,7 @@ pub struct Health {
 impl Health {
     /// Both in one: down where either is; `None` where nothing is known.
     #[must_use]
-    pub fn whole(&self) -> Option<ChannelStatus> {
+    pub fn combined(&self) -> Option<ChannelStatus> {
         match (&self.receives, &self.sends) {
             (Some(ChannelStatus::Down { why: receives }), Some(ChannelStatus::Down { why: sends }))
                 if receives != sends =>
@@ -275,7 +275,7 @@ pub trait Channel: Send + Sync {
     }
 
     /// Tells something that wants no answer.
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
 
     /// Says in the place of a card how its request ended.
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
@@ -362,7 +362,7 @@ mod tests {
     fn a_channel_is_up_where_neither_direction_is_down() {
         let down = |why: &str| Some(ChannelStatus::Down { why: why.to_owned() });
         let whole = |receives: &Option<ChannelStatus>, sends: &Option<ChannelStatus>| {
-            Health { receives: receives.clone(), sends: sends.clone() }.whole()
+            Health { receives: receives.clone(), sends: sends.clone() }.combined()
         };
         let up = Some(ChannelStatus::Up);
         assert_eq!(whole(&None, &None), None);

@@ -71,7 +71,7 @@ impl Channel for Ntfy {
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             self.post(json!({ "title": "guard", "message": cut(text, MOST), "priority": 4 })).await.map(drop)
         })

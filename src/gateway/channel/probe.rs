@@ -66,7 +66,7 @@ pub async fn probe(config: &ChannelConfig, accept: Duration, receiver: Receiver)
 async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver) -> Result<String, SendError> {
     let alone = matches!(receiver, Receiver::Nobody);
     let Some(receives) = channel.receives(alone) else {
-        in_time(accept, "the test message was rejected", channel.tell(NOTICE)).await?;
+        in_time(accept, "the test message was rejected", channel.send_notice(NOTICE)).await?;
         return Ok("the test message was sent; answers cannot come back this way".to_owned());
     };
     let card = test_card("guard doctor");

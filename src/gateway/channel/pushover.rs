@@ -77,7 +77,7 @@ impl Channel for Pushover {
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let text = cut(text, 1000);
             self.post("/1/messages.json", &[("title", "guard"), ("message", &text)]).await.map(drop)

@@ -214,7 +214,7 @@ impl Channel for Slack {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let body =
                 json!({ "channel": self.chat, "text": Medium::Slack.escape(&cut(text, 2900)), "unfurl_links": false });

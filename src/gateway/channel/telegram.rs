@@ -156,7 +156,7 @@ impl Channel for Telegram {
         self.approvers.keys().cloned().collect()
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
             let body = json!({ "chat_id": self.chat, "text": cut(text, 4000) });
             self.call("sendMessage", &body).await.map(drop)

@@ -88,7 +88,7 @@ impl Channel for Twilio {
         })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.post(&cut(text, 300)).await.map(drop) })
     }
 

@@ -99,7 +99,7 @@ impl Channel for Webhook {
         Box::pin(async move { self.post(&json!({ "type": "request.filed", "data": card })).await })
     }
 
-    fn tell<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
+    fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move { self.post(&json!({ "type": "notice", "data": { "text": text } })).await.map(drop) })
     }
 

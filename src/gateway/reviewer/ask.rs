@@ -229,7 +229,7 @@ async fn once(
     let (status, body) = answered.map_err(|failed| passing(failed.into()))?;
     match status {
         200 if body.is_null() => Err(passing(AskError::Invalid)),
-        200 => wire::said(voice.provider, &body).map_err(|why| AskFault::Final(why.into())),
+        200 => wire::reply_text(voice.provider, &body).map_err(|why| AskFault::Final(why.into())),
         // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
         400 | 404 | 422 if speaks_of_form(&body) => Err(AskFault::Bound(AskError::Status(status))),
         401 | 403 => Err(AskFault::Final(AskError::Rejected(status))),

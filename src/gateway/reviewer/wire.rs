@@ -189,7 +189,7 @@ pub enum EmptyAnswer {
 ///
 /// # Errors
 /// It refused, was cut, or the answer is none.
-pub fn said(provider: Provider, body: &Value) -> Result<String, EmptyAnswer> {
+pub fn reply_text(provider: Provider, body: &Value) -> Result<String, EmptyAnswer> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
     let cut = || Err(EmptyAnswer::Cut);
     let refused = || Err(EmptyAnswer::Refused);
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn of_gemini_what_it_thought_is_no_part_of_its_answer() {
         let of = |parts: Value| {
-            said(
+            reply_text(
                 Provider::Gemini,
                 &json!({ "candidates": [{ "finishReason": "STOP", "content": { "parts": parts } }] }),
             )

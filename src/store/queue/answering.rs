@@ -34,7 +34,7 @@ impl Queue {
             RequestState::Approved => {
                 let last = now.answer.unwrap_or(0);
                 let rows = if now.given.is_empty() { vec![last] } else { now.given };
-                let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
+                let Some(answered) = combined_answer(store, &rows, id, digest, bindings)? else {
                     let what = "the answer was not written by guard, or is for another command";
                     self.void(id, what)?;
                     return Ok(WaitState::Void { what: what.to_owned() });
@@ -151,7 +151,7 @@ impl Queue {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn given(
+    pub fn signatures_so_far(
         &self,
         store: &Store,
         id: &str,
@@ -161,14 +161,14 @@ impl Queue {
         let Some(pending) = self.find(id)?.filter(|pending| !pending.given.is_empty()) else {
             return Ok(Some(Vec::new()));
         };
-        let found = answered(store, &pending.given, &pending.id, digest, bindings)?;
+        let found = combined_answer(store, &pending.given, &pending.id, digest, bindings)?;
         Ok(found.map(|answered| answered.signatures))
     }
 }
 
 /// The yeses of these rows as one: the last, with the signatures of all. `None` when any was not written by guard for
 /// this command.
-fn answered(
+fn combined_answer(
     store: &Store,
     rows: &[i64],
     id: &str,

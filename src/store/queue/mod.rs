@@ -75,15 +75,15 @@ impl Queue {
             // What is erased is overwritten, and no journal keeps it.
             connection
                 .execute_batch("PRAGMA secure_delete=ON;PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=NORMAL")?;
-            if rows::taken(&connection)? < KNOWN {
+            if rows::schema_version(&connection)? < KNOWN {
                 let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
-                rows::take(&transaction)?;
+                rows::migrate(&transaction)?;
                 transaction.commit()?;
             }
             Ok(connection)
         };
         let connection = open().map_err(|error| StoreError::from_sqlite(&paths, error, PATIENCE))?;
-        let found = rows::taken(&connection).unwrap_or(KNOWN);
+        let found = rows::schema_version(&connection).unwrap_or(KNOWN);
         if found > KNOWN {
             return Err(StoreError::Newer { path: paths.database(), found, known: KNOWN });
         }
@@ -315,7 +315,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue cannot be read.
-    pub fn whole(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
+    pub fn full_request(&self, id: &str) -> Result<Option<FullRequest>, StoreError> {
         self.read(|connection| {
             let Some(pending) = find(connection, id)? else { return Ok(None) };
             let exact: Option<Vec<u8>> =

@@ -68,13 +68,13 @@ const STEPS: [&str; 8] = [
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
 /// How many steps the file has seen.
-pub(super) fn taken(connection: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
 /// Takes the steps that are missing. To be called inside a transaction that holds the write lock.
-pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
-    let seen = usize::try_from(taken(connection)?).unwrap_or(0);
+pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+    let seen = usize::try_from(schema_version(connection)?).unwrap_or(0);
     STEPS.iter().skip(seen).try_for_each(|step| connection.execute_batch(step))?;
     if seen < STEPS.len() {
         connection.pragma_update(None, "user_version", KNOWN)?;
@@ -99,7 +99,7 @@ pub(super) fn same(connection: &Connection, digest: &[u8; 32]) -> rusqlite::Resu
 pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
     let time = |ms: i64| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
     let state: String = row.get(1)?;
-    let given = given(row.get::<_, Option<String>>(22)?.as_deref());
+    let given = answers_so_far(row.get::<_, Option<String>>(22)?.as_deref());
     let (given, approved_by) = given.into_iter().unzip();
     Ok(Pending {
         id: row.get(0)?,
@@ -155,7 +155,7 @@ pub(super) fn counts_on(connection: &Connection, key: &str, count: u32) -> rusql
 }
 
 /// The yeses so far: rows of the record, and names. What cannot be read is none.
-pub(super) fn given(text: Option<&str>) -> Vec<(i64, String)> {
+pub(super) fn answers_so_far(text: Option<&str>) -> Vec<(i64, String)> {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 

@@ -116,7 +116,7 @@ fn a_yes_lets_a_command_run_once_and_never_again() {
     assert!(matches!(one.take(&id), WaitState::Yes(_)));
     assert!(is_void(&one.take(&id)));
     assert!(!one.queue.is_answered(&one.digest(), "ada").unwrap());
-    assert!(one.queue.whole(&id).unwrap().is_none(), "what is exact in it is erased");
+    assert!(one.queue.full_request(&id).unwrap().is_none(), "what is exact in it is erased");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_first_answer_wins() {
     assert_eq!(one.answer(&shown, false, true, 1), AnswerOutcome::Done { late: false });
     assert!(matches!(one.answer(&shown, true, true, 2), AnswerOutcome::Settled(_)));
     assert_eq!(one.take(&id), WaitState::No { by: "ada".to_owned(), words: None });
-    assert!(one.queue.whole(&id).unwrap().is_none(), "what is exact in it is erased");
+    assert!(one.queue.full_request(&id).unwrap().is_none(), "what is exact in it is erased");
     assert!(!one.queue.give_up(&id).unwrap());
 }
 
@@ -186,11 +186,11 @@ fn what_nobody_waits_for_is_approved_late_but_not_at_tier_4_nor_without_all_its_
     ] {
         let one = Waiting { approvals, ..waiting(tier) };
         let id = one.filed();
-        assert!(one.queue.whole(&id).unwrap().is_some());
+        assert!(one.queue.full_request(&id).unwrap().is_some());
         assert!(one.queue.give_up(&id).unwrap());
         assert!(!one.queue.give_up(&id).unwrap(), "it is given up once");
         let never = yes == AnswerOutcome::TooLate;
-        assert_eq!(one.queue.whole(&id).unwrap().is_none(), never, "{tier:?}, {approvals}: what is exact");
+        assert_eq!(one.queue.full_request(&id).unwrap().is_none(), never, "{tier:?}, {approvals}: what is exact");
         assert_eq!(one.take(&id), WaitState::Late);
         assert_eq!(one.answer(&one.shown(&id), true, true, 1), yes, "{tier:?}, {approvals}");
         let other = Waiting { approvals, ..waiting(tier) };
@@ -265,7 +265,7 @@ fn a_request_that_is_void_says_why_and_is_answered_no_more() {
     assert!(!one.queue.void(&id, "again").unwrap());
     assert_eq!(one.take(&id), WaitState::Void { what: "the script changed".to_owned() });
     assert!(matches!(one.answer(&shown, true, true, 1), AnswerOutcome::Settled(_)));
-    assert!(one.queue.whole(&id).unwrap().is_none());
+    assert!(one.queue.full_request(&id).unwrap().is_none());
 }
 
 #[test]

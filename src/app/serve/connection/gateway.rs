@@ -76,7 +76,7 @@ impl Connection<'_> {
 
     /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
     pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Base64Bytes>> {
-        let whole = self.queue()?.whole(&shown.id)?;
+        let whole = self.queue()?.full_request(&shown.id)?;
         let same = |whole: &FullRequest| {
             whole.pending.filed == shown.filed && whole.pending.is_same(shown) && whole.pending.state.is_open()
         };
@@ -95,7 +95,7 @@ impl Connection<'_> {
         // What may be answered is what the queue says of it, whatever was shown.
         let Some(pending) = queue.find(&shown.id)? else { return Ok(AnswerOutcome::Unknown) };
         let mut signer = Vec::new();
-        let whole = if yes { queue.whole(&pending.id)? } else { None };
+        let whole = if yes { queue.full_request(&pending.id)? } else { None };
         if yes {
             if let Some(why) = at_terminal_alone(&pending) {
                 return Ok(AnswerOutcome::NotOffered { why });

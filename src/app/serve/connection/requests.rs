@@ -88,7 +88,7 @@ impl Connection<'_> {
     pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> ServiceResult<WaitState> {
         self.own(id)?;
         // It is erased once the yes is used.
-        let whole = self.queue()?.whole(id)?;
+        let whole = self.queue()?.full_request(id)?;
         let found = self.queue()?.take(self.store()?, id, digest, bindings)?;
         if let WaitState::Yes(answered) = &found {
             if let Some(whole) = whole
@@ -137,11 +137,11 @@ impl Connection<'_> {
         Ok(self.queue()?.find(id)?.filter(|one| self.sees(one)))
     }
 
-    pub(super) fn whole(&self, id: &str) -> ServiceResult<Option<(PendingMessage, Base64Bytes)>> {
+    pub(super) fn full_request(&self, id: &str) -> ServiceResult<Option<(PendingMessage, Base64Bytes)>> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
-        let whole = self.queue()?.whole(id)?;
+        let whole = self.queue()?.full_request(id)?;
         Ok(whole.map(|FullRequest { pending, invocation, digest, bindings, fresh, above }| {
             (pending.into(), Base64Bytes::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
         }))
@@ -209,7 +209,7 @@ impl Connection<'_> {
             return Err(AskError::OwnSession);
         }
         let queue = self.queue()?;
-        let above = queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
+        let above = queue.full_request(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         if above.iter().any(|name| self.peer.is_below(name)) {
             return Err(AskError::SameParent);
         }
@@ -234,7 +234,7 @@ impl Connection<'_> {
             let enrolled = self.server.enrolled();
             let tier = given.scope.signed_as(pending.tier);
             if sign::is_wanted(&enrolled, tier, approvals) {
-                let Some(whole) = self.queue()?.whole(&pending.id)? else { return Ok(AnswerOutcome::Unknown) };
+                let Some(whole) = self.queue()?.full_request(&pending.id)? else { return Ok(AnswerOutcome::Unknown) };
                 let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
@@ -265,7 +265,7 @@ impl Connection<'_> {
         if self.visible(id)?.is_none() {
             return Ok(None);
         }
-        Ok(self.queue()?.given(self.store()?, id, digest, bindings)?)
+        Ok(self.queue()?.signatures_so_far(self.store()?, id, digest, bindings)?)
     }
 
     pub(super) fn attempt(&self, why: &str) {

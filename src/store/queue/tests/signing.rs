@@ -122,7 +122,7 @@ fn a_signature_of_a_copied_passkey_does_not_count() {
 fn the_signatures_so_far_are_read_back_for_this_command_alone() {
     let one = Waiting { approvals: 2, ..waiting(Tier::High) };
     let id = one.filed();
-    let given = |digest: &Digest| one.queue.given(&one.sample.store, &id, digest, &bindings()).unwrap();
+    let given = |digest: &Digest| one.queue.signatures_so_far(&one.sample.store, &id, digest, &bindings()).unwrap();
     assert_eq!(given(&one.digest()), Some(Vec::new()));
     let (ada, signed) = (vec!["ada".to_owned()], signed());
     let yes = Yes { signer: &ada, signatures: &signed, ..PLAIN };

@@ -71,7 +71,7 @@ impl ProgressFile {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn look(path: &Path) -> io::Result<Option<DeliveryProgress>> {
+    pub fn peek(path: &Path) -> io::Result<Option<DeliveryProgress>> {
         match File::open(path) {
             Ok(file) => read(&file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -117,7 +117,7 @@ mod tests {
     fn what_was_kept_is_there_for_the_next_and_only_one_at_a_time_holds_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b.position");
-        assert_eq!(ProgressFile::look(&path).unwrap(), None);
+        assert_eq!(ProgressFile::peek(&path).unwrap(), None);
         let mut held = ProgressFile::take(&path, false).unwrap().unwrap();
         assert!(ProgressFile::take(&path, false).unwrap().is_none());
         let trouble = Some("\"".repeat(5000));
@@ -131,7 +131,7 @@ mod tests {
         held.keep(told).unwrap();
         let kept = held.progress.clone();
         drop(held);
-        assert_eq!(ProgressFile::look(&path).unwrap(), Some(kept.clone()));
+        assert_eq!(ProgressFile::peek(&path).unwrap(), Some(kept.clone()));
         assert_eq!(ProgressFile::take(&path, true).unwrap().unwrap().progress, kept);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), LENGTH as u64);
         std::fs::write(&path, "{\"row\":").unwrap();
