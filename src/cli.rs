@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::authorize::RunOptions;
-use crate::app::shell::called::ShellName;
+use crate::app::shell::shell_name::ShellName;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,

@@ -18,7 +18,7 @@ use guard::app::{
 use guard::cli::{self, CommandLine, CommandLineError, Verb};
 use guard::config::Layer;
 use guard::exec::preserve;
-use guard::prompt::sealed;
+use guard::prompt::process_seal;
 
 /// What the C library calls.
 #[cfg(all(own_start, not(test)))]
@@ -84,7 +84,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
 fn do_verb(verb: &Verb) -> u8 {
     // These hold what only a person knows, and run no command of anybody's.
     if matches!(verb, Verb::Approver(_) | Verb::Approve(_) | Verb::Deny(_) | Verb::Pending(_)) {
-        sealed::seal();
+        process_seal::seal();
     }
     let done = match verb {
         Verb::Line(_) => Err("guard line is called by the shell integration only".to_owned()),

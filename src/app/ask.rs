@@ -42,7 +42,7 @@ pub fn ask(
     no_wait: bool,
     review: &mut Review<'_>,
 ) -> AskOutcome {
-    let wait = |why: &str| queue::Wait::of(engine, invocation, no_wait, why.to_owned());
+    let wait = |why: &str| queue::WaitOptions::of(engine, invocation, no_wait, why.to_owned());
     if prompt.approvals > 1
         && let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals)
     {
@@ -81,7 +81,7 @@ pub fn ask(
             AskOutcome::No(reviewer::overrulable(engine, invocation, judgment, refusal, opinion))
         }
         Advice::Open => {
-            let wait = queue::Wait { opinion: review.opinion.clone(), ..wait(&why) };
+            let wait = queue::WaitOptions { opinion: review.opinion.clone(), ..wait(&why) };
             queue::ask(engine, invocation, judgment, prompt, &wait)
         }
     }

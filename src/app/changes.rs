@@ -44,7 +44,7 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
             | PlannedChange::Put { .. } => {}
             PlannedChange::Bring { from, to, moved, thrown_away, on, found, replaces } => {
                 let Some((from, places)) = ends(&world, &from, &to, found, replaces) else { continue };
-                let Some(was) = look(&world, &from).map(|look| look.stat) else { continue };
+                let Some(was) = snapshot(&world, &from).map(|look| look.stat) else { continue };
                 for to in places {
                     if on && thrown_away {
                         // What lay there is made again, but for what had been brought there.
@@ -70,7 +70,7 @@ fn path(world: &World, path: &str) -> Option<PathFacts> {
     }
 }
 
-fn look(world: &World, path: &str) -> Option<FileSnapshot> {
+fn snapshot(world: &World, path: &str) -> Option<FileSnapshot> {
     match world.answer(&Question::FileSnapshot(path.to_owned())) {
         WorldAnswer::FileSnapshot(look) => look,
         _ => None,
@@ -89,7 +89,7 @@ fn made(world: &World, named: &str) -> Option<PathChange> {
 }
 
 fn before(world: &World, facts: &PathFacts) -> Option<Before> {
-    let stat = look(world, &facts.canonical)?.stat;
+    let stat = snapshot(world, &facts.canonical)?.stat;
     if stat.kind != FileKind::File {
         return Some(Before::Kept(stat));
     }
@@ -127,7 +127,8 @@ fn ends(world: &World, from: &str, to: &str, found: bool, replaces: bool) -> Opt
     }
     let into = format!("{}/{name}", target.canonical.trim_end_matches('/'));
     // A directory may take the place of an empty one.
-    let is_empty = || look(world, &target.canonical).and_then(|look| look.below).is_some_and(|below| below.is_empty());
+    let is_empty =
+        || snapshot(world, &target.canonical).and_then(|look| look.below).is_some_and(|below| below.is_empty());
     let both = replaces && source.kind == PathKind::Directory && is_empty();
     Some((source.canonical, if both { vec![target.canonical, into] } else { vec![into] }))
 }

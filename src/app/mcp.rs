@@ -387,7 +387,7 @@ impl McpProxy {
         let Some(asked) = lists.iter().position(|asked| *asked == id) else { return };
         lists.swap_remove(asked);
         drop(lists);
-        match self.pins.look(&self.pinned, &tools, &Catalog::builtin(), Timestamp::now()) {
+        match self.pins.update(&self.pinned, &tools, &Catalog::builtin(), Timestamp::now()) {
             Ok(marks) => {
                 for (tool, mark) in marks.iter().flat_map(|(tool, all)| all.iter().map(move |mark| (tool, mark))) {
                     let what = match mark {

@@ -18,7 +18,7 @@ use self::versions::Exchange;
 use super::ask_outcome::AskOutcome;
 use super::engine::{self, Engine, EngineError, JudgedCommand};
 use super::failure::Failure;
-use super::queue::{self, NotifyTarget, Wait};
+use super::queue::{self, NotifyTarget, WaitOptions};
 use super::tool::{Servers, ToolDetails};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
@@ -279,7 +279,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, ToolError> {
             let why = why.to_owned();
             let justification =
                 Justification { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
-            let wait = Wait {
+            let wait = WaitOptions {
                 time,
                 elsewhere: true,
                 notify: NotifyTarget::Nobody,

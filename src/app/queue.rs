@@ -2,8 +2,8 @@
 //!
 //! What may not enter: deciding whether to ask, running, and answering ([`super::approvals`]).
 
-mod wait;
-mod waiting;
+mod wait_options;
+mod waiting_request;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use nix::errno::Errno;
 
-pub(in crate::app) use self::wait::callers_limit;
-pub use self::wait::{NotifyTarget, RequestHandle, Wait};
-use self::waiting::{SigningContext, WaitResult, WaitingRequest};
+pub(in crate::app) use self::wait_options::callers_limit;
+pub use self::wait_options::{NotifyTarget, RequestHandle, WaitOptions};
+use self::waiting_request::{SigningContext, WaitResult, WaitingRequest};
 use super::approver::sign;
 use super::ask_outcome::AskOutcome;
 use super::engine::Engine;
@@ -41,7 +41,13 @@ const CODES: u8 = 3;
 /// Files a command, or uses an answer that was given before, and waits for a person.
 ///
 /// What says yes holds for this invocation and this judgment; the caller judges once more before it runs anything.
-pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> AskOutcome {
+pub fn ask(
+    engine: &Engine,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    wait: &WaitOptions,
+) -> AskOutcome {
     if wait.time.is_zero() {
         return AskOutcome::No(Refusal::NoOne { why: wait.why.clone() });
     }
@@ -111,7 +117,7 @@ pub fn ask_another(
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
-    wait: &Wait,
+    wait: &WaitOptions,
 ) -> AskOutcome {
     Asking::of(engine, invocation, judgment, prompt, wait)
         .ask(true)
@@ -144,7 +150,7 @@ struct Asking<'a> {
     approvals: u8,
     /// Its card offers a grant.
     may_grant: bool,
-    wait: &'a Wait,
+    wait: &'a WaitOptions,
 }
 
 impl<'a> Asking<'a> {
@@ -153,7 +159,7 @@ impl<'a> Asking<'a> {
         invocation: &'a Invocation,
         judgment: &'a Judgment,
         prompt: &Prompt,
-        wait: &'a Wait,
+        wait: &'a WaitOptions,
     ) -> Self {
         let may_grant = prompt.may_grant && judgment.may_grant;
         Self { engine, invocation, judgment, approvals: prompt.approvals, may_grant, wait }

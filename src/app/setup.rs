@@ -125,7 +125,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     };
     let (into, out_of) = (installer(false)?, installer(true)?);
     let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
-    let found = Installed::look(&engine, &into.places);
+    let found = Installed::detect(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let failed = |error: SetupError| Failure::Message(error.to_string());
@@ -266,7 +266,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    fn look(engine: &Engine, places: &Places<'_>) -> Self {
+    fn detect(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
             let search = crate::world::programs::ProgramSearch::new(&engine.caller.env, &engine.caller.cwd);
             search.find(name).is_ok_and(|found| found.is_some())

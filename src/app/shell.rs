@@ -4,11 +4,11 @@
 //! the real shell gets the same. An option that is not known is an error: which argument is the command then
 //! cannot be known either.
 
-pub mod called;
 pub mod dispatch;
 mod interactive;
 mod options;
 pub mod request;
+pub mod shell_name;
 mod state;
 mod stdin;
 

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::ask_outcome::{self, AskOutcome, GrantOffer};
 use super::engine::{Engine, JudgedCommand};
 use super::failure::Failure;
-use super::queue::{self, NotifyTarget, Wait};
+use super::queue::{self, NotifyTarget, WaitOptions};
 use super::reviewer::{Advice, Review, overrulable};
 use super::tool::{Servers, ToolDetails};
 use super::{exit, intent};
@@ -257,7 +257,7 @@ impl JudgedSubmission<'_> {
         let Self { engine, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
         let why = "requests cannot wait for an answer on this machine (queue.wait is 0)".to_owned();
-        let wait = Wait {
+        let wait = WaitOptions {
             time,
             elsewhere: false,
             notify: NotifyTarget::Starter,

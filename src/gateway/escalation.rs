@@ -36,7 +36,7 @@ pub struct EscalationTasks {
 
 impl EscalationTasks {
     /// Tells of all that nobody answered and that was not told of, now or by a gateway before.
-    pub async fn look(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>) {
+    pub async fn begin_overdue(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>) {
         let now = Timestamp::now();
         let known = app.backend.run(move |backend| -> Result<_, BackendError> {
             let memory = backend.memory();

@@ -149,7 +149,7 @@ impl ChannelTasks {
         *app.connections.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connections.clone();
         tasks.spawn(handle_interactions(app.clone(), interactions));
         let ended = Arc::new(Notify::new());
-        tasks.spawn(crate::outcomes::close(app.clone(), connections.clone(), ended.clone()));
+        tasks.spawn(crate::card_closing::close(app.clone(), connections.clone(), ended.clone()));
         tasks.spawn(carry(app.clone(), connections, ended));
         Self { tasks }
     }
@@ -168,7 +168,7 @@ async fn carry(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<No
     let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
     let mut escalating = EscalationTasks::default();
     loop {
-        escalating.look(&app, &connections).await;
+        escalating.begin_overdue(&app, &connections).await;
         for shown in all.drain(..) {
             if shown.pending.state == RequestState::Waiting {
                 sending.spawn(ask(app.clone(), connections.clone(), shown));

@@ -223,7 +223,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         Some(service) => queue_watch::service(service, changed),
         None => queue_watch::queue(directory, changed),
     }
-    let looking = tokio::spawn(look(app.clone(), changes));
+    let looking = tokio::spawn(refresh_on_change(app.clone(), changes));
     for one in app.backend.run(|backend| backend.memory().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
@@ -329,7 +329,7 @@ fn invite(app: &App, config: &Config) -> Result<(), NoRandomBytes> {
 }
 
 /// Looks at the queue whenever its file changes, and now and then all the same.
-async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
+async fn refresh_on_change(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
     let mut said = None;
     loop {
         let _ = tokio::time::timeout(SELDOM, changes.recv()).await;

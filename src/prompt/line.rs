@@ -12,7 +12,7 @@ use dialoguer::theme::Theme;
 use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 
 use super::handover::{Handover, open};
-use super::sealed::ProcessSeal;
+use super::process_seal::ProcessSeal;
 use crate::ui::style::Look;
 use crate::ui::wrap;
 

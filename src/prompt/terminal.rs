@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use super::answer::{PromptAnswer, PromptClosed, ReviewInProgress, failed, hung_up};
 use super::lock::Lock;
+use super::process_seal::ProcessSeal;
 use super::prompt_loop::{PromptLoop, PromptRequest};
-use super::sealed::ProcessSeal;
 use super::signal_watch::Watch;
 use super::tty::{Tty, is_attended};
 use super::word::random;

@@ -4,11 +4,11 @@
 //! What may not enter: who may say what, which the service decides, and what is written down for it.
 
 pub mod client;
+pub mod fd_passing;
 pub mod gateway;
 pub mod line;
 pub mod message;
 pub mod notify;
-pub mod pass;
 pub mod socket;
 
 /// The systemd unit, with `@PROGRAM@` where guard's own path belongs.

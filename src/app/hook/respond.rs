@@ -21,7 +21,7 @@ use crate::app::ask_outcome::{self, AskOutcome, GrantOffer};
 use crate::app::changes;
 use crate::app::engine::{Engine, EngineError, JudgedCommand};
 use crate::app::intent;
-use crate::app::queue::{self, NotifyTarget, Wait};
+use crate::app::queue::{self, NotifyTarget, WaitOptions};
 use crate::app::reviewer::{Advice, Review, overrulable, yolo_in};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
@@ -149,7 +149,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
             }
             let begun = Instant::now();
             let with_agent = CallerWatch::watch(&engine.caller);
-            let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
+            let wait = WaitOptions { opinion, ..wait(host, &engine, &prompt, watchdog) };
             match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
                 Ok((grant, by)) => {
                     let settled = RecordedDecision::Allowed(&ApprovalReason::Person);
@@ -206,7 +206,7 @@ fn elsewhere(
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
-    wait: &Wait,
+    wait: &WaitOptions,
 ) -> Result<(Option<GrantOffer>, Option<String>), Refusal> {
     let yes = match queue::ask(engine, invocation, judgment, prompt, wait) {
         AskOutcome::Yes { grant, by } => (grant, by),
@@ -225,7 +225,7 @@ fn elsewhere(
 }
 
 /// How long it may wait: as the policy says, and no longer than leaves time to answer.
-fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
+fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> WaitOptions {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&engine.caller.env));
     let why = match prompt.tier {
@@ -237,7 +237,7 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
         Tier::Critical => "a tier 4 command is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to forward a hook's question to a person here", host.agent.title),
     };
-    Wait {
+    WaitOptions {
         time,
         elsewhere: false,
         notify: NotifyTarget::Nobody,

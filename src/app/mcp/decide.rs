@@ -14,7 +14,7 @@ use super::error::CallError;
 use crate::app::ask_outcome::{self, AskOutcome, GrantOffer};
 use crate::app::engine::{self, Engine, JudgedCommand};
 use crate::app::intent;
-use crate::app::queue::{self, NotifyTarget, RequestHandle, Wait};
+use crate::app::queue::{self, NotifyTarget, RequestHandle, WaitOptions};
 use crate::app::reviewer::{Advice, Review, overrulable};
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
@@ -150,7 +150,7 @@ fn ask(
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a tool call waits in the queue, which is not possible here".to_owned();
-    let wait = Wait {
+    let wait = WaitOptions {
         time,
         elsewhere: false,
         notify: NotifyTarget::Nobody,

@@ -66,7 +66,7 @@ impl<'a> Review<'a> {
     #[must_use]
     pub fn quickly(&mut self) -> Advice {
         let Some(consult) = &mut self.consult else { return self.outcome() };
-        let Some(opinion) = consult.look(GRACE) else { return Advice::Open };
+        let Some(opinion) = consult.poll(GRACE) else { return Advice::Open };
         self.consult = None;
         self.opinion = Some(self.marked(opinion));
         self.outcome()
@@ -136,7 +136,7 @@ impl ReviewInProgress for Review<'_> {
             return ReviewProgress::Said(said);
         };
         let after = consult.asked_for();
-        let Some(opinion) = consult.look(Duration::ZERO) else { return ReviewProgress::Pending { after } };
+        let Some(opinion) = consult.poll(Duration::ZERO) else { return ReviewProgress::Pending { after } };
         self.consult = None;
         let opinion = self.marked(opinion);
         let outcome = self.gate(&opinion);

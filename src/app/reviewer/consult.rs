@@ -135,7 +135,7 @@ impl Consult {
 
     /// The opinion, if it comes within `wait`.
     #[must_use]
-    pub fn look(&mut self, wait: Duration) -> Option<Opinion> {
+    pub fn poll(&mut self, wait: Duration) -> Option<Opinion> {
         let until = Instant::now() + wait;
         let about = self.about.clone();
         while let Some(asked) = self.running.first_mut() {
@@ -160,7 +160,7 @@ impl Consult {
     #[must_use]
     pub fn wait(mut self) -> Opinion {
         loop {
-            if let Some(opinion) = self.look(Duration::from_secs(1)) {
+            if let Some(opinion) = self.poll(Duration::from_secs(1)) {
                 return opinion;
             }
         }

@@ -174,7 +174,7 @@ fn ask_all(
         }
         let mut still = Vec::new();
         for (kind, command, mut consult) in running {
-            match consult.look(Duration::from_millis(5)) {
+            match consult.poll(Duration::from_millis(5)) {
                 None => still.push((kind, command, consult)),
                 Some(opinion) => {
                     let (says, reason) = (opinion.says, opinion.reason.clone());

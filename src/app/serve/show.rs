@@ -13,9 +13,9 @@ use super::server::Server;
 use crate::app::{engine, exit, record_backend};
 use crate::exec::tool::Tool;
 use crate::service::client::{Client, line};
+use crate::service::fd_passing;
 use crate::service::line::Lines;
 use crate::service::message::{Reply, ServiceRequest};
-use crate::service::pass;
 use crate::store::StoreError;
 
 /// Of the environment, what changes how things are shown.
@@ -58,7 +58,8 @@ fn ask(client: &Client, ask: ServiceRequest) -> Result<u8, ShowError> {
     client.ask::<()>(ask)?;
     let mut lines = client.take_lines().ok_or(ShowError::Closed)?;
     use std::os::fd::AsFd as _;
-    pass::give(lines.stream(), [std::io::stdout().as_fd(), std::io::stderr().as_fd()]).map_err(ShowError::NoAnswer)?;
+    fd_passing::send(lines.stream(), [std::io::stdout().as_fd(), std::io::stderr().as_fd()])
+        .map_err(ShowError::NoAnswer)?;
     let told = lines.receive(None).map_err(ShowError::NoAnswer)?.ok_or(ShowError::Closed)?;
     match serde_json::from_slice(&told)? {
         Reply::Ok(code) => Ok(code),
@@ -85,7 +86,7 @@ fn run(
         return Err(ShowError::Verb);
     }
     lines.send(line(&Reply::Ok(())))?;
-    let [out, errors] = pass::take(lines.stream())?;
+    let [out, errors] = fd_passing::receive(lines.stream())?;
     let tool = Tool::own()?.args(["serve", "--directory"]).arg(server.paths.directory()).arg("--").args(words);
     let shown_by = environment.into_iter().filter(|(name, _)| SHOWN_BY.contains(&name.as_str()));
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);

@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::called::ShellName;
 use super::request::request;
+use super::shell_name::ShellName;
 use super::{CommandSource, ShellCall, interactive, stdin};
 use crate::app::authorize::RunOptions;
 use crate::app::engine::{Engine, EngineError};

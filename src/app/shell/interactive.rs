@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::ShellCall;
-use super::called::ShellName;
 use super::request::request;
+use super::shell_name::ShellName;
 use crate::app::authorize::RunOptions;
 use crate::app::engine::Engine;
 use crate::app::init::{self, Interactive};

@@ -3,7 +3,7 @@
 //!
 //! What may not enter: how a messenger speaks.
 
-mod ask;
+mod questions;
 mod running;
 
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use nix::unistd::Gid;
 use tokio::sync::mpsc;
 
-use self::ask::{ChannelOptions, NewChannel, SetupKind};
+use self::questions::{ChannelOptions, NewChannel, SetupKind};
 use self::running::{reloaded, through_gateway};
 use super::buttons::ApproverNonce;
 use super::probe::{TAP, test_card};

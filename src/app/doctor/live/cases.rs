@@ -191,7 +191,7 @@ impl LiveTestOutcome {
     }
 
     /// Looks at what is there now.
-    pub fn look(&mut self, environment: &TestEnvironment, live: &Live) {
+    pub fn check_effects(&mut self, environment: &TestEnvironment, live: &Live) {
         self.happened = self.given.iter().filter(|trial| trial.is_seen(environment, live)).cloned().collect();
     }
 

@@ -93,7 +93,7 @@ fn play(
         outcome.late |= seen.late;
     }
     outcome.took = begun.elapsed();
-    outcome.look(environment, live);
+    outcome.check_effects(environment, live);
     Ok(outcome)
 }
 

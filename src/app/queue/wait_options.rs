@@ -44,9 +44,9 @@ impl RequestHandle {
     }
 }
 
-/// How long a command may wait.
+/// How long a command may wait for an answer, and who is notified.
 #[derive(Clone, Debug)]
-pub struct Wait {
+pub struct WaitOptions {
     /// At most this long. Zero: it is not filed, and refused at once.
     pub time: Duration,
     /// It is filed, and nobody waits for it here.
@@ -63,7 +63,7 @@ pub struct Wait {
     pub handle: Option<RequestHandle>,
 }
 
-impl Wait {
+impl WaitOptions {
     /// As the policy says it, and no longer than the caller's own limits: `GUARD_WAIT`, and the time after which an
     /// agent ends its commands.
     #[must_use]

@@ -11,7 +11,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, 
 ///
 /// # Errors
 /// The other end does not take them.
-pub fn give(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
+pub fn send(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     let files = files.map(|file| file.as_raw_fd());
     let message = [ControlMessage::ScmRights(&files)];
     sendmsg::<UnixAddr>(stream.as_raw_fd(), &[IoSlice::new(b".")], &message, MsgFlags::empty(), None)?;
@@ -22,7 +22,7 @@ pub fn give(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
 ///
 /// # Errors
 /// The other end gave something else, or nothing in time.
-pub fn take(stream: &UnixStream) -> io::Result<[OwnedFd; 2]> {
+pub fn receive(stream: &UnixStream) -> io::Result<[OwnedFd; 2]> {
     let mut byte = [0];
     let mut space = nix::cmsg_space!([RawFd; 2]);
     let mut slices = [IoSliceMut::new(&mut byte)];

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::QueueError;
-use super::wait::Wait;
+use super::wait_options::WaitOptions;
 use crate::app::approver::sign;
 use crate::app::ask_outcome::{AskOutcome, GrantOffer, offered_grant};
 use crate::app::engine::Engine;
@@ -81,12 +81,12 @@ impl<'e> WaitingRequest<'_, 'e> {
     pub(super) fn until(
         &self,
         wakeup: &mut Wakeup,
-        wait: &Wait,
+        wait: &WaitOptions,
         mut lost: Option<Instant>,
     ) -> Result<WaitResult, QueueError<'e>> {
         let (queue, id) = (self.queue, self.id);
         loop {
-            match self.look() {
+            match self.poll_answer() {
                 Ok(Some(waited)) => return Ok(waited),
                 Ok(None) if lost.is_some() && queue.listen(id, wakeup).is_ok() => lost = None,
                 Ok(None) => {}
@@ -99,7 +99,7 @@ impl<'e> WaitingRequest<'_, 'e> {
                 WakeReason::Time => {
                     // An answer that came in the last moment is one.
                     if !queue.give_up(id).map_err(QueueError::Store)?
-                        && let Some(waited) = self.look()?
+                        && let Some(waited) = self.poll_answer()?
                     {
                         return Ok(waited);
                     }
@@ -177,7 +177,7 @@ impl<'e> WaitingRequest<'_, 'e> {
     }
 
     /// The answer, when there is one.
-    fn look(&self) -> Result<Option<WaitResult>, QueueError<'e>> {
+    fn poll_answer(&self) -> Result<Option<WaitResult>, QueueError<'e>> {
         let id = self.id;
         let store = self.engine.store().map_err(QueueError::Closed)?;
         let found = self.queue.take(store, id, self.digest, self.bindings).map_err(QueueError::Store)?;
