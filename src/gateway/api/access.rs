@@ -55,6 +55,7 @@ pub struct Caller {
     /// The only request that they see and answer, where they came by a link that is for one.
     pub only: Option<String>,
     /// What they came in with.
+    #[serde(rename = "pass")]
     pub credentials: Credentials,
 }
 
