@@ -35,13 +35,13 @@ def read():
 
 
 def secret(path):
-    """What lies in a file that only its owner can read."""
+    """Returns the secret in a file."""
     with open(path, encoding="utf-8") as file:
         return file.read().strip()
 
 
 def send(method, url, body, token=None):
-    """Sends JSON. Ends with an error, and so has the gateway try the next channel, where it is not taken."""
+    """Sends JSON. If the server rejects it, the program ends with an error, and the gateway tries the next channel."""
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
