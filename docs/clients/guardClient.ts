@@ -5,12 +5,12 @@
  *     import { guarded, Refused } from "./guardClient.ts";
  *
  *     const deleteEvent = guarded("calendar.delete_event", async (input: { id: string }) => { … });
- *     await deleteEvent({ id: "7" });   // throws Refused where guard, or a person, says no
+ *     await deleteEvent({ id: "7" });   // throws Refused if guard or a person denies the call
  *
- * The first argument is the input that guard judges. As a decorator of a method: `@guard("calendar.delete_event")`. The
- * call waits for a person where one is asked, and how it ended is written into guard's record. guard is reached over the
- * gateway's API where GUARD_GATEWAY (as http://127.0.0.1:6180) and GUARD_TOKEN are set, else by starting GUARD_BIN, or
- * guard on the PATH.
+ * guard judges the first argument, as the input of a tool. As a decorator of a method: `@guard("calendar.delete_event")`. If
+ * guard asks a person, the call waits for the answer. The client reports the outcome of the function to guard's record. If
+ * GUARD_GATEWAY (for example http://127.0.0.1:6180) and GUARD_TOKEN are set, the client uses the gateway's API; otherwise it
+ * starts the program named by GUARD_BIN, or guard from PATH.
  */
 
 import { spawn } from "node:child_process";
@@ -21,12 +21,12 @@ type Json = Record<string, any>;
 export interface Options {
   server?: string;
   session?: string;
-  /** How long it may wait for a person, in seconds. */
+  /** How long the call may wait for a person, in seconds. */
   timeout?: number;
   cwd?: string;
 }
 
-/** The call must not run. `reason` is one line that a model understands. */
+/** The call must not run. `reason` is one line of text, for a model. */
 export class Refused extends Error {
   reason: string;
   verdict: Json;
@@ -38,7 +38,7 @@ export class Refused extends Error {
   }
 }
 
-/** A yes, to which how it ended is reported once. */
+/** An approval. The outcome of the call can be reported to it once. */
 export interface Permit {
   verdict: Json;
   by?: string;
@@ -59,7 +59,7 @@ export async function ask(tool: string, input: unknown = {}, options: Options = 
   }
 }
 
-/** The function, with guard judging each call as a call of this tool. */
+/** Wraps a function: guard judges each call as a call of this tool. */
 export function guarded<A extends unknown[], R>(
   tool: string,
   run: (...args: A) => R | Promise<R>,
@@ -78,7 +78,7 @@ export function guarded<A extends unknown[], R>(
   };
 }
 
-/** A decorator of methods. */
+/** A decorator for methods. */
 export function guard(tool: string, options: Options = {}) {
   return <A extends unknown[], R>(method: (...args: A) => R | Promise<R>) => guarded(tool, method, options);
 }

@@ -5,11 +5,11 @@
     @guarded("calendar.delete_event")
     def delete_event(calendar, id): ...
 
-    delete_event("work", id="7")   # raises Refused where guard, or a person, says no
+    delete_event("work", id="7")   # raises Refused if guard or a person denies the call
 
-The arguments are the input that guard judges, by their names. The call waits for a person where one is asked, and how
-the function ended is written into guard's record. guard is reached over the gateway's API where GUARD_GATEWAY (as
-http://127.0.0.1:6180) and GUARD_TOKEN are set, else by starting GUARD_BIN, or guard on the PATH.
+guard judges the arguments by their names, as the input of a tool. If guard asks a person, the call waits for the answer. The client
+reports the outcome of the function to guard's record. If GUARD_GATEWAY (for example http://127.0.0.1:6180) and GUARD_TOKEN are set,
+the client uses the gateway's API; otherwise it starts the program named by GUARD_BIN, or guard from PATH.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ __all__ = ["Refused", "ask", "guarded"]
 
 
 class Refused(Exception):
-    """The call must not run. `reason` is one line that a model understands."""
+    """The call must not run. `reason` is one line of text, for a model."""
 
     def __init__(self, reason, verdict=None):
         super().__init__(reason)
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 class _Permit:
-    """A yes, to which how it ended is reported once."""
+    """An approval. The outcome of the call can be reported to it once."""
 
     def __init__(self, told, report):
         self.verdict = told.get("verdict") or {}
@@ -55,7 +55,7 @@ class _Permit:
 
 
 def ask(tool, arguments=None, *, server=None, session=None, timeout=300, cwd=None):
-    """Waits until the call may run and returns a permit, on which `ended(exit_code)` is to be called. Raises Refused."""
+    """Waits until the call may run and returns a permit; call its `ended(exit_code)` afterwards. Raises Refused."""
     wanted = {"tool": tool, "input": arguments or {}, "cwd": cwd or os.getcwd(), "timeout_secs": int(timeout)}
     for name, value in (("server", server), ("session", session)):
         if value is not None:
@@ -69,7 +69,7 @@ def ask(tool, arguments=None, *, server=None, session=None, timeout=300, cwd=Non
 
 
 def guarded(tool, *, server=None, session=None, timeout=300):
-    """A decorator: guard judges each call of the function as a call of this tool. Functions and coroutines."""
+    """A decorator for functions and coroutines: guard judges each call as a call of this tool."""
 
     def decorate(function):
         signature = inspect.signature(function)
@@ -108,7 +108,7 @@ def guarded(tool, *, server=None, session=None, timeout=300):
 
 
 def _plain(value):
-    """What JSON can say, as it is; all else as Python writes it."""
+    """Returns a value that JSON can represent unchanged, and any other value as its Python representation."""
     if isinstance(value, dict):
         return {str(name): _plain(member) for name, member in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -1,18 +1,18 @@
-"""What the gateway writes to a program of a channel, as plain text: for the programs beside this.
+"""Converts the message that the gateway writes to a channel program into plain text, for the programs in this directory.
 
-The gateway has made visible what does not show, and redacted secrets. Nothing here is markup, and none of it may be read as such.
+The gateway has already made invisible characters visible and redacted secrets. The text is not markup: send it as plain text.
 """
 
 import json
 import sys
 import urllib.request
 
-# The longest command that is shown; what is cut is said to be.
+# The maximum length of a command; a longer one is truncated, and the text says so.
 MOST = 1500
 
 
 def read():
-    """The message on standard input: its text, and the page's address where there is one."""
+    """Returns the text of the message on standard input, and the address of the page if there is one."""
     message = json.loads(sys.stdin.readline())
     data = message["data"]
     if message["type"] != "request.filed":
@@ -35,13 +35,13 @@ def read():
 
 
 def secret(path):
-    """What lies in a file that only its owner can read."""
+    """Returns the secret in a file."""
     with open(path, encoding="utf-8") as file:
         return file.read().strip()
 
 
 def send(method, url, body, token=None):
-    """Sends JSON. Ends with an error, and so has the gateway try the next channel, where it is not taken."""
+    """Sends JSON. If the server rejects it, the program ends with an error, and the gateway tries the next channel."""
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"

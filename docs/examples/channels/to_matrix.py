@@ -1,11 +1,13 @@
-"""Tells a room of Matrix. Its arguments: the server, the room, and the file (0600) with the access token of an account that is in it.
+"""Sends the message to a Matrix room.
+
+Arguments: the server, the room, and a file (mode 0600) with the access token of an account that is a member of the room.
 
     [[channel]]
     name = "matrix"
     kind = "program"
     command = ["/usr/bin/python3", "/opt/guard/channels/to_matrix.py", "https://matrix.example.org", "!room:example.org", "/home/ada/.config/guard/matrix.secret"]
 
-The room must not be encrypted: for one that is, run a client that encrypts, such as matrix-commander, in the place of this.
+The room must not be encrypted. For an encrypted room, use a client that encrypts, such as matrix-commander, instead of this program.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""Tells somebody by Signal, with signal-cli. Its arguments: the number that signal-cli is registered with, and the recipient's.
+"""Sends the message to a Signal user with signal-cli.
+
+Arguments: the number with which signal-cli is registered, and the number of the recipient.
 
     [[channel]]
     name = "signal"
@@ -13,6 +15,6 @@ from message import read
 
 account, recipient = sys.argv[1:]
 text, _ = read()
-# By standard input: arguments can be read by every account of the machine.
+# Through standard input, because every account of the machine can read the arguments of a process.
 command = ["signal-cli", "-a", account, "send", "--message-from-stdin", recipient]
 subprocess.run(command, input=text, text=True, check=True, timeout=9, stdout=subprocess.DEVNULL)

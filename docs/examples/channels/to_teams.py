@@ -1,5 +1,7 @@
-"""Tells a channel of Microsoft Teams. Its argument: the file (0600) with the address that the workflow "When a Teams webhook
-request is received" gives; whoever knows it can post there.
+"""Sends the message to a Microsoft Teams channel.
+
+Argument: a file (mode 0600) with the address that the workflow "When a Teams webhook request is received" provides. Anyone who knows
+the address can post to the channel.
 
     [[channel]]
     name = "teams"
@@ -12,7 +14,7 @@ import sys
 from message import read, secret, send
 
 text, link = read()
-# A TextBlock would read markup out of a command; a TextRun shows what is there.
+# A TextBlock would interpret markup in a command; a TextRun shows the text unchanged.
 inlines = [{"type": "TextRun", "text": text, "fontType": "Monospace"}]
 card = {
     "type": "AdaptiveCard",

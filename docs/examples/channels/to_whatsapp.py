@@ -1,12 +1,14 @@
-"""Tells somebody by WhatsApp's Cloud API. Its arguments: the address to post to, which has the API's version and the id of your
-number, the recipient's number, and the file (0600) with the access token.
+"""Sends the message to a WhatsApp user through the Cloud API.
+
+Arguments: the URL of the API, which contains its version and the id of your number; the number of the recipient; and a file (mode
+0600) with the access token.
 
     [[channel]]
     name = "whatsapp"
     kind = "program"
     command = ["/usr/bin/python3", "/opt/guard/channels/to_whatsapp.py", "https://graph.facebook.com/v21.0/123456789/messages", "15550101", "/home/ada/.config/guard/whatsapp.secret"]
 
-WhatsApp takes free text only within a day after the recipient wrote to your number; else it wants a template that it approved.
+WhatsApp accepts free text only within 24 hours after the recipient wrote to your number; otherwise it requires an approved template.
 """
 
 import sys

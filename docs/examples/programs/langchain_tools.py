@@ -1,9 +1,11 @@
-"""LangChain tools that ask guard first: pip install langchain-core; guard_client.py lies in docs/clients.
+"""LangChain tools that ask guard before they run.
+
+Requirements: pip install langchain-core, and guard_client.py from docs/clients.
 
     PYTHONPATH=docs/clients python docs/examples/programs/langchain_tools.py
 
-A scripted model stands in for yours, so that this runs without a key: it lists the events and then wants to delete one.
-What guard, or a person, does not allow comes back to the model as an error of the tool, and does not run.
+A scripted model replaces a real one, so that the example runs without an API key: it lists the events and then tries to delete one.
+A call that guard or a person denies does not run; the tool returns an error to the model instead.
 """
 
 from guard_client import Refused, guarded

@@ -1,9 +1,11 @@
-"""Tools of the OpenAI Agents SDK that ask guard first: pip install openai-agents; guard_client.py lies in docs/clients.
+"""Tools of the OpenAI Agents SDK that ask guard before they run.
+
+Requirements: pip install openai-agents, and guard_client.py from docs/clients.
 
     PYTHONPATH=docs/clients python docs/examples/programs/openai_agents_tools.py
 
-A scripted model stands in for yours, so that this runs without a key: it lists the events and then wants to delete one.
-What guard, or a person, does not allow comes back to the model as an error of the tool, and does not run.
+A scripted model replaces a real one, so that the example runs without an API key: it lists the events and then tries to delete one.
+A call that guard or a person denies does not run; the tool returns an error to the model instead.
 """
 
 import asyncio
@@ -17,7 +19,7 @@ EVENTS = {"7": "Dentist"}
 
 
 def refused(_context, error):
-    """What the model is told: a refusal is one line that it understands."""
+    """Returns the message for the model: a refusal is one line of text."""
     return str(error)
 
 
