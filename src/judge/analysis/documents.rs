@@ -4,9 +4,51 @@
 
 use serde_json::Value as Json;
 
+/// The code in a document of this kind, each part with the language or the engine that it names; `None`: it is no such kind.
+pub fn parts(kind: &str, text: &str) -> Option<Vec<(String, String)>> {
+    let whole = |language: &str, code| vec![(language.to_owned(), code)];
+    match kind {
+        "notebook" => Some(whole("ipython", code_cells(text))),
+        "report" => Some(code_chunks(text)),
+        "doctest" => Some(whole("python", typed_lines(text))),
+        "robot" => Some(whole("other", keyword_calls(text))),
+        _ => None,
+    }
+}
+
+/// The code that examples show as typed into Python. Source: the doctest module, behind `>>> ` and `... `.
+fn typed_lines(text: &str) -> String {
+    let typed = |line: &str| {
+        let line = line.trim_start();
+        let code = [">>> ", "... "].iter().find_map(|mark| line.strip_prefix(mark));
+        code.or_else(|| (line.trim_end() == "...").then_some("")).map(|code| format!("{code}\n"))
+    };
+    text.lines().filter_map(typed).collect()
+}
+
+/// The calls of keywords in a suite of Robot Framework, each as `the-keyword("argument", …)`. Cells are parted by two blanks,
+/// a tab or a bar; a name means the same in any case, with blanks or underscores. Source: the Robot Framework User Guide.
+fn keyword_calls(text: &str) -> String {
+    let mut code = String::new();
+    for line in text.lines().filter(|line| line.starts_with([' ', '\t', '|'])) {
+        let line = line.replace('\t', "  ").replace(" | ", "  ");
+        let cells = line.trim_start_matches('|').split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        // What the result is kept in: `${x}=`.
+        let mut cells = cells.skip_while(|cell| cell.starts_with(['$', '@', '&', '[']) || *cell == "...");
+        let Some(keyword) = cells.next().filter(|cell| cell.starts_with(|c: char| c.is_ascii_alphabetic())) else {
+            continue;
+        };
+        let keyword = keyword.rsplit('.').next().unwrap_or_default().to_ascii_lowercase().replace([' ', '_'], "-");
+        let text = |cell: &str| format!("\"{}\"", cell.replace('\\', "\\\\").replace('"', "\\\""));
+        let arguments = cells.map(text).collect::<Vec<_>>().join(", ");
+        code.push_str(&format!("{keyword}({arguments})\n"));
+    }
+    code
+}
+
 /// The code in a notebook of Jupyter, cell by cell; what is no notebook has none.
 /// Source: the notebook format 4, `cells[].cell_type` and `cells[].source`.
-pub fn code_cells(text: &str) -> String {
+fn code_cells(text: &str) -> String {
     let notebook: Json = serde_json::from_str(text).unwrap_or_default();
     let cells = notebook.get("cells").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
     let code = cells.iter().filter(|cell| cell.get("cell_type").and_then(Json::as_str) == Some("code"));
@@ -20,7 +62,7 @@ pub fn code_cells(text: &str) -> String {
 
 /// The chunks of a report in Markdown with the engine that each names (```` ```{r setup} ````), in order.
 /// Source: R Markdown and Quarto; a fence without braces is shown and not run.
-pub fn code_chunks(text: &str) -> Vec<(String, String)> {
+fn code_chunks(text: &str) -> Vec<(String, String)> {
     let mut chunks: Vec<(String, String)> = Vec::new();
     let mut fence: Option<(usize, bool)> = None;
     for line in text.lines() {
@@ -52,7 +94,24 @@ pub fn code_chunks(text: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::code_chunks;
+    use super::{code_chunks, parts};
+
+    #[test]
+    fn a_document_has_the_code_that_it_runs() {
+        let of = |kind: &str, text: &str| parts(kind, text).unwrap_or_default();
+        let one = |language: &str, code: &str| vec![(language.to_owned(), code.to_owned())];
+        let typed =
+            "def f():\n    \"\"\"x\n    >>> for a in b:\n    ...     c(a)\n    ...\n    1\n    >>> d\n    \"\"\"\n";
+        assert_eq!(of("doctest", typed), one("python", "for a in b:\n    c(a)\n\nd\n"));
+        let suite = "*** Test Cases ***\nRun Process\n    ${r}=    Run Process    rm    -r    a b\n    [Tags]    x\n\
+            \tOperatingSystem.Remove_File\ta \"b\"\n| | Log | x |\n    # Run    x\n";
+        let calls = "run-process(\"rm\", \"-r\", \"a b\")\nx()\nremove-file(\"a \\\"b\\\"\")\nlog(\"x |\")\n";
+        assert_eq!(of("robot", suite), one("other", calls));
+        let book =
+            r#"{"cells": [{"cell_type": "code", "source": ["a\n", "b"]}, {"cell_type": "markdown", "source": "c"}]}"#;
+        assert_eq!(of("notebook", book), one("ipython", "a\nb"));
+        assert_eq!(parts("python", "x"), None);
+    }
 
     #[test]
     fn the_chunks_that_run_are_taken_with_their_engine() {

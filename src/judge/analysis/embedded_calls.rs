@@ -7,7 +7,7 @@ use std::rc::Rc;
 use self::words::{LINES, arguments, fed, is_worked_out, last_part, leave_out_content, leave_out_settings};
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
-use super::documents::{code_cells, code_chunks};
+use super::documents;
 use super::enclosing::{Context, Spans};
 use super::expand::Field;
 use super::indirection::fetched::language_of;
@@ -31,10 +31,6 @@ const MAX_IMPORTS: u32 = 12;
 
 mod words;
 
-/// Files that are read cell by cell, or chunk by chunk.
-const NOTEBOOK: &str = "notebook";
-const REPORT: &str = "report";
-
 impl Walker<'_> {
     /// Reads code and walks the calls in it that the catalog knows.
     #[inline(never)]
@@ -47,6 +43,16 @@ impl Walker<'_> {
         text: &Value,
         span: Span,
     ) {
+        if let Some(parts) = text.known().and_then(|text| documents::parts(language, &text)) {
+            for (engine, code) in parts {
+                match self.language_of_part(&engine) {
+                    Some(part) => self.embedded_code(state, context, None, part.name(), &Value::text(code), span),
+                    None if self.setting.is_shell_name(&engine) => self.text(&mut state.child(&[]), context, &code),
+                    None => {}
+                }
+            }
+            return;
+        }
         let reader = Language::of(language);
         let operands = act.and_then(|id| self.facts.acts.get(id)).map(|act| &act.operands);
         let text = match (reader, operands) {
@@ -191,28 +197,30 @@ impl Walker<'_> {
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
         let reader = Language::of(language).filter(|reader| reader.has_scripts());
-        let is_read = reader.is_some() || matches!(language, NOTEBOOK | REPORT);
-        if is_read && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
+        let parts = documents::parts(language, text);
+        if (reader.is_some() || parts.is_some()) && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
         }
-        match language {
-            NOTEBOOK => self.embedded_text(state, context, Language::Ipython, &path, &code_cells(text), span),
-            REPORT => {
-                let mut read = true;
-                for (engine, code) in code_chunks(text) {
-                    let known = language_of(&format!("chunk.{engine}"));
-                    let language = known.map_or_else(|| self.setting.language(&engine), str::to_owned);
-                    if self.setting.is_shell_name(&engine) {
-                        self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code);
-                        continue;
-                    }
-                    let reader = Language::of(&language).filter(|reader| reader.has_scripts());
-                    read &= reader.is_some_and(|it| self.embedded_text(state, context, it, &path, &code, span));
-                }
-                read
+        let Some(parts) = parts else {
+            return reader.is_some_and(|it| self.embedded_text(state, context, it, &path, text, span));
+        };
+        let mut read = true;
+        for (engine, code) in parts {
+            if self.setting.is_shell_name(&engine) {
+                self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code);
+                continue;
             }
-            _ => reader.is_some_and(|it| self.embedded_text(state, context, it, &path, text, span)),
+            let reader = self.language_of_part(&engine);
+            read &= reader.is_some_and(|it| self.embedded_text(state, context, it, &path, &code, span));
         }
+        read
+    }
+
+    /// The language of a part of a document, by its own name or by that of the program which runs it.
+    fn language_of_part(&self, engine: &str) -> Option<Language> {
+        let by_file = || Language::of(language_of(&format!("part.{engine}"))?);
+        let by_program = || Language::of(&self.setting.language(engine));
+        Language::of(engine).or_else(by_file).or_else(by_program).filter(|language| language.has_scripts())
     }
 
     /// The text of such a script, or of a part of it.

@@ -11,6 +11,7 @@ mod floor;
 mod git;
 mod given;
 mod handed;
+mod keyed;
 mod loaded;
 mod names;
 mod packages;

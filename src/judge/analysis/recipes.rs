@@ -283,6 +283,34 @@ impl Recipes {
         files.flat_map(str::split_whitespace).filter(plain).take(MAX_INCLUDED).map(str::to_owned).collect()
     }
 
+    /// The files that a justfile imports, and for each of its modules where that may lie; a module has its name.
+    /// Source: the manual of just, on imports and modules.
+    pub fn imported(text: &str) -> Vec<(Option<String>, Vec<String>)> {
+        let line = |line: &str| {
+            let (word, rest) = line.split_once(char::is_whitespace)?;
+            let quoted = |rest: &str| {
+                let rest = rest.trim();
+                let inside = rest.strip_prefix(['"', '\''])?;
+                Some(inside.split(['"', '\'']).next()?.to_owned())
+            };
+            match word.trim_end_matches('?') {
+                "import" => Some((None, vec![quoted(rest)?])),
+                "mod" => {
+                    let rest = rest.trim();
+                    let (name, path) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                    if name.is_empty() {
+                        return None;
+                    }
+                    let beside =
+                        || vec![format!("{name}.just"), format!("{name}/mod.just"), format!("{name}/justfile")];
+                    Some((Some(name.to_owned()), quoted(path).map_or_else(beside, |path| vec![path])))
+                }
+                _ => None,
+            }
+        };
+        text.lines().filter_map(line).take(MAX_INCLUDED).collect()
+    }
+
     /// Whether other files are read into a file of rules.
     pub fn includes(text: &str) -> bool {
         let begins = |line: &str| INCLUDES.iter().any(|word| line.trim_start().starts_with(word));

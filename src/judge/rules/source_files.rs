@@ -32,7 +32,7 @@ pub struct SourceNames {
 }
 
 /// What is read, and has no reader among the languages: it is walked as the shell does, or cell by cell.
-const WALKED: [&str; 3] = ["shell", "notebook", "report"];
+const WALKED: [&str; 5] = ["shell", "notebook", "report", "doctest", "robot"];
 
 impl SourceFiles {
     /// What is wrong with the tables, in words.

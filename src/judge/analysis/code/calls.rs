@@ -450,6 +450,9 @@ impl CallReader<'_> {
                 Token::Name(name) => whole.push(name),
                 Token::Text(module) => {
                     let module = bare(module.rough());
+                    if module.starts_with(['/', '.']) {
+                        self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
+                    }
                     for name in whole {
                         self.bound.insert(name, Expression::of_name(module.clone()));
                     }

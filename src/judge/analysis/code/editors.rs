@@ -76,8 +76,12 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
             }
         }
         "so" | "source" | "ru" | "runtime" if !rest.is_empty() => {
-            calls.push(call("source", at(rest.trim_start_matches(['!', ' ']))));
+            let file = rest.trim_start_matches(['!', ' ']);
+            calls.push(call(if file.trim_end().ends_with(".lua") { "luafile" } else { "source" }, at(file)));
         }
+        "luaf" | "luafile" => calls.push(call("luafile", at(rest))),
+        "pyf" | "pyfile" | "py3f" | "py3file" | "pyxf" | "pyxfile" => calls.push(call("pyfile", at(rest))),
+        "rubyf" | "rubyfile" => calls.push(call("rubyfile", at(rest))),
         "e" | "edit" | "sp" | "vs" | "tabe" | "tabedit" if !rest.is_empty() => {
             let file = rest.trim_start_matches(['!', ' ']).split('|').next().unwrap_or_default().trim();
             calls.push(call("append", at(file)));

@@ -698,6 +698,9 @@ fn a_function_that_is_handed_on_is_called_with_what_it_is_given() {
     has("js", "r(`child_process`).execSync(`a`)", "child_process.execSync(a)");
     has("js", "require('left')", "import-package(node_modules/left)");
     assert_eq!(seen("js", "require('./left')"), ["run-file(./left)"]);
+    assert_eq!(seen("js", "import './left.js'"), ["run-file(./left.js)"]);
+    assert_eq!(seen("js", "import a, {b as c} from '../left.js'"), ["run-file(../left.js)"]);
+    assert!(seen("js", "import a from 'left'").is_empty());
 }
 
 #[test]

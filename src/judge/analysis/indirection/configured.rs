@@ -234,6 +234,9 @@ fn parts(line: &str) -> Vec<String> {
         // Every string of JSON, and of a list.
         let said = SAID.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
         all.extend(quoted(line).filter(|_| !said));
+        // A key in quotes, and a text without.
+        let behind = line.strip_prefix('"').and_then(|rest| Some(rest.split_once("\": ")?.1.trim()));
+        all.extend(behind.filter(|text| !said && !text.contains(['"', '[', '{'])).map(str::to_owned));
         return all;
     }
     let key = line.split_once([':', '=']).filter(|(key, _)| {

@@ -63,6 +63,8 @@ impl Walker<'_> {
                 self.opaque(OpaqueReason::Script, detail, ran.span);
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
+            let of_options: Vec<Value> =
+                if load.option_keys.is_empty() { Vec::new() } else { files.drain(..).collect() };
             if load.operands && !listing {
                 files.extend(self.setting.operand_files(state, load, ran));
             }
@@ -95,7 +97,23 @@ impl Walker<'_> {
                     None => self.so_far().is_of_session(state, file) || self.setting.is_of_work_tree(state, file),
                 });
             }
-            for file in files.into_iter().take(MAX_FILES) {
+            // Settings that the program has, and that git may have as they are.
+            let mut settings: Vec<(Value, bool)> = Vec::new();
+            if load.has_keys() {
+                if load.under.is_empty() && !listing {
+                    let own = self.so_far().own_by_name(state, &load.files);
+                    settings.extend(own.into_iter().filter(|_| !load.session).map(|file| (file, true)));
+                }
+                settings.extend(files.drain(..).map(|file| (file, false)));
+            }
+            for (file, own) in settings.into_iter().take(MAX_FILES) {
+                if load.option_keys.is_empty() {
+                    self.keyed(state, context, load, (&file, own), ran);
+                } else if !own {
+                    files.extend(self.options_in(state, load, &file, ran));
+                }
+            }
+            for file in of_options.into_iter().chain(files).take(MAX_FILES) {
                 self.load(state, context, load, &file, ran);
             }
         }
@@ -109,7 +127,7 @@ impl Walker<'_> {
             || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
     }
 
-    fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: Ran<'_>) {
+    pub(super) fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: Ran<'_>) {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
@@ -299,6 +317,16 @@ impl SoFar<'_, '_> {
         paths.filter(loaded).map(Value::text).collect()
     }
 
+    /// The files that lie under these names where the program stands, and that git has as they are.
+    fn own_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
+        let there = |path: &String| matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let own = |path: &String| {
+            !self.files.holds(&Place::of(path.as_str())) && there(path) && !self.setting.is_changed(path)
+        };
+        paths.filter(own).map(Value::text).collect()
+    }
+
     /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
     /// session wrote and git does not have as they are.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
@@ -355,7 +383,7 @@ fn listed(value: Value) -> Vec<Value> {
 }
 
 /// The values of options of these names, in each way that they are written.
-fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
+pub(super) fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
     let mut values = Vec::new();
     for (at, arg) in args.iter().enumerate() {
         let text = arg.leading();

@@ -73,6 +73,16 @@ impl Walker<'_> {
             let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
             text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
         }
+        let read = text.as_ref().filter(|_| kind == RecipeKind::Just).map(Marked::new);
+        let mut modules: Vec<(String, Value)> = Vec::new();
+        for (module, files) in read.iter().flat_map(|read| Recipes::imported(read.text())) {
+            let mut told = files.iter().filter_map(|file| self.told(&there, &Value::text(file.as_str()), span));
+            match (module, told.next()) {
+                (Some(module), Some(more)) => modules.push((module, more)),
+                (None, Some(more)) => text = text.map(|text| Value::join([&text, &more], "\n")),
+                _ => {}
+            }
+        }
         let (mut targets, mut given) = (Vec::new(), Vec::new());
         for word in reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text())) {
             match word.split_once('=') {
@@ -87,7 +97,15 @@ impl Walker<'_> {
                 self.text(&mut state.child(&[]), &inner, shell);
             }
         }
-        let Some(text) = text else { return };
+        let Some(mut text) = text else { return };
+        // `module recipe` and `module::recipe`
+        let first = targets.first().cloned().unwrap_or_default();
+        let (module, rest) = first.split_once("::").map_or((first.as_str(), None), |(name, rest)| (name, Some(rest)));
+        if let Some((_, recipes)) = modules.into_iter().find(|(name, _)| name == module) {
+            text = recipes;
+            let behind = targets.iter().skip(1).cloned();
+            targets = rest.map(str::to_owned).into_iter().chain(behind).collect();
+        }
         if let Some(home) = self.expand().home(state).and_then(|home| home.known_text()) {
             given.push(("HOME".to_owned(), home));
         }
@@ -252,6 +270,23 @@ mod tests {
         for other in ["rm -f main.c", "mv x.d main.c", "rm -rf out", "mv main.c x.d; rm -f x.d"] {
             assert!(made("make", &recipe(other)) >= Tier::Medium, "{other}");
         }
+    }
+
+    #[test]
+    fn what_a_justfile_imports_is_part_of_it() {
+        let loss = "x:\n\tfind main.c -delete\n";
+        for (justfile, other, command) in [
+            ("import 'other.just'\n", "other.just", "just x"),
+            ("import? \"./other.just\"\n", "other.just", "just"),
+            ("mod m\n", "m.just", "just m x"),
+            ("mod m\n", "m/mod.just", "just m::x"),
+            ("mod? m 'other.just'\n", "other.just", "just m"),
+        ] {
+            let files = [("justfile", justfile), (other, loss), ("main.c", "")];
+            assert_eq!(tier(command, &files), Tier::High, "{justfile}");
+        }
+        let files = [("justfile", "mod m\ny:\n\tls\n"), ("m.just", loss), ("main.c", "")];
+        assert_eq!(tier("just y", &files), Tier::Low);
     }
 
     #[test]

@@ -41,10 +41,26 @@ pub struct Load {
     pub stdin: bool,
     /// Of settings whose lines are commands of the program's own: which of them run something.
     pub lines: Vec<SettingLine>,
+    /// The files are settings: the values of these keys name files of `language`. `a.b`: the key `b` in what is under `a`.
+    pub file_keys: Vec<String>,
+    /// How such a name may begin that means a file where the program stands, before the name itself.
+    pub bases: Vec<String>,
+    /// The files are settings: the values of these keys are code of `language`, a shell's if it says none.
+    pub code_keys: Vec<String>,
+    /// `files` are settings: the values of these keys are more arguments, `options` among them.
+    pub option_keys: Vec<String>,
     /// Of settings that name tasks: which of the tasks are run.
     pub tasks: Tasks,
     /// How a module is run by its name.
     pub module: Option<Module>,
+}
+
+impl Load {
+    /// Whether the files are settings that are read key by key.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        !self.file_keys.is_empty() || !self.code_keys.is_empty() || !self.option_keys.is_empty()
+    }
 }
 
 /// A line of settings by which a program runs a command.

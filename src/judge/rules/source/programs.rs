@@ -332,6 +332,10 @@ pub fn add_loads(
         compiles: shape.compiles,
         stdin: shape.stdin,
         lines: shape.lines.iter().map(|line| line.get_ref().clone()).collect(),
+        file_keys: shape.file_keys.clone(),
+        bases: shape.bases.clone(),
+        code_keys: shape.code_keys.clone(),
+        option_keys: shape.option_keys.clone(),
         tasks: shape.tasks.as_ref().map(|tasks| *tasks.get_ref()).unwrap_or_default(),
         module: shape.module.as_ref().map(|module| module.get_ref().clone()),
     };

@@ -367,3 +367,68 @@ fn options_in_a_variable_are_options() {
     assert!(harms("export PYTEST_ADDOPTS='-p plug'; python3 -m pytest", &files));
     assert!(!harms("PYTEST_ADDOPTS=-q pytest", &files));
 }
+
+#[test]
+fn what_settings_name_is_read_as_what_it_is() {
+    let js = "require('child_process').execSync('rm harm')";
+    let ruby = "system 'rm harm'";
+    let php = "<?php system('rm harm');";
+    for (command, settings, text, file, code) in [
+        ("mocha", ".mocharc.yml", "require:\n  - ./a\n", "a.js", js),
+        ("jest", "jest.config.js", "module.exports = {setupFiles: ['<rootDir>/a.js']}", "a.js", js),
+        ("jest", "package.json", r#"{"jest": {"globalSetup": "./a.js"}}"#, "a.js", js),
+        ("vitest run", "vitest.config.ts", "export default {test: {setupFiles: './a.ts'}}", "a.ts", js),
+        ("prettier -c x", ".prettierrc", r#"{"plugins": ["./a.js"]}"#, "a.js", js),
+        ("bun test", "bunfig.toml", "[test]\npreload = ['./a.js']\n", "a.js", js),
+        ("rubocop", ".rubocop.yml", "require: ./a\n", "a.rb", ruby),
+        ("rspec", ".rspec", "--format doc\n--require ./a\n", "a.rb", ruby),
+        ("phpunit", "phpunit.xml", "<phpunit bootstrap=\"a.php\"/>", "a.php", php),
+        ("mypy x", "mypy.ini", "[mypy]\nplugins = a, b\n", "a.py", HARM),
+        ("pylint x", ".pylintrc", "[MAIN]\nload-plugins=b,a\n", "a.py", HARM),
+    ] {
+        assert!(harms(command, &[(settings, text), (file, code)]), "{command}: {text}");
+        assert!(!harms(command, &[(settings, "x"), (file, code)]), "{command}");
+        assert!(!harms(command, &[(settings, text)]), "{command}");
+    }
+    for (settings, text) in [
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = ['-p', 'a']"),
+        ("tox.ini", "[pytest]\naddopts = -q\n  -pa"),
+    ] {
+        let written = format!("cat > {settings} <<'EOF'\n{text}\nEOF\npytest");
+        assert!(harms(&written, &[("a.py", HARM)]), "{text}");
+        assert!(!harms(&written, &[]), "{text}");
+    }
+    let others = r#"{"exports": {"require": "./a.js"}, "mocha": {"spec": "t.js"}}"#;
+    assert!(!harms("mocha", &[("package.json", others), ("a.js", js)]));
+}
+
+#[test]
+fn what_settings_hold_is_run() {
+    for (command, settings, text) in [
+        ("pylint x", ".pylintrc", "[MAIN]\ninit-hook=\"import os; os.system('rm harm')\"\n"),
+        ("nix-shell", "shell.nix", "mkShell { shellHook = ''\n  rm harm\n''; }"),
+        ("devbox shell", "devbox.json", r#"{"shell": {"init_hook": ["rm harm"]}}"#),
+        ("nodemon", "nodemon.json", r#"{"exec": "rm harm"}"#),
+        ("lint-staged", ".lintstagedrc.yml", "\"*.js\": rm harm\n"),
+        ("latexmk x.tex", "latexmkrc", "$success_cmd = 'rm harm';\n"),
+    ] {
+        assert!(harms(command, &[(settings, text)]), "{command}");
+    }
+    assert!(!harms("nodemon", &[("nodemon.json", r#"{"watch": "rm harm"}"#)]));
+}
+
+#[test]
+fn a_document_of_the_line_is_read_by_its_parts() {
+    let book = r#"{"cells": [{"cell_type": "code", "source": ["!rm harm"]}]}"#;
+    for (command, file, text) in [
+        ("papermill a.ipynb b.ipynb", "a.ipynb", book),
+        ("python3 -m doctest a.txt", "a.txt", ">>> import os\n>>> os.system('rm harm')\n"),
+        ("robot a.robot", "a.robot", "*** Test Cases ***\nX\n    Run Process    rm    harm\n"),
+        ("quarto render a.qmd", "a.qmd", "```{python}\nimport os\nos.system('rm harm')\n```\n"),
+    ] {
+        assert!(harms(command, &[(file, text)]), "{command}");
+        let written = format!("cat > {file} <<'EOF'\n{text}\nEOF\n{command}");
+        assert!(harms(&written, &[]), "{written}");
+        assert!(!harms(command, &[(file, "x")]), "{command}");
+    }
+}

@@ -22,6 +22,10 @@ pub struct LoadShape {
     pub compiles: bool,
     pub stdin: bool,
     pub lines: Vec<At<SettingLine>>,
+    pub file_keys: Vec<String>,
+    pub bases: Vec<String>,
+    pub code_keys: Vec<String>,
+    pub option_keys: Vec<String>,
     pub tasks: Option<At<Tasks>>,
     pub module: Option<At<Module>>,
 }
@@ -65,6 +69,10 @@ impl LoadShape {
             compiles: from.flag("compiles"),
             stdin: from.flag("stdin"),
             lines: from.tables("lines", setting_line),
+            file_keys: from.lines("file_keys"),
+            bases: from.lines("bases"),
+            code_keys: from.lines("code_keys"),
+            option_keys: from.lines("option_keys"),
             tasks: from.word("tasks"),
             module: from.table("module", module),
         }
