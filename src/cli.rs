@@ -66,11 +66,11 @@ Files
   the record      ~/.local/share/guard/guard.db; queue.db beside it contains the waiting requests
 
 Environment
-  GUARD_WAIT      seconds that a command waits in the queue for an answer; 0 refuses it at once
+  GUARD_WAIT      shortens the wait for an answer in the queue, in seconds; 0 refuses at once
   PAGER           the pager of guard log on a terminal (default: less)
   VISUAL, EDITOR  the editor of guard config edit";
 
-/// Understands each command before it runs, asks a person when it should, and records every decision.
+/// check shell commands before they run, ask a person if necessary, and record every decision.
 #[derive(Debug, Parser)]
 #[command(name = "guard", version, after_help = AFTER_HELP, arg_required_else_help = false)]
 #[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       guard [--yes] [--no-wait] \

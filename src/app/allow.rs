@@ -44,7 +44,7 @@ enum Action {
         /// Include grants that have ended
         #[arg(long)]
         all: bool,
-        /// Print one JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },

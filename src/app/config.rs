@@ -47,7 +47,7 @@ enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show where configuration is read from
+    /// Show the files that guard reads the configuration from
     Path {
         /// Print one JSON object
         #[arg(long)]

@@ -50,7 +50,7 @@ pub struct InstallArgs {
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Remove guard; a file that was not changed since is restored exactly
+    /// Remove guard; restores a file exactly if it was not changed since
     #[arg(long)]
     uninstall: bool,
     /// Do not ask

@@ -31,7 +31,7 @@ pub struct LearnArgs {
 enum Action {
     /// Show a suggested grant and add it
     Accept {
-        /// The number of the offer, as guard learn lists it
+        /// The number of the suggestion, as guard learn lists it
         number: usize,
     },
 }

@@ -26,10 +26,10 @@ pub struct LineArgs {
     unasked: bool,
     /// The shell that asks
     shell: Interactive,
-    /// What was typed
+    /// The line
     #[arg(allow_hyphen_values = true)]
     line: std::ffi::OsString,
-    /// The definitions of its names in that shell, as commands
+    /// The shell's definitions of the names in the line, as commands
     #[arg(default_value = "", allow_hyphen_values = true)]
     names: std::ffi::OsString,
 }

@@ -19,7 +19,7 @@ use crate::exec::tool::Tool;
 /// The arguments of `guard man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The page, with or without its section (guard-record, guard-record.7); by default the pages are listed
+    /// The page, with or without its section (guard-record, guard-record.7); without a page, lists all pages
     page: Option<String>,
     /// Print the roff source
     #[arg(long, requires = "page")]

@@ -68,7 +68,7 @@ pub struct McpArgs {
     /// Hide secrets in the server's answers from the model
     #[arg(long)]
     redact_results: bool,
-    /// The server is reached over HTTP at this address
+    /// Connect to the server over HTTP at this address
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     http: Option<String>,
     /// A header for every request, as NAME: VALUE; ${NAME} is replaced by the environment variable

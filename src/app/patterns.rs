@@ -50,7 +50,7 @@ struct ListArgs {
     /// Only rules that are not built in
     #[arg(long)]
     own: bool,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }

@@ -21,13 +21,13 @@ use crate::world::identity::Caller;
 /// The arguments of `guard pending`.
 #[derive(Debug, Args)]
 pub struct PendingArgs {
-    /// Include requests that were answered in the last days
+    /// Include requests that were answered in the last seven days
     #[arg(long)]
     all: bool,
     /// Redraw the list whenever it changes, until interrupted
     #[arg(long)]
     watch: bool,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }

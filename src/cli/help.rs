@@ -47,7 +47,7 @@ const EXAMPLES: &str = "  guard -- rm -rf build              run a program with 
 const OPTIONS: &[(&str, &str)] = &[
     ("--yes", "with -- or -c: approve in advance, up to tier 3 and only from your own terminal"),
     ("--no-wait", "with -- or -c: without a person at the terminal, print the request's ID and exit 75"),
-    ("-h, --help", "this help; guard COMMAND --help is the help of a command"),
+    ("-h, --help", "print this help; guard COMMAND --help describes a command"),
     ("-V, --version", "the version; with --json also how it was built and what is built in"),
 ];
 
@@ -55,7 +55,7 @@ const OPTIONS: &[(&str, &str)] = &[
 const TOPICS: &[(&str, &str, &str)] = &[
     (
         "start",
-        "the first minutes",
+        "quick start",
         "\
 guard demo                 guard at work, step by step, in a scratch project
 guard replay               what guard would have asked in your agents' past sessions

@@ -214,13 +214,13 @@ pub const KEYS: &[KeyRow] = &[
     row(Key::TimeoutCriticalFinish, "timeouts.critical_finish", SECONDS, Lower,
         "Time to finish typing the word after that."),
     row(Key::PromptsPerHour, "prompts_per_hour", ConfigType::Whole(0, 1000, "prompts"), Lower,
-        "Prompts per hour for agents and the HTTP interface; further commands that need an answer are refused."),
+        "Prompts per hour for agents and the HTTP interface; guard refuses further commands that need an answer."),
     row(Key::BreakerAfter, "breaker_after", ConfigType::Whole(1, 100, "denials"), Lower,
         "Denials in a row after which a session is stopped until a person resumes it."),
     row(Key::QueueWait, "queue.wait", ConfigType::Whole(0, 86400, "seconds"), Lower,
         "How long a request waits in the queue if no person is at its terminal. 0 refuses it at once."),
     row(Key::QueuePending, "queue.pending", ConfigType::Whole(0, 1000, "commands"), Lower,
-        "How many requests of one session may wait at the same time; further ones are refused."),
+        "How many requests of one session may wait at the same time; guard refuses further ones."),
     row(Key::QueueNotify, "queue.notify", ConfigType::Argv, Lower,
         "A program, and its arguments, that is started for each new waiting request, without waiting for it. It gets \
          on standard input the JSON object of guard pending --json, redacted; {summary} in an argument is replaced by \

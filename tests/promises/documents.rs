@@ -57,29 +57,50 @@ fn a_reader_never_finds_half_of_a_file_that_is_written_anew() {
     });
 }
 
+/// The date of the last change of guard(1).
+const DATE: &str = "2026-11-27";
+
+/// What clap_mangen writes at the head of each part; the page needs it once.
+const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+
 fn man_page() -> String {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
-    let man = clap_mangen::Man::new(command.clone()).date("").manual("guard manual");
+    let man = clap_mangen::Man::new(command.clone()).date(DATE).manual("guard manual");
     man.render_title(&mut page).unwrap();
     man.render_name_section(&mut page).unwrap();
     man.render_synopsis_section(&mut page).unwrap();
     man.render_description_section(&mut page).unwrap();
     man.render_options_section(&mut page).unwrap();
-    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
-        page.extend(format!(".SH \"guard {}\"\n", verb.get_name()).into_bytes());
-        verb_section(verb, &mut page);
-        for inner in verb.get_subcommands().filter(|inner| inner.get_name() != "help") {
-            page.extend(format!(".SS \"guard {} {}\"\n", verb.get_name(), inner.get_name()).into_bytes());
-            verb_section(inner, &mut page);
-        }
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+    let (internal, public): (Vec<_>, Vec<_>) = verbs.partition(|verb| verb.is_hide_set());
+    for verb in public {
+        sections("guard", ".SH", verb, &mut page);
     }
-    let mut page = String::from_utf8(page).unwrap();
+    page.extend_from_slice(INTERNAL.as_bytes());
+    for verb in internal {
+        sections("guard", ".SS", verb, &mut page);
+    }
+    let page = String::from_utf8(page).unwrap();
+    let mut page = format!("{APOSTROPHE}{}", page.replace(APOSTROPHE, ""));
     page.push_str(&manual::section());
+    page.push_str(TERMS);
     page.push_str(EXIT_STATUS);
+    page.push_str(ENVIRONMENT);
+    page.push_str(FILES);
     page.push_str(SEE_ALSO);
     page
+}
+
+/// The section of a command, and those of all commands below it.
+fn sections(above: &str, heading: &str, verb: &clap::Command, page: &mut Vec<u8>) {
+    let name = format!("{above} {}", verb.get_name());
+    page.extend(format!("{heading} \"{name}\"\n").into_bytes());
+    verb_section(verb, page);
+    for inner in verb.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        sections(&name, ".SS", inner, page);
+    }
 }
 
 fn verb_section(verb: &clap::Command, page: &mut Vec<u8>) {
@@ -97,8 +118,179 @@ fn verb_section(verb: &clap::Command, page: &mut Vec<u8>) {
     }
 }
 
+const INTERNAL: &str = ".SH \"INTERNAL COMMANDS\"
+The hooks, shell integrations and gateway of guard run these commands. Do not run them yourself: their arguments and output can change
+with any version.
+";
+
+const TERMS: &str = r#".SH "TERMS"
+.TP
+approver
+A person who may answer requests. An enrolled approver has a key and signs (guard\-approvals(7)); an approver account is listed in service.approvers; a channel approver is a user of a messenger (guard\-gateway(8)).
+.TP
+card
+The display of one request for the person who answers it: on the terminal, in guard review, on the web page or in a message.
+.TP
+command
+What guard is asked to run or to judge: a command string, or a program with its arguments.
+.TP
+finding
+A match of a rule. It has a tier and a reason.
+.TP
+grant
+A standing permission: commands that it covers run without a prompt.
+.TP
+origin
+Where a command comes from: cli (a person's own terminal), agent, api, discord or telegram. Each has a threshold.
+.TP
+record
+guard's audit database (guard\-record(7)).
+.TP
+request
+A command that waits for an answer. It has an ID, such as k7m2, of which an unambiguous prefix is sufficient.
+.TP
+requester
+The guard process that filed a request and waits for the answer.
+.TP
+reviewer
+A second model that can decide some commands of tier 2 (guard\-reviewer(7)).
+.TP
+score
+The tier of the most severe finding plus weights for the context. guard asks if it reaches the threshold.
+.TP
+session
+The commands of one run of an agent, or of one terminal. guard session lists sessions.
+.TP
+tier
+The severity of a finding: 0 safe, 1 low, 2 medium, 3 high, 4 critical. guard help tiers describes them.
+"#;
+
+const ENVIRONMENT: &str = r#".SH "ENVIRONMENT"
+.TP
+GUARD_WAIT
+The number of seconds that a request waits in the queue, if this is shorter than queue.wait. With 0 guard refuses the command at once.
+.TP
+GUARD_SESSION
+Splits a session: grants for a session apply only to commands with the same value.
+.TP
+GUARD_MCP_TOKEN
+The token that clients of guard mcp \-\-listen must send.
+.TP
+GUARD_MCP_HEADER_N
+Headers that guard install mcp moved from the configuration of a client into its environment.
+.TP
+HOME, XDG_CONFIG_HOME, XDG_DATA_HOME
+The directories of guard's files. If the home directory that the account database names contains .config/guard, the configuration that these variables point to can only tighten the policy, and the record stays in that home directory.
+.TP
+XDG_RUNTIME_DIR
+The directory of the locks of terminals (default: /tmp/guard\-UID).
+.TP
+SUDO_UID
+Under sudo, guard uses only the directories of the target account.
+.TP
+SHELL
+The shell that runs guard \-c, and the shell that guard setup and guard doctor examine.
+.TP
+ZDOTDIR
+The directory of zsh's start\-up files.
+.TP
+PATH
+The programs of commands. guard starts the programs that it needs itself from the system's directories.
+.TP
+PAGER, LESS, LESSCHARSET, LV
+The pager of guard log, and its settings. An empty PAGER, or cat, uses no pager.
+.TP
+VISUAL, EDITOR
+The editor of guard config edit (default: vi).
+.TP
+TERM, NO_COLOR, CLICOLOR, CLICOLOR_FORCE
+Whether guard uses colours and moves the cursor.
+.TP
+LC_ALL, LC_CTYPE, LANG
+If the first of these that is set does not name UTF\-8, guard prints only ASCII characters.
+.TP
+TZ
+The time zone of the times that guard prints.
+.TP
+GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM, GIT_CONFIG_NOSYSTEM, GIT_CONFIG_COUNT, GIT_CONFIG_PARAMETERS
+As for git, where guard reads git's configuration.
+.TP
+DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, DBUS_SESSION_BUS_ADDRESS
+Passed to the program of queue.notify; DBUS_SESSION_BUS_ADDRESS also to the helper that reads the keyring.
+.TP
+NOTIFY_SOCKET
+guard serve reports to systemd on it that it is ready.
+.TP
+RUST_LOG
+What the gateway writes to standard error (guard\-gateway(8)).
+"#;
+
+const FILES: &str = r#".SH "FILES"
+If XDG_CONFIG_HOME or XDG_DATA_HOME is set, it replaces ~/.config or ~/.local/share.
+.TP
+/etc/guard/config.toml, /etc/guard/patterns/*.toml
+The policy and the pattern files of the machine.
+.TP
+/etc/guard/approvers/*.toml
+The approvers of the machine.
+.TP
+/etc/guard/gateway.toml
+The configuration of the machine's gateway.
+.TP
+~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml
+The user's configuration and pattern files.
+.TP
+~/.config/guard/approvers/*.toml
+The approvers of the account, if the machine has none.
+.TP
+~/.config/guard/gateway.toml, ~/.config/guard/*.secret
+The configuration of the gateway, and the secrets of its channels.
+.TP
+~/.config/guard/reviewer\-examples.toml
+Examples for the reviewer.
+.TP
+\&.guard.toml, .guard/patterns/*.toml
+The configuration and the pattern files of a project.
+.TP
+~/.local/share/guard/guard.db, guard.key, guard.blocks, export/
+The record, the local key, the search index, and the positions of the collectors (guard\-record(7)).
+.TP
+~/.local/share/guard/queue.db, queue/
+The waiting requests (guard\-approvals(7)).
+.TP
+~/.local/share/guard/installed/, mcp/
+Copies of files as they were before guard install and guard setup changed them.
+.TP
+~/.local/share/guard/mcp\-pins.json
+The pinned descriptions of MCP tools.
+.TP
+~/.local/share/guard/shims/, init/
+Links to guard with the names of shells, and start\-up files for them.
+.TP
+~/.local/share/guard/newest\-version.json
+The last output of update.command.
+.TP
+~/.local/share/guard/reviewer.json
+The state of the reviewer (guard\-reviewer(7)).
+.TP
+~/.local/share/guard/gateway.db, gateway.key, gateway.sock
+The files of the gateway (guard\-gateway(8)).
+.TP
+~/.local/share/man/, ~/.local/share/bash\-completion/, ~/.local/share/zsh/site\-functions/, ~/.config/fish/completions/
+Manual pages and completions that guard setup installs.
+.TP
+/run/guard/guard.sock, /var/lib/guard/
+The socket and the data of the system service.
+.TP
+/var/lib/guard\-gateway/, /run/guard\-gateway/
+The data and the socket of the machine's gateway.
+.TP
+$XDG_RUNTIME_DIR/guard/tty\-*.lock, /tmp/guard\-UID/tty\-*.lock
+Locks, so that a terminal shows one card at a time.
+"#;
+
 const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"
-The command's own when it ran; a command that died of a signal ends guard by the same signal.
+The exit status of the command if it ran. If a signal killed the command, guard ends by the same signal.
 .TP
 75
 queued without waiting

@@ -73,7 +73,7 @@ const CASES: [(&str, &str, &str); 13] = [
         "cost",
         "cost",
         "The time that guard adds to a call that needs no approval: the difference of the fastest calls with and without guard. \
-         \"3 of 14 ms\": 14 ms, of which 3 are guard's; the agent needs the rest for any hook, also for one that does nothing.",
+         \"3 of 14 ms\": the call takes 14 ms longer; guard takes 3 ms of this, and the agent spends the rest on any hook, even one that does nothing.",
     ),
 ];
 
@@ -117,7 +117,7 @@ pub fn page() -> String {
 fn table() -> String {
     let mut text = String::from(
         ".SH \"IF GUARD DOES NOT ANSWER\"\nWhat happens to a command whose hook fails, times out, or is \
-         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tguard fails\ttimes out\tis missing\ttested version\n",
+         missing:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tguard fails\ttimes out\tis missing\tblocking tested with\n",
     );
     for host in HOSTS.iter() {
         let config = host.config;

@@ -54,10 +54,10 @@ pub(super) struct Filters {
     /// Show this many of the newest rows; 0 shows all
     #[arg(short = 'n', long = "number", value_name = "COUNT", default_value_t = 50)]
     pub number: u32,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
-    /// Do not use a pager; by default a terminal gets $PAGER or less
+    /// Do not use a pager; by default guard uses $PAGER or less on a terminal
     #[arg(long)]
     pub no_pager: bool,
 }

@@ -42,7 +42,7 @@ enum ReviewerCommand {
     Test(evaluation::TestArgs),
     /// Show how often it was asked, its answers, how often people agreed, and its cost
     Stats(stats::StatsArgs),
-    /// List where people decided otherwise, and add such rows as examples for it
+    /// List opinions with which users disagreed, and add them as examples
     Examples(examples::ExamplesArgs),
 }
 

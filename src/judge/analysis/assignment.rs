@@ -32,14 +32,8 @@ fn pairs(elements: &[(String, Value)], is_list: bool) -> Vec<(Option<Cow<'_, str
     let listed: Vec<&Value> = elements.iter().filter(|(key, _)| is_listed(key)).map(|(_, value)| value).collect();
     let named =
         elements.iter().filter(|(key, _)| !is_listed(key)).map(|(key, value)| (Some(key.as_str().into()), value));
-    named
-        .chain(
-            listed
-                .chunks_exact(2)
-                .filter_map(|pair| pair.first().zip(pair.get(1)))
-                .map(|(key, value)| (key.known(), *value)),
-        )
-        .collect()
+    let paired = listed.as_chunks::<2>().0.iter().map(|[key, value]| (key.known(), *value));
+    named.chain(paired).collect()
 }
 
 /// The elements of an array by subscript, in order.

@@ -184,7 +184,8 @@ impl Walker<'_> {
     fn by_name(&mut self, state: &mut State, context: &Context, called: Called<'_>, lookup: Lookup) -> Option<usize> {
         let Called { name, path, args, env, span, disguise } = called;
         let by_shell = lookup != Lookup::Programs && path.is_none();
-        let mut alias = None;
+        // What an alias leaves behind, where one may stand for the name.
+        let mut replaced: Vec<Box<State>> = Vec::new();
         if context.dialect == Dialect::Zsh
             && lookup == Lookup::Shell
             && let Some((_, suffix)) = name.rsplit_once('.').filter(|(before, _)| !before.is_empty())
@@ -192,19 +193,19 @@ impl Walker<'_> {
             && let Some(text) = state.aliases.get(&suffix).cloned()
         {
             let file = Field::word(path.clone().unwrap_or_else(|| Value::text(name)), span);
-            let mut replaced = self.setting.fork(state);
+            let mut behind = self.setting.fork(state);
             let args: Vec<Field> = std::iter::once(file).chain(args.iter().cloned()).collect();
-            self.alias(&mut replaced, context, &suffix, &text, &args, span);
-            alias = Some(replaced);
+            self.alias(&mut behind, context, &suffix, &text, &args, span);
+            replaced.push(behind);
         }
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
                 && !context.is_called(&Callee::Alias(name.to_owned()))
             {
-                let mut replaced = self.setting.fork(state);
-                self.alias(&mut replaced, context, name, &text, args, span);
-                alias = Some(replaced);
+                let mut behind = self.setting.fork(state);
+                self.alias(&mut behind, context, name, &text, args, span);
+                replaced.push(behind);
             }
             if lookup == Lookup::Shell
                 && let Some(function) = state.functions.get(name).cloned()
@@ -212,7 +213,7 @@ impl Walker<'_> {
                 let outer = Self::set_for(state, env);
                 self.call(state, context, &function, args, span);
                 Self::put_back(state, outer);
-                alias.iter().for_each(|replaced| state.join(replaced));
+                replaced.iter().for_each(|behind| state.join(behind));
                 return None;
             }
         }
@@ -230,7 +231,7 @@ impl Walker<'_> {
             self.program(&mut child, context, &called, false);
         }
         let act = self.program(state, context, &Called { name, path, args, env, span, disguise }, by_shell);
-        alias.iter().for_each(|replaced| state.join(replaced));
+        replaced.iter().for_each(|behind| state.join(behind));
         act
     }
 }

@@ -196,7 +196,7 @@ impl Walker<'_> {
         let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
-        let reader = Language::of(language).filter(|reader| reader.has_scripts());
+        let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);
         if (reader.is_some() || parts.is_some()) && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);

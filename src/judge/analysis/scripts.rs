@@ -273,7 +273,7 @@ impl Walker<'_> {
         // Code of another language is read as where its interpreter is given the file.
         if let Some(name) = interpreter(text).filter(|name| !self.setting.is_shell_name(name)) {
             let language = self.setting.language(&name);
-            if let Some(reader) = Language::of(&language).filter(|reader| reader.has_scripts()) {
+            if let Some(reader) = Language::of_scripts(&language) {
                 self.embedded_text(state, context, reader, path, text, span);
             }
             self.add_code(act, &language, Value::text(text));

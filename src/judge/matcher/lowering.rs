@@ -4,6 +4,7 @@
 //! answer nothing is lowered.
 
 mod before;
+mod copies;
 mod made;
 mod own;
 
@@ -12,6 +13,7 @@ use before::{
     moved_by_name, moved_into, naming, near, untouched,
 };
 pub(super) use before::{is_brought, is_known_to_be_moved, is_quiet, makes};
+use copies::{is_own_copy, is_put_back};
 pub(super) use made::{is_maker, made};
 pub(super) use own::OWN_NOTE;
 use own::{has_own_edits_alone, is_own_note, own_work};
@@ -32,8 +34,11 @@ use crate::judge::rules::text::same_flag;
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
     if let Some(remote) = &view.act.remote {
-        let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
-        let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
+        let apart = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
+        if apart && remote.fresh {
+            return Some("it is in a container that this command starts");
+        }
+        let below = apart && seen.path(view).is_some_and(is_temp_by_name);
         return below.then_some("it is in the temporary directory of a container");
     }
     // Without fuel the stricter reading stands.
@@ -51,8 +56,12 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Temp => is_temp(view, path).then_some("it is in the temporary directory"),
         Lowering::Generated => is_generated(view, seen, path).then_some("it can be created again and git ignores it"),
         Lowering::Missing => is_missing(view, path).then_some("it does not exist"),
-        Lowering::Created => is_created(view, path).then_some("this command itself creates it"),
-        Lowering::Tracked => is_tracked(view, path).then_some("it is unchanged since the last commit"),
+        Lowering::Created if is_created(view, path) => Some("this command itself creates it"),
+        Lowering::Created => is_put_back(view, path).then_some("this command itself put the content aside"),
+        Lowering::Tracked => {
+            let takes_back = facts.contains(&Lowering::Edits);
+            is_tracked(view, path, takes_back).then_some("it is unchanged since the last commit")
+        }
         Lowering::Session => own_work(view, seen, path),
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
         Lowering::Scratch | Lowering::Edits | Lowering::Container => None,
@@ -125,7 +134,7 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
         && path.components.iter().take(below).all(|component| component.glob.is_none())
 }
 
-/// Whether a command of the line mounts places of this machine into a container.
+/// Whether a command of the line mounts places of this machine into a container, or gives it rights on this machine.
 fn mounts(context: &MatchContext<'_>) -> bool {
     context.facts.acts.iter().any(|act| {
         let options = context.program(act).map_or(&[][..], |program| &program.mounts);
@@ -352,11 +361,15 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     // A copy that is written over is there where it came from.
     let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
-    missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
+    missing
+        && !moved_into(view, path)
+        && (writes || !copied_into(view, path) || is_own_copy(view, path))
+        && !linked(view, path)
 }
 
-/// What is named is one file: that everything below a directory would go with it changes nothing.
-fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
+/// What is named is one file: that everything below a directory would go with it changes nothing. What takes changes back
+/// may come after any act of the line that brings nothing there: the file is clean now, so only the line's own changes go.
+fn is_tracked(view: &View<'_>, path: &NormalPath, takes_back: bool) -> bool {
     if path.globbed || path.everything || path.slash {
         return false;
     }
@@ -368,12 +381,11 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         && facts.kind == PathKind::File
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
-        && !is_opaque(view)
         // What this line wrote there may be written over, so that a copy is put back.
-        && !near(view, path).any(|(id, act)| {
+        && (takes_back || !is_opaque(view) && !near(view, path).any(|(id, act)| {
             let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
             let over = || writes(view.act) || view.context.effects_of(view.id).any(|(effect, _)| writes(effect));
             !(writes(act) && over()) && may_make(view.context, id, act, path)
-        })
+        }))
         && !moved_into(view, path)
 }

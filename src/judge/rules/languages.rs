@@ -28,7 +28,23 @@ pub struct LanguageTable {
     pub holds: Vec<Names>,
     #[serde(default)]
     pub results: Vec<CallResult>,
+    #[serde(default)]
+    pub acts: Vec<ActOfCalls>,
 }
+
+/// Calls whose arguments are worked out, where a language has no reader of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActOfCalls {
+    /// The name of the call in that language which descriptions tell of; [`OPENS`] for one that its mode tells.
+    #[serde(rename = "as")]
+    pub described: String,
+    /// The whole names, or globs of them whose last part is written out.
+    pub calls: Vec<String>,
+}
+
+/// The name of calls that open a file for what a later argument says.
+pub const OPENS: &str = "open";
 
 /// Names of variables and members of modules that hold the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,10 +128,20 @@ pub enum Gives {
     StrungElements,
     /// The object with the arguments behind it.
     StrungBehind,
+    /// The arguments, as a list.
+    Arguments,
+    /// The arguments, one behind the other.
+    StrungArguments,
+    /// The first argument, or the object, from its end to its beginning.
+    Reversed,
     /// The object with the second argument in the place of the first.
     Replaced,
     /// The object with the arguments in its places.
     Filled,
+    /// The first argument with the others in its places.
+    FilledArguments,
+    /// Nothing, but the first argument comes to stand for a later one with those behind it in its places.
+    FillsArgument,
     /// The letters of the numbers among the arguments.
     Letters,
     Base64,
@@ -154,8 +180,10 @@ pub enum Gives {
     AllBelow,
     /// All files in the object.
     AllIn,
-    /// All files below the first argument.
+    /// All files below the first argument, or below the working directory.
     AllInArgument,
+    /// The files that fit the first argument.
+    FilesOfPattern,
     /// The name of some file.
     AName,
 }
@@ -195,6 +223,8 @@ pub struct Known {
     /// Results of calls, by the last part of their names.
     results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
     holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
+    /// Calls by the last part of their names: the language, the glob of the whole name and what descriptions call it.
+    acts: HashMap<String, Vec<(Language, String, String)>>,
 }
 
 impl Known {
@@ -208,6 +238,12 @@ impl Known {
             for (held, language) in table.holds.iter().filter_map(|held| Some((held, language?))) {
                 for name in &held.names {
                     known.holds.entry(name.clone()).or_default().push((language, held.what, held.program.clone()));
+                }
+            }
+            for (act, language) in table.acts.iter().filter_map(|act| Some((act, language?))) {
+                for call in &act.calls {
+                    let act = (language, call.clone(), act.described.clone());
+                    known.acts.entry(last_part(call).to_owned()).or_default().push(act);
                 }
             }
             for result in table.results {
@@ -228,14 +264,25 @@ impl Known {
 
     /// What a call may give in a language, in the order in which it is tried.
     pub fn results<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
-        let last = callee.rsplit('.').next().unwrap_or(callee);
-        let all = self.results.get(last).map(Vec::as_slice).unwrap_or_default();
+        let all = self.results.get(last_part(callee)).map(Vec::as_slice).unwrap_or_default();
         let own = all.iter().filter(move |(of, _)| of.is_none_or(|of| of == language));
         let fits = move |result: &&CallResult| {
             result.of.is_empty() || result.of.iter().any(|pattern| glob::text(pattern, callee))
         };
         own.map(|(_, result)| result).filter(fits)
     }
+
+    /// What descriptions call a call whose arguments are worked out, by its whole name.
+    #[must_use]
+    pub fn act(&self, language: Language, callee: &str) -> Option<&str> {
+        let all = self.acts.get(last_part(callee))?;
+        let is_it = |(of, pattern, _): &&(Language, String, String)| *of == language && glob::text(pattern, callee);
+        all.iter().find(is_it).map(|(.., described)| described.as_str())
+    }
+}
+
+fn last_part(callee: &str) -> &str {
+    callee.rsplit('.').next().unwrap_or(callee)
 }
 
 #[cfg(test)]
@@ -250,7 +297,12 @@ mod tests {
             text: None,
         };
         let file = Names { what: Holds::File, names: vec!["here".to_owned()], program: None };
-        let table = |name: &str, results| LanguageTable { name: name.to_owned(), holds: vec![file.clone()], results };
+        let table = |name: &str, results| LanguageTable {
+            name: name.to_owned(),
+            holds: vec![file.clone()],
+            results,
+            acts: Vec::new(),
+        };
         Known::new(Languages {
             language: vec![
                 table("*", vec![result(Gives::Same, &["join", "trim"], &[])]),

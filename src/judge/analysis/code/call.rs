@@ -86,12 +86,18 @@ impl CallReader<'_> {
             self.at += 1;
             return vec![Expression::of_text(text)];
         }
-        // `exec {"rm"} "rm", …`: the block names the program.
-        if self.mark(0, '{') {
+        // `exec {"rm"} "ls", …`: the block names the program, whatever it is told to be called.
+        let program = self.mark(0, '{').then(|| {
             self.at += 1;
-            self.arguments(depth, '}');
-        }
+            self.arguments(depth, '}').into_iter().next()
+        });
         let mut all = vec![self.expression(depth)];
+        if let (Some(program), Some(first)) = (program.flatten(), all.first_mut()) {
+            match first.list.as_mut().and_then(|list| list.first_mut()) {
+                Some(name) => program.values().into_iter().take(1).for_each(|program| *name = program),
+                None => *first = program,
+            }
+        }
         while self.mark(0, ',') {
             self.at += 1;
             self.skip_lines();

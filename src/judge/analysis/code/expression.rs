@@ -336,6 +336,19 @@ impl CallReader<'_> {
         Expression { list: Some(globs::found([&value(&pattern)])), ..Expression::default() }
     }
 
+    /// Where `[::-1]` ends, when it stands here.
+    fn reverses(&self) -> Option<usize> {
+        let opens = self.language == Language::Python && self.mark(0, '[') && self.mark(1, ':') && self.mark(2, ':');
+        let number =
+            |ahead: usize, text: &str| matches!(self.peek(ahead), Some(Token::Number(number)) if number == text);
+        let length = match opens {
+            true if number(3, "-1") => 4,
+            true if self.mark(3, '-') && number(4, "1") => 5,
+            _ => return None,
+        };
+        self.mark(length, ']').then_some(self.at + length + 1)
+    }
+
     /// The key of a hash that stands here, which a variable is not known by.
     fn key(&self, ahead: usize) -> Option<Text> {
         let key = match self.peek(ahead)? {
@@ -405,6 +418,12 @@ impl CallReader<'_> {
                 } else if let Some(own) = of.name.as_deref().and_then(|name| self.own_place(name)) {
                     of = Expression::of_text(own);
                 }
+                continue;
+            }
+            if let Some(end) = self.reverses().filter(|_| of.text.is_some() || of.list.is_some()) {
+                self.at = end;
+                of.text = of.text.map(|text| text.slice().reversed());
+                of.list.iter_mut().for_each(|list| list.reverse());
                 continue;
             }
             if self.mark(0, '[')

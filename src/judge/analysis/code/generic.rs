@@ -3,10 +3,13 @@
 //! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
 //! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
 
+use super::constants::{Constants, Item};
 use super::expression::option;
 use super::scan::{Token, tokens};
 use super::{Call, Language, Slice, Text, World, value};
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::OPENS;
 
 /// The most tokens of one call that are looked at.
 const REACH: usize = 64;
@@ -25,10 +28,19 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     let mut last: Vec<Value> = Vec::new();
     // Where the command is that is put together at the moment: `Command::new("rm").arg("x")`.
     let mut building: Option<usize> = None;
+    let mut constants = Constants::new(&tokens, world);
     let mut at = 0;
+    let mut passed = 0;
     while let Some(token) = tokens.get(at) {
+        (passed..=at).for_each(|at| constants.pass(at));
+        passed = passed.max(at + 1);
         match token {
             Token::Name(_) => {
+                if let Some(call) = told(&tokens, at, &constants) {
+                    calls.push(call);
+                    at = constants.dotted(at).1;
+                    continue;
+                }
                 let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
                 let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
                 let (name, next) = dotted(&tokens, at);
@@ -41,7 +53,10 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 {
                     calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
-                let mut args = arguments(&tokens, at, world);
+                // What a call is given that nothing describes is of no account, unless it is handed on.
+                let hands_on = matches!(name.as_str(), "call" | "new" | "arg" | "args" | "Seq" | "List" | "Process");
+                let told = (hands_on || (world.knows)(&name)).then(|| told_arguments(at, &constants)).flatten();
+                let mut args = told.unwrap_or_else(|| arguments(&tokens, at, &constants, world));
                 // `Directory("x").delete(recursive: true)`
                 if before == Some(&Token::Mark(')')) && !args.is_empty() && args.iter().all(Value::is_option) {
                     args.splice(0..0, last.iter().cloned());
@@ -96,6 +111,43 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     calls
 }
 
+/// A call whose arguments are worked out, where the code tells what it falls on.
+fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<Call> {
+    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+    let (whole, next) = constants.dotted(at);
+    let described = languages().act(Language::Other, &whole).or_else(|| {
+        // A method of what a name stands for.
+        let (of, method) = whole.split_once('.').filter(|(of, _)| constants.named(of).is_some())?;
+        languages().act(Language::Other, method).filter(|_| !of.is_empty())
+    })?;
+    let of = whole.split_once('.').and_then(|(of, _)| constants.named(of));
+    let items: Vec<Item> = match constants.opens(next) {
+        Some(open) => {
+            let (arguments, _) = constants.list(open, ')', 0);
+            let first = arguments.into_iter().next().flatten();
+            first.or_else(|| of.map(<[Item]>::to_vec))?
+        }
+        None if matches!(before, Some(Token::Mark('&' | '(' | ','))) => constants.found()?.to_vec(),
+        None => return None,
+    };
+    let described = if described == OPENS { mode(tokens, next) } else { described };
+    Some(Call::new(described.to_owned(), items.iter().map(Item::value).collect()))
+}
+
+/// What a file is opened for, as its arguments say.
+fn mode(tokens: &[Token], at: usize) -> &'static str {
+    let writes = |token: &Token| match token {
+        Token::Text(text) => matches!(text.rough(), "w" | "wb" | "w+" | "wt" | "wb+" | "w+b"),
+        Token::Name(name) => {
+            ["TRUNC", "WRONLY", "RDWR", "Truncate", "Create", "Write"].iter().any(|word| name.contains(word))
+        }
+        _ => false,
+    };
+    let arguments =
+        tokens.iter().skip(at).take(REACH).take_while(|token| !matches!(token, Token::Mark(';' | '{') | Token::Line));
+    if arguments.into_iter().any(writes) { "writeFile" } else { "readFile" }
+}
+
 /// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
 fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
     let mut last = String::new();
@@ -131,8 +183,16 @@ fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
             || matches!(tokens.get(end + 2), Some(Token::Name(run)) if run == "run" || run == "lazyLines"))
 }
 
-/// The texts that directly follow a name, in brackets or without.
-fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
+/// What all arguments of a call come to, where each is told.
+fn told_arguments(at: usize, constants: &Constants<'_>) -> Option<Vec<Value>> {
+    let (all, _) = constants.list(constants.opens(at)?, ')', 0);
+    let told: Option<Vec<Vec<Item>>> = all.into_iter().collect();
+    let told: Vec<Value> = told?.iter().flatten().map(Item::value).collect();
+    (!told.is_empty()).then_some(told)
+}
+
+/// The texts that directly follow a name, in brackets or without, and what names among them stand for.
+fn arguments(tokens: &[Token], at: usize, constants: &Constants<'_>, world: World<'_>) -> Vec<Value> {
     let mut args = Vec::new();
     let mut open: u32 = 0;
     let mut index = at;
@@ -165,6 +225,13 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
                 if yes {
                     args.push(option("recursive", "true"));
                 }
+            }
+            Token::Name(name)
+                if open > 0
+                    && let Some(items) = constants.named(name)
+                    && !matches!(tokens.get(index + 1), Some(Token::Mark('(' | '.' | '='))) =>
+            {
+                args.extend(items.iter().map(Item::value));
             }
             Token::Name(name) if matches!(name.as_str(), "nil" | "t" | "c" | "list") => {}
             Token::Name(_) if open == 0 => break,

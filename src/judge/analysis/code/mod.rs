@@ -13,6 +13,7 @@ mod calls;
 mod client;
 mod cmd;
 mod command;
+mod constants;
 mod database;
 mod each;
 mod editors;

@@ -94,6 +94,7 @@ impl Called<'_> {
             Gives::Replaced => subject.is_some() && !self.is_of_path(),
             Gives::PartsByMark => !self.text(0)?.is_empty(),
             Gives::SameElements => arguments.first()?.list.is_some(),
+            Gives::Reversed => self.text(0).or(subject.filter(|_| arguments.is_empty())).is_some(),
             Gives::Statement => arguments.len() == 1,
             Gives::ArgumentInAnEncoding => arguments.len() < 3,
             Gives::FilesByPattern | Gives::FilesBelowByPattern => self.text(0).is_some(),
@@ -127,6 +128,10 @@ impl Called<'_> {
             Gives::PartsByMark => list(parted(text(1)?, text(0)?)),
             Gives::Strung => self.strung(""),
             Gives::StrungWithCommas => self.strung(","),
+            // The letters of a text are its elements.
+            Gives::StrungElements if subject.is_some_and(|between| between.is_empty()) && text(0).is_some() => {
+                plain(text(0)?)
+            }
             Gives::StrungElements => {
                 let elements = arguments.first()?.list.as_ref()?;
                 let all: Option<Vec<String>> = elements.iter().map(|value| Some(value.known()?.into_owned())).collect();
@@ -137,6 +142,13 @@ impl Called<'_> {
                 arguments.iter().for_each(|argument| all.push_text(&part(argument)));
                 plain(all)
             }
+            Gives::Arguments => list(arguments.iter().cloned().flat_map(Expression::values).collect()),
+            Gives::StrungArguments => {
+                let mut all = Text::default();
+                arguments.iter().for_each(|argument| all.push_text(&part(argument)));
+                plain(all)
+            }
+            Gives::Reversed => plain(text(0).or(subject)?.reversed()),
             Gives::Replaced => {
                 let long = subject?.len().saturating_mul(text(1)?.len()) > MAX_TEXT;
                 let from = text(0)?.known().filter(|from| !long && !from.is_empty());
@@ -144,6 +156,12 @@ impl Called<'_> {
                 plain(from.map_or_else(|| Gap::Value.into(), |from| replaced(of, from, to)))
             }
             Gives::Filled => plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect())),
+            Gives::FilledArguments => {
+                let values = arguments.iter().skip(1).cloned().flat_map(Expression::values).collect();
+                plain(filled(text(0)?, values))
+            }
+            Gives::FillsArgument => None,
+            Gives::FilesOfPattern => list(globs::found(&arguments.first()?.clone().values())),
             Gives::Letters => {
                 let letter = |argument: &Expression| {
                     char::from_u32(argument.raw.as_ref()?.known()?.parse().ok()?).map(Sign::Letter)

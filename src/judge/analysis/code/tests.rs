@@ -764,3 +764,60 @@ fn a_place_that_is_not_known_stays_unknown() {
     has("js", "fs.rmSync(path.join(__dirname, 'x'))", "fs.rmSync(?)");
     has("python", "import os\nos.remove(os.path.dirname(name))", "os.remove(?)");
 }
+
+#[test]
+fn in_languages_without_a_reader_names_stand_for_what_is_assigned_to_them() {
+    for (text, call) in [
+        ("p := \"src\"; os.RemoveAll(p)", "remove_dir_all(src)"),
+        ("dir, err := os.UserHomeDir()\nos.Remove(filepath.Join(dir, \"x\", \"y\"))", "remove_file(/home/dev/x/y)"),
+        ("os.RemoveAll(os.Getenv(\"HOME\") + \"/docs\")", "remove_dir_all(/home/dev/docs)"),
+        ("for _, p := range []string{\"a\", \"b\"} { os.Remove(p) }", "remove_file(a, b)"),
+        ("let d: &str = \"src\"; std::fs::remove_dir_all(d).unwrap();", "remove_dir_all(src)"),
+        (
+            "let h = env::var(\"HOME\").unwrap(); fs::read_to_string(format!(\"{}/.ssh/id\", h))",
+            "readFile(/home/dev/.ssh/id)",
+        ),
+        ("for d in [\"a\", \"b\"] { fs::remove_dir_all(d); }", "remove_dir_all(a, b)"),
+        ("char *p = \"notes\"; unlink(p);", "remove_file(notes)"),
+        ("char p[99]; snprintf(p, 99, \"%s/x\", getenv(\"HOME\")); remove(p);", "remove_file(/home/dev/x)"),
+        ("char c[9] = \"rm -rf src\"; return system(c);", "system(rm -rf src)"),
+        ("fopen(\"notes\", \"w\");", "writeFile(notes)"),
+        ("fopen(\"notes\", \"r\");", "readFile(notes)"),
+        ("int f = open(\"notes\", O_WRONLY | O_TRUNC);", "writeFile(notes)"),
+        ("Path p = Paths.get(\"a\", \"b\"); Files.delete(p);", "remove_file(a/b)"),
+        ("for (File f : new File(\"src\").listFiles()) { f.delete(); }", "remove_file(?)"),
+        ("String t = \"src\"; new ProcessBuilder(\"rm\", \"-rf\", t).start();", "ProcessBuilder(rm, -rf, src)"),
+        ("val d = File(\"src\"); d.deleteRecursively()", "remove_dir_all(src)"),
+        ("Path.wildcard(\"s*\") |> Enum.each(&File.rm_rf!/1)", "remove_dir_all(?)"),
+        ("do.call(paste0(\"sys\", \"tem\"), list(\"rm -rf src\"))", "system(rm -rf src)"),
+        ("auto h = fs::path(getenv(\"HOME\")); fs::remove_all(h / \"docs\");", "remove_dir_all(/home/dev/docs)"),
+    ] {
+        has("other", text, call);
+    }
+}
+
+#[test]
+fn what_names_stand_for_is_not_guessed() {
+    for text in [
+        "func clean(p string) { os.RemoveAll(p) }",
+        "fn clean(p: &Path) { fs::remove_dir_all(p).unwrap(); }",
+        "list.remove(key); map.delete(id);",
+        "a == \"src\"; unlink(a);",
+        "a => \"src\"; unlink(a);",
+    ] {
+        let all = seen("other", text);
+        assert!(!all.iter().any(|call| call.starts_with("remove_")), "{all:?} in {text}");
+    }
+    let temporary = "dir, _ := os.MkdirTemp(\"\", \"x\"); defer os.RemoveAll(dir)";
+    assert!(seen("other", temporary).contains(&"remove_dir_all(?)".to_owned()), "it is told as temporary");
+}
+
+#[test]
+fn text_that_is_turned_around_is_known() {
+    has("python", "import os; getattr(os, 'metsys'[::-1])('x')", "os.system(x)");
+    has("python", "import os; getattr(os, 'metsys'[::- 1])('x')", "os.system(x)");
+    has("python", "import os; getattr(os, ''.join(reversed('metsys')))('x')", "os.system(x)");
+    has("php", "$f = strrev('metsys'); $f('x');", "system(x)");
+    has("perl", "exec {'/bin/rm'} ('ls', '-rf', 'src');", "exec(/bin/rm, -rf, src)");
+    has("perl", "system {'/bin/rm'} 'ls', '-rf', 'src';", "system(/bin/rm, -rf, src)");
+}

@@ -265,6 +265,12 @@ impl<'t> Slice<'t> {
         })
     }
 
+    /// The same from its end to its beginning.
+    pub fn reversed(self) -> Text {
+        let signs: Vec<Sign> = self.signs().collect();
+        signs.into_iter().rev().collect()
+    }
+
     /// The value that it stands for.
     pub fn value(self) -> Value {
         if let Some(known) = self.known() {

@@ -62,7 +62,7 @@ pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
     let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
     let piped =
         |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
-    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    let last = last_part(&call.callee);
     // A process that is started beside the code is written to by it.
     let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
     let beside = language == Language::Js
@@ -101,7 +101,7 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
         !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
     });
     // What follows a command line says what to do with its output.
-    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    let last = last_part(&call.callee);
     if matches!(language, Language::Js | Language::Php | Language::Python) && LINES.contains(&last) {
         rest.truncate(1);
     }

@@ -198,9 +198,18 @@ fn meets(listed: &str, component: &Component) -> bool {
         Some(_) if component.is_unknown() => false,
         Some(pattern) => {
             // A pattern that does not begin with a dot does not match a name that does.
-            (pattern.starts_with('.') || !listed.starts_with('.')) && overlap(listed, pattern)
+            (pattern.starts_with('.') || !listed.starts_with('.'))
+                && !has_other_ending(listed, pattern)
+                && overlap(listed, pattern)
         }
     }
+}
+
+/// Whether a pattern is for any names with an extension (`*.log`), and the listed names, however they go on, have none.
+fn has_other_ending(listed: &str, pattern: &str) -> bool {
+    let extension =
+        pattern.strip_prefix("*.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    extension && listed.ends_with('*') && listed.len() > 1 && !listed.contains('.')
 }
 
 /// One element of a glob.
@@ -312,6 +321,22 @@ mod tests {
         ] {
             assert_eq!(overlap(one, other), expected, "{one} {other}");
             assert_eq!(overlap(other, one), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn names_that_go_on_openly_have_no_extension() {
+        let homes = ["/home/me"];
+        let aims = |text: &str, listed: &str| GlobTarget::new(&path(text), &homes).at(listed);
+        assert!(!aims("/tmp/*.log", "/tmp/cache_*"));
+        for (text, listed) in [
+            ("/tmp/c*", "/tmp/cache_*"),
+            ("/tmp/cache_*", "/tmp/cache_*"),
+            ("/tmp/*_1", "/tmp/cache_*"),
+            ("/tmp/*.log", "/tmp/cache.*"),
+            ("/tmp/*.log", "/tmp/cache.log"),
+        ] {
+            assert!(aims(text, listed), "{text} {listed}");
         }
     }
 

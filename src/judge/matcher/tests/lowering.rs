@@ -241,6 +241,70 @@ fn what_the_line_itself_made_may_be_moved_before_it_is_deleted() {
     assert!(!lowered(acts, &both(PathKind::Missing)));
 }
 
+/// `cp from to`, as the acts from `parent` on.
+fn copying(from: &str, to: &str, parent: usize) -> [Act; 3] {
+    let part = |effect: Act| Act { parent: Some(parent), ..effect };
+    [program("cp", &[from, to]), part(effect(Effect::Load, &[from])), part(effect(Effect::Write, &[to]))]
+}
+
+/// Whether the last act may delete or write over what it names, where `cp` is described to copy and nothing is at `x`.
+fn spared(acts: Vec<Act>, there: &str) -> bool {
+    const RULE: &str = "program = [\":delete\", \":write\"]\noperand = { which = \"any\" }\nlower = [\"created\"]";
+    let described = "[[program]]\nname = \"cp\"\ncopies = true\n[[program]]\nname = \"jq\"\n";
+    let answers = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    let path = Question::Path(format!("/home/me/project/{there}"));
+    answers.insert(path, path_answer(PathKind::File, &format!("/home/me/project/{there}"), false));
+    let last = acts.len() - 1;
+    let findings = found_with(&catalog_with(&[("one", RULE)], Layer::User, described), &line(acts), &answers);
+    findings.iter().any(|finding| finding.act == Some(last) && finding.tier == Tier::Low)
+}
+
+#[test]
+fn a_copy_that_the_line_made_may_go_while_what_was_copied_is_there() {
+    let gone = |between: Vec<Act>, last: Act| {
+        let mut acts = Vec::from(copying("notes", "x", 0));
+        acts.extend(between);
+        acts.push(last);
+        spared(acts, "notes")
+    };
+    let rm = || effect(Effect::Delete, &["x"]);
+    assert!(gone(vec![], rm()));
+    assert!(gone(vec![effect(Effect::Write, &["other"])], rm()));
+    assert!(!gone(vec![], removing(&["x"])), "a directory holds more than is told");
+    for changed in [Effect::Delete, Effect::Write, Effect::Edit, Effect::Move] {
+        assert!(!gone(vec![effect(changed, &["notes"])], rm()), "{changed:?} of what was copied");
+        assert!(!gone(vec![effect(changed, &["."])], rm()), "{changed:?} of what it lies in");
+    }
+    assert!(!gone(vec![effect(Effect::Write, &["x"])], rm()), "it is no copy any more");
+    let unknown = effect(Effect::Delete, &["$X"]);
+    assert!(!gone(vec![unknown], rm()), "it may be what was copied");
+    let mut acts = Vec::from(copying("notes", "x", 0));
+    acts[0] = program("jq", &["notes", "x"]);
+    acts.push(rm());
+    assert!(!spared(acts, "notes"), "what is worked out from a file is no copy of it");
+}
+
+#[test]
+fn what_the_line_put_aside_may_be_put_back() {
+    let back = |between: Vec<Act>, to: &str| {
+        let mut acts = Vec::from(copying("notes", "x", 0));
+        acts.extend(between);
+        let parent = acts.len();
+        let part = |effect: Act| Act { parent: Some(parent), ..effect };
+        acts.extend([
+            program("mv", &["x", to]),
+            part(effect(Effect::Move, &["x"])),
+            part(effect(Effect::Write, &[to])),
+        ]);
+        spared(acts, to)
+    };
+    assert!(back(vec![], "notes"));
+    assert!(back(vec![effect(Effect::Edit, &["notes"]), program("make", &[])], "notes"));
+    assert!(!back(vec![], "other"), "it lay elsewhere");
+    assert!(!back(vec![effect(Effect::Write, &["x"])], "notes"), "it is no copy any more");
+    assert!(!back(vec![effect(Effect::Link, &["notes"])], "notes"), "another file is meant by the name");
+}
+
 #[test]
 fn a_tracked_clean_file_is_lowered_by_name_alone() {
     let file = world("/home/me/project/a.txt", PathKind::File, clean());
@@ -264,6 +328,31 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
     let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());
     assert!(!lowered(vec![by_name(&["a.txt"])], &directory));
     assert!(!lowered(vec![removing(&["a.txt"])], &directory));
+}
+
+#[test]
+fn what_takes_changes_back_takes_back_those_of_the_line() {
+    let back = |before: Vec<Act>, facts: &[&str], clean_now: bool| {
+        let rule = format!("program = \"zap\"\noperand = {{ which = \"any\" }}\nlower = {facts:?}");
+        let git = GitFacts { clean: clean_now, ..clean() };
+        let answers = world("/home/me/project/a.txt", PathKind::File, git);
+        let last = before.len();
+        let acts = before.into_iter().chain([program("zap", &["a.txt"])]).collect();
+        let findings = found_with(&catalog(&[("one", &rule)]), &line(acts), &answers);
+        findings.iter().any(|finding| finding.act == Some(last) && finding.tier == Tier::Low)
+    };
+    let edits = || vec![effect(Effect::Edit, &["a.txt"]), program("unheard-of", &[])];
+    assert!(back(edits(), &["tracked", "edits"], true));
+    assert!(back(vec![effect(Effect::Delete, &["a.txt"])], &["tracked", "edits"], true));
+    assert!(!back(edits(), &["tracked"], true), "it does more than to take back");
+    assert!(!back(edits(), &["tracked", "edits"], false), "changes of before would go too");
+    let part = |effect: Act| Act { parent: Some(0), ..effect };
+    let mv = vec![
+        program("mv", &["notes", "a.txt"]),
+        part(effect(Effect::Move, &["notes"])),
+        part(effect(Effect::Write, &["a.txt"])),
+    ];
+    assert!(!back(mv, &["tracked", "edits"], true), "what was moved there is nowhere else");
 }
 
 #[test]
@@ -523,4 +612,23 @@ fn what_happens_in_a_container_that_the_command_starts_is_lowered_where_a_rule_s
     assert_eq!(tier("program = \"zap\"", RemoteKind::Container, true), Some(Tier::High));
     let here = found(&catalog(&[("one", lowers)]), &line(vec![program("zap", &[])]));
     assert_eq!(here.first().map(|finding| finding.tier), Some(Tier::High));
+}
+
+#[test]
+fn what_lies_in_a_container_that_the_command_starts_is_nobodys() {
+    let tier = |kind, fresh, option: &str| {
+        let run = Act {
+            flags: vec![Flag { name: option.into(), value: None, span: Span::default() }],
+            ..program("box", &[])
+        };
+        let inside = Act { remote: Some(Remote { kind, name: None, fresh }), ..removing(&["/srv"]) };
+        let described = "[[program]]\nname = \"box\"\noptions = [\"-v\", \"-i\"]\nmounts = [\"-v\"]\n";
+        let catalog = catalog_with(&[("one", LOWERED)], Layer::User, described);
+        let findings = found_with(&catalog, &line(vec![run, inside]), &Answers::none());
+        findings.iter().find(|finding| finding.act == Some(1)).map(|finding| finding.tier)
+    };
+    assert_eq!(tier(RemoteKind::Container, true, "-i"), Some(Tier::Low));
+    assert_eq!(tier(RemoteKind::Container, true, "-v"), Some(Tier::High), "a directory of this machine is there");
+    assert_eq!(tier(RemoteKind::Container, false, "-i"), Some(Tier::High), "it was there before");
+    assert_eq!(tier(RemoteKind::Ssh, true, "-i"), Some(Tier::High));
 }

@@ -59,6 +59,12 @@ impl Language {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language)
     }
 
+    /// The language of a name, where a file of the world in it is read for what it does.
+    #[must_use]
+    pub fn of_scripts(name: &str) -> Option<Self> {
+        Self::of(name).filter(|language| language.has_scripts())
+    }
+
     /// What the pattern files call it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -1,0 +1,78 @@
+//! Copies that the line itself made: what was copied is still there, so a copy may go; and what was put aside may be put
+//! back over what the line changed since.
+//!
+//! What may not enter: what an earlier command made.
+
+use super::before::{linked, moved_into, naming};
+use super::place;
+use crate::judge::analysis::act::{Act, ActId, Effect, Verb};
+use crate::judge::analysis::paths::NormalPath;
+use crate::judge::analysis::question::PathKind;
+use crate::judge::matcher::match_context::View;
+
+/// Whether the path is a copy of one file, made by the line under a name that was free, and that file is as it was.
+pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
+    let is_kept = |copy: &Copied| !is_changed(view, &copy.from, None) && !moved_into(view, &copy.from);
+    !view.act.recursive && copied(view, path).is_some_and(|copy| is_kept(&copy))
+}
+
+/// Whether the act puts back at the path what the line copied from there to where the act takes it from: only what the line
+/// wrote since is lost.
+pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
+    let program = view.act.parent.unwrap_or(view.id);
+    let Some(from) = source(view, program, |effect| effect == Effect::Move || reads(effect)) else { return false };
+    copied(view, &from).is_some_and(|copy| place(&copy.from) == place(path)) && !linked(view, path)
+}
+
+/// A copy of one file.
+struct Copied {
+    from: NormalPath,
+}
+
+/// What was copied to a path, where nothing was before and nothing else came since.
+fn copied(view: &View<'_>, path: &NormalPath) -> Option<Copied> {
+    let text = place(path)?;
+    let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    let program = naming(view, path).find_map(|(_, act)| act.parent).filter(|_| missing)?;
+    let copies = view.context.facts.acts.get(program).and_then(|act| view.context.program(act));
+    let alone = copies.is_some_and(|program| program.copies) && !is_changed(view, path, Some(program));
+    let from = source(view, program, reads).filter(|_| alone && !linked(view, path))?;
+    Some(Copied { from })
+}
+
+fn reads(effect: Effect) -> bool {
+    matches!(effect, Effect::Load | Effect::Show)
+}
+
+/// The one file that a program takes what it writes from; of one that moves, only where moves are asked for.
+fn source<'a>(view: &'a View<'_>, program: ActId, takes: impl Fn(Effect) -> bool) -> Option<NormalPath> {
+    let effects = || view.context.effects_of(program);
+    if effects().any(|(_, effect)| effect == Effect::Move && !takes(effect)) {
+        return None;
+    }
+    let named = |act: &'a Act| act.operands.iter().map(move |operand| (act, &operand.value));
+    let mut taken = effects().filter(|(_, effect)| takes(*effect)).flat_map(|(act, _)| named(act));
+    let (act, value) = taken.next()?;
+    taken.all(|(_, other)| other == value).then(|| view.context.placer.path(value, act.cwd.as_ref()))?
+}
+
+/// Whether an act of the line, beside those of one program, writes, moves or deletes what is at the path.
+fn is_changed(view: &View<'_>, path: &NormalPath, beside: Option<ActId>) -> bool {
+    let own = view.act.parent.unwrap_or(view.id);
+    let placer = &view.context.placer;
+    let falls_there = |act: &Act| {
+        act.operands.iter().any(|operand| {
+            placer.path(&operand.value, act.cwd.as_ref()).is_none_or(|other| {
+                let unclear = other.dynamic || other.globbed || other.found;
+                unclear || place(&other).is_none_or(|other| path.relation(&other).within())
+            })
+        })
+    };
+    let changes = |act: &Act| match act.verb {
+        Verb::Effect(effect) => effect.writes() || matches!(effect, Effect::Move | Effect::Delete),
+        Verb::Program { .. } => false,
+    };
+    let earlier = view.context.facts.acts.iter().take(view.id);
+    let mut others = earlier.filter(|act| act.parent != Some(own) && (act.parent.is_none() || act.parent != beside));
+    !view.context.spend(view.context.facts.acts.len() as u64) || others.any(|act| changes(act) && falls_there(act))
+}
