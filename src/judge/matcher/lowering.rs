@@ -35,7 +35,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
     // Another host's files are not this world's.
     if let Some(remote) = &view.act.remote {
         let apart = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
-        if apart && remote.fresh {
+        if apart && remote.fresh && starts_containers(view) {
             return Some("it is in a container that this command starts");
         }
         let below = apart && seen.path(view).is_some_and(is_temp_by_name);
@@ -132,6 +132,13 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
         && !path.dynamic
         && path.components.iter().all(|component| !component.is_unknown())
         && path.components.iter().take(below).all(|component| component.glob.is_none())
+}
+
+/// Whether a program around the act is described to start containers: what can be mounted into them is told of it. Others
+/// lead to devices and machines that were there before.
+fn starts_containers(view: &View<'_>) -> bool {
+    let starts = |name: &str| view.context.catalog.program(name).is_some_and(|program| !program.mounts.is_empty());
+    view.act.wrappers.iter().any(|wrapper| starts(wrapper))
 }
 
 /// Whether a command of the line mounts places of this machine into a container, or gives it rights on this machine.

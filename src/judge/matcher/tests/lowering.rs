@@ -616,18 +616,21 @@ fn what_happens_in_a_container_that_the_command_starts_is_lowered_where_a_rule_s
 
 #[test]
 fn what_lies_in_a_container_that_the_command_starts_is_nobodys() {
-    let tier = |kind, fresh, option: &str| {
+    let within = |around: &str, kind, fresh, option: &str| {
         let run = Act {
             flags: vec![Flag { name: option.into(), value: None, span: Span::default() }],
             ..program("box", &[])
         };
-        let inside = Act { remote: Some(Remote { kind, name: None, fresh }), ..removing(&["/srv"]) };
-        let described = "[[program]]\nname = \"box\"\noptions = [\"-v\", \"-i\"]\nmounts = [\"-v\"]\n";
+        let remote = Some(Remote { kind, name: None, fresh });
+        let inside = Act { remote, wrappers: [around.into()].into(), ..removing(&["/srv"]) };
+        let described = "[[program]]\nname = \"box\"\noptions = [\"-v\", \"-i\"]\nmounts = [\"-v\"]\n[[program]]\nname = \"phone\"\n";
         let catalog = catalog_with(&[("one", LOWERED)], Layer::User, described);
         let findings = found_with(&catalog, &line(vec![run, inside]), &Answers::none());
         findings.iter().find(|finding| finding.act == Some(1)).map(|finding| finding.tier)
     };
+    let tier = |kind, fresh, option| within("box", kind, fresh, option);
     assert_eq!(tier(RemoteKind::Container, true, "-i"), Some(Tier::Low));
+    assert_eq!(within("phone", RemoteKind::Container, true, "-i"), Some(Tier::High), "it leads to what was there");
     assert_eq!(tier(RemoteKind::Container, true, "-v"), Some(Tier::High), "a directory of this machine is there");
     assert_eq!(tier(RemoteKind::Container, false, "-i"), Some(Tier::High), "it was there before");
     assert_eq!(tier(RemoteKind::Ssh, true, "-i"), Some(Tier::High));
