@@ -411,16 +411,18 @@ fn what_one_line_makes_and_moves_it_may_take_away() {
         "mkdir -p s/a && cp -r s/a s/c && rm -rf s",
         "echo 1 > f1; mv f1 f2; rm f2",
         "rm -rf kept.py",
+        "mkdir s2; cp kept.py s2/x.py && python3 s2/x.py; rm s2/x.py",
     ] {
         assert!(fixture.runs("a", line), "{line}");
     }
     for line in [
         "mkdir s && mv notes.txt s/ && rm -rf s",
         "mkdir s && cp notes.txt s/ && rm -rf s",
-        "mkdir s; cp kept.py s/x.py && python3 s/x.py; rm s/x.py",
         "mv notes.txt f1; mv f1 f2; rm f2",
         "mkdir -p s && mv notes.txt s/n && mv s t && rm -rf t",
-        "cp notes.txt f1; rm notes.txt; rm f1",
+        "cp notes.txt f3; rm notes.txt; rm f3",
+        "cp notes.txt f3; sed -i s/a/b/ notes.txt; rm f3",
+        "cp notes.txt f3; mv notes.txt f4; rm f3",
         "rm -rf notes.txt",
     ] {
         assert!(!fixture.runs("a", line), "{line}");

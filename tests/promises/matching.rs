@@ -517,13 +517,21 @@ fn a_glob_that_is_written_to_is_held_against_what_it_may_stand_for() {
 }
 
 #[test]
-fn the_temp_directory_of_a_fresh_container_is_nobodys_and_the_project_is_not_in_it() {
-    for line in ["docker run --rm alpine sh -c 'rm -rf /tmp/*'", "docker run alpine rm -rf /tmp/a*"] {
+fn what_lies_in_a_fresh_container_is_nobodys_unless_this_machine_is_in_it() {
+    for line in [
+        "docker run --rm alpine sh -c 'rm -rf /tmp/*'",
+        "docker run alpine rm -rf /tmp/a*",
+        "docker run --rm alpine rm -rf /tmp",
+        "docker run --rm alpine sh -c 'rm -rf /t*/x'",
+        "docker run --rm -w /app node:22 rm -rf /app/x",
+    ] {
         assert!(tier(line) <= Tier::Low, "{line}");
     }
     for line in [
-        "docker run --rm alpine rm -rf /tmp",
-        "docker run --rm alpine sh -c 'rm -rf /t*/x'",
+        "docker run --rm --privileged alpine rm -rf /srv/x",
+        "docker run --rm --pid host alpine nsenter -t 1 -m rm -rf /srv/x",
+        "docker compose run app rm -rf /srv/x",
+        "adb shell rm -rf /sdcard/DCIM",
         "docker run --rm -v /tmp:/tmp alpine sh -c 'rm -rf /tmp/*'",
         "docker exec web sh -c 'rm -rf /srv/*'",
     ] {

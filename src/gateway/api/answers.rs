@@ -45,7 +45,6 @@ pub enum ScopeWord {
 
 /// How far a yes reaches.
 #[derive(Debug, Default, Deserialize, ToSchema, IntoParams)]
-#[schema(as = Reach)]
 pub struct ScopeQuery {
     /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
     /// the session ends (session), until a time (until), until it is revoked (always)
@@ -90,7 +89,6 @@ pub(super) fn offered(shown: &TrackedRequest, reach: AnswerScope) -> Result<(), 
 /// What goes with an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Said)]
 pub struct AnswerBody {
     /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
     /// has it: until the session ends (session), until a time (until), until it is revoked (always)
@@ -193,7 +191,6 @@ const BATCH: usize = 100;
 /// Answers to several requests.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Answers)]
 pub struct BatchBody {
     pub answers: Vec<BatchAnswer>,
 }
@@ -201,7 +198,6 @@ pub struct BatchBody {
 /// The answer to one of them: a yes is for once, and for tier 2 at most; what is of more is looked at by itself.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = One)]
 pub struct BatchAnswer {
     pub action_id: String,
     pub decision: Verb,

@@ -27,7 +27,6 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// Which channels.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-#[schema(as = Which)]
 pub struct ChannelsBody {
     /// Their names; none: all.
     channels: Vec<String>,
@@ -87,7 +86,6 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult 
 /// Which channel.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = One)]
 pub struct ChannelBody {
     /// Its name.
     channel: String,

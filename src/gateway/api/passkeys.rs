@@ -133,7 +133,6 @@ pub async fn challenge(
 /// A pairing that a terminal begins.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Begin)]
 pub struct PairingBody {
     name: String,
     /// 32 bytes in base64url
@@ -181,7 +180,6 @@ pub async fn begin(
 /// The secret of a pairing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = By)]
 pub struct PairingSecret {
     secret: String,
 }
@@ -231,7 +229,6 @@ pub async fn enrol(
 /// A passkey that was made.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Made)]
 pub struct PasskeyBody {
     secret: String,
     #[schema(value_type = Object)]

@@ -89,7 +89,6 @@ pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Jso
 /// Which session, and why.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Which)]
 pub struct SessionBody {
     /// As the list of sessions has it
     session: String,

@@ -26,7 +26,6 @@ const REPORT_MS: i64 = 60 * 60 * 1000;
 /// How a command ended that its client was let run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Ended)]
 pub struct ReportBody {
     /// The token that is good once
     token: String,

@@ -41,7 +41,6 @@ const TIMEOUT: u32 = 300;
 /// A command that is handed in.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = New)]
 pub struct SubmitBody {
     /// A line for the account's shell
     pub(super) command: Option<String>,

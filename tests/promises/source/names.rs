@@ -11,7 +11,7 @@ use super::{Said, root, sources};
 const WORDS: [(&str, &str); 5] = [
     (
         "languages, by the names that descriptions give them",
-        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python ruby rzsh sed sh \
+        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python robot ruby rzsh sed sh \
          sqlite3 zsh",
     ),
     ("names of source files and endings of file names", "cc go jar java m4 py rpm sc tar tsx vue xz zip"),
@@ -25,7 +25,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Words that are no program where they stand, by the file, and what they are there.
-const KNOWN: [(&str, &str, &str); 15] = [
+const KNOWN: [(&str, &str, &str); 17] = [
     (
         "judge/analysis/indirection/floor.rs",
         "known:read unknown:read unknown:root unknown:root-own unknown:touch",
@@ -41,10 +41,12 @@ const KNOWN: [(&str, &str, &str); 15] = [
     ("judge/analysis/follow.rs", "ssh", "words by which arguments say that something is started"),
     ("judge/analysis/redirect.rs", "truncate", "the command as which `> file` is judged, which does the same"),
     ("judge/analysis/written.rs", "truncate", "the command as which a filter of nothing is judged"),
+    ("judge/analysis/recipes.rs", "import", "a keyword of justfiles"),
     ("judge/analysis/tool.rs", "make", "a kind of verb of a tool"),
     ("judge/approver.rs", "ssh", "a kind of key"),
     ("judge/context.rs", "reset", "subcommands that move a branch, of any program with branches like git's"),
     ("judge/matcher/lowering/before.rs", "cp mv rename", "parts of names of functions, in any language"),
+    ("judge/rules/languages.rs", "open", "an entry of the tables of languages"),
     ("judge/rules/model/tool.rs", "fetch", "an effect, as descriptions of tools name it"),
     ("judge/tools/guess.rs", "GET", "a method of HTTP"),
     ("store/redact/programs.rs", "import", "words by which subcommands say that they store something"),
@@ -52,7 +54,7 @@ const KNOWN: [(&str, &str, &str); 15] = [
 ];
 
 /// Functions and words of the languages that a file reads, which are also names of programs.
-const READ: [(&str, &str); 22] = [
+const READ: [(&str, &str); 23] = [
     ("judge/analysis/code/call.rs", "chmod chown compile find import open rename rm rmdir truncate unlink"),
     ("judge/analysis/code/calls.rs", "find grep import open say"),
     ("judge/analysis/code/client.rs", "import open"),
@@ -62,6 +64,7 @@ const READ: [(&str, &str); 22] = [
     ("judge/analysis/code/database.rs", "query sqlite sudo"),
     ("judge/analysis/code/editors.rs", "compile expr make pi python3 rename up w"),
     ("judge/analysis/code/expression.rs", "compile open rmdir unlink"),
+    ("judge/analysis/code/generic.rs", "w"),
     ("judge/analysis/code/globs.rs", "del trash"),
     ("judge/analysis/code/loops.rs", "sum"),
     ("judge/analysis/code/names.rs", "fetch format grep join locate say"),
@@ -72,7 +75,7 @@ const READ: [(&str, &str); 22] = [
          watch",
     ),
     ("judge/analysis/code/processes.rs", "basename"),
-    ("judge/analysis/code/scan.rs", "grep split tr"),
+    ("judge/analysis/code/scan.rs", "grep m split tr"),
     ("judge/analysis/code/sql.rs", "begin concurrently import install rename reset shutdown truncate"),
     ("judge/analysis/code/sql/blocks.rs", "loop truncate"),
     ("judge/analysis/code/tcl.rs", "open"),
