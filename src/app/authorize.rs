@@ -22,7 +22,7 @@ use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::risk::{Risk, Tier};
 use crate::store::{HandedCommand, IntentRow, RecordedDecision};
 use crate::ui::card_view::OpinionLine;
@@ -320,7 +320,7 @@ fn knows_the_risk(origin: Origin, refusal: &Refusal) -> bool {
 
 /// Whether this opinion tells what kept the reviewer from deciding, where nobody is asked. On the card it was seen.
 fn kept_from_deciding(opinion: &Opinion, refusal: &Refusal) -> bool {
-    opinion.says == Says::Nothing && matches!(refusal, Refusal::NoOne { .. })
+    opinion.says == OpinionVerdict::Nothing && matches!(refusal, Refusal::NoOne { .. })
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

@@ -8,7 +8,7 @@ use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{
-    Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, MAX_CHANGES, PathChange, Stat,
+    Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, MAX_CHANGES, PathChange, Stat,
 };
 use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
 use crate::world::World;
@@ -50,7 +50,7 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
                         // What lay there is made again, but for what had been brought there.
                         changes.brought.extend(brought_on(&earlier, &from, &to, moved));
                     } else if thrown_away {
-                        changes.brought.push(Brought { to: to.clone(), from: from.clone(), moved });
+                        changes.brought.push(BroughtContent { to: to.clone(), from: from.clone(), moved });
                     }
                     if moved && is_guarded {
                         changes.done.retain(|change| change.path != to);
@@ -112,7 +112,7 @@ fn gone(world: &World, named: &str) -> Option<PathChange> {
 }
 
 /// Where what had been brought to one place lies when that is brought on to another.
-fn brought_on(earlier: &[Brought], from: &str, to: &str, moved: bool) -> Vec<Brought> {
+fn brought_on(earlier: &[BroughtContent], from: &str, to: &str, moved: bool) -> Vec<BroughtContent> {
     earlier.iter().filter_map(|brought| brought.on(from, to, moved)).take(MAX_CHANGES).collect()
 }
 

@@ -181,7 +181,7 @@ pub mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::judge::review::{Opinion, Says};
+    use crate::judge::review::{Opinion, OpinionVerdict};
     use crate::judge::risk::Weight;
 
     /// A request of tier 2 that waits.
@@ -290,8 +290,8 @@ pub mod tests {
         assert_eq!(one(|one| one.state = RequestState::Late), ["once"]);
         let opinion = |says| Opinion { says, ..Opinion::nothing("m", "r") };
         let reviewed = |says| changed(pending(), |one| (one.may_grant, one.review) = (true, Some(opinion(says))));
-        assert_eq!(offers(&reviewed(Says::Deny)), ["once"]);
-        assert_eq!(offers(&reviewed(Says::Escalate)).len(), 4);
+        assert_eq!(offers(&reviewed(OpinionVerdict::Deny)), ["once"]);
+        assert_eq!(offers(&reviewed(OpinionVerdict::Escalate)).len(), 4);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod unknown;
 
 use std::os::unix::ffi::OsStrExt;
 
-use self::matching::{Fit, Matching, loosened};
+use self::matching::{Matching, TemplateMatch, loosened};
 use super::agents;
 use super::agents::model::Template;
 use super::envelope::Envelope;
@@ -107,7 +107,7 @@ fn positional<'a>(template: &'a Template, line: &'a Line) -> Option<Vec<(&'a str
 /// What the shell does before the command.
 fn lead<'a>(
     template: &Template,
-    fit: &Fit,
+    fit: &TemplateMatch,
     places: &Places<'_>,
     hole: &impl Fn(&str) -> Option<&'a [u8]>,
 ) -> Option<Vec<u8>> {

@@ -11,7 +11,7 @@ use model::{Agent, Template};
 
 /// How an agent is recognised, and its description.
 #[derive(Debug)]
-pub struct Recognised {
+pub struct RecognisedAgent {
     /// The name that guard uses for it.
     pub name: &'static str,
     /// What its process is called (at most 15 bytes are known of a longer name).
@@ -32,7 +32,7 @@ pub struct Recognised {
 
 include!(concat!(env!("OUT_DIR"), "/agents.rs"));
 
-impl Recognised {
+impl RecognisedAgent {
     /// The whole description.
     #[must_use]
     pub fn described(&self) -> &Agent {
@@ -61,7 +61,7 @@ impl Recognised {
 
 /// All of them, by name.
 #[must_use]
-pub fn known() -> &'static [Recognised] {
+pub fn known() -> &'static [RecognisedAgent] {
     &KNOWN
 }
 
@@ -70,11 +70,11 @@ pub fn known() -> &'static [Recognised] {
 pub fn named(name: &str) -> Option<&'static Agent> {
     match KNOWN.iter().find(|agent| agent.name == name) {
         Some(agent) => Some(agent.described()),
-        None => KNOWN.iter().map(Recognised::described).find(|agent| agent.also.iter().any(|also| also == name)),
+        None => KNOWN.iter().map(RecognisedAgent::described).find(|agent| agent.also.iter().any(|also| also == name)),
     }
 }
 
 /// Every description, by name.
 pub fn all() -> impl Iterator<Item = &'static Agent> {
-    KNOWN.iter().map(Recognised::described)
+    KNOWN.iter().map(RecognisedAgent::described)
 }

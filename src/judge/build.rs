@@ -147,7 +147,7 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
         std::fs::read_dir(&directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
-    let mut source = format!("static KNOWN: [Recognised; {}] = [\n", files.len());
+    let mut source = format!("static KNOWN: [RecognisedAgent; {}] = [\n", files.len());
     for file in &files {
         let wrong = |why: String| format!("{}: {why}", file.display());
         let mut agent: Agent =
@@ -187,7 +187,7 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
         std::fs::write(&place, packed)?;
         let process = &agent.process;
         source.push_str(&format!(
-            "Recognised {{ name: {name:?}, processes: &{:?}, packages: &{:?}, markers: &{:?}, session: {:?}, \
+            "RecognisedAgent {{ name: {name:?}, processes: &{:?}, packages: &{:?}, markers: &{:?}, session: {:?}, \
              packed: include_bytes!({place:?}), read: OnceLock::new(), marks: &{marks:?}, \
              packed_templates: include_bytes!({templates_place:?}), read_templates: OnceLock::new() }},\n",
             process.names, process.paths, process.markers, process.session

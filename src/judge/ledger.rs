@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 mod books;
 
-use self::books::{Books, Whose};
+use self::books::{LedgerTotals, PathOwner};
 
 /// For how long after it was let go a command is taken to have run where nothing tells when it ended: as long as it
 /// takes to write a file, and shorter than a person needs to open one.
@@ -107,14 +107,14 @@ pub enum Done {
 
 /// What was brought to a place where things are made again or thrown away, or made of what lay elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Brought {
+pub struct BroughtContent {
     pub to: String,
     pub from: String,
     /// It is no longer where it was. Of a copy, a link or an archive nothing is lost while the first is there.
     pub moved: bool,
 }
 
-impl Brought {
+impl BroughtContent {
     /// Where it lies when what is at one path is brought to another, if it lay there, in it or around it.
     #[must_use]
     pub fn on(&self, from: &str, to: &str, moved: bool) -> Option<Self> {
@@ -162,7 +162,7 @@ pub struct CommandChanges {
     #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
     pub ran: bool,
     #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
-    pub brought: Vec<Brought>,
+    pub brought: Vec<BroughtContent>,
     #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<Named>,
 }
@@ -245,7 +245,7 @@ pub struct Ledger {
     /// Of this session, in the order of time.
     pub entries: Vec<LedgerEntry>,
     /// Of the account, as far as it is there still.
-    pub brought: Vec<Brought>,
+    pub brought: Vec<BroughtContent>,
     /// What was brought is not known to its end: it may be anywhere.
     pub unknown: bool,
 }
@@ -259,7 +259,7 @@ impl Ledger {
     /// Whether this session made a file at the path where nothing was, whatever lies there now.
     #[must_use]
     pub fn has_made(&self, path: &str) -> bool {
-        Books::of(self).whose(path) == Whose::Own
+        LedgerTotals::of(self).whose(path) == PathOwner::Own
     }
 
     /// Whether this session wrote the file at the path, or moved one there, whatever lay there before.
@@ -280,7 +280,7 @@ impl Ledger {
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
     pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
-        Books::of(self).owns(path, look)
+        LedgerTotals::of(self).owns(path, look)
     }
 
     /// Whether something that may be a person's only copy was brought to the path, above it or below it. `look` says what
@@ -288,10 +288,10 @@ impl Ledger {
     #[must_use]
     pub fn holds_what_was_brought<'s>(&self, path: &str, look: impl Fn(&str) -> Option<&'s FileSnapshot>) -> bool {
         let books = std::cell::OnceCell::new();
-        let own = |brought: &Brought| {
-            let books = books.get_or_init(|| Books::of(self));
+        let own = |brought: &BroughtContent| {
+            let books = books.get_or_init(|| LedgerTotals::of(self));
             brought.moved
-                && books.whose(&brought.to) == Whose::Own
+                && books.whose(&brought.to) == PathOwner::Own
                 && look(&brought.to).is_some_and(|look| books.owns(&brought.to, look) == Some(Own::Made))
         };
         self.unknown

@@ -30,7 +30,7 @@ use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 use match_context::{MatchContext, View};
 pub use planned::{PlannedChange, PlannedChanges, planned_changes};
-use seen::Seen;
+use seen::InspectedValue;
 pub use seen::shown;
 
 /// Whether a shell glob covers all of a text, `*` crossing slashes.
@@ -169,7 +169,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.touches = touched.iter().map(|operand| shown(operand.value)).collect();
         }
         None => {
-            let counts = |operand: &&&Seen<'_>| {
+            let counts = |operand: &&&InspectedValue<'_>| {
                 rule.tier <= Tier::Low
                     || rule.lower.is_empty()
                     || lowering::reason(view, operand, &rule.lower).is_none()
@@ -185,7 +185,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
 
 /// What a finding falls on, where operands that a rule looked at only say how, as a mode does: without these, or what the
 /// program changes where there are no others.
-fn changed_instead(view: &View<'_>, touched: &[&Seen<'_>]) -> Option<Vec<String>> {
+fn changed_instead(view: &View<'_>, touched: &[&InspectedValue<'_>]) -> Option<Vec<String>> {
     let spans_of = |changes_only: bool| -> HashSet<Span> {
         let effects = view.context.effects_of(view.id).filter(|(_, effect)| !changes_only || effect.changes());
         effects.flat_map(|(act, _)| &act.operands).map(|operand| operand.span).collect()
@@ -199,17 +199,17 @@ fn changed_instead(view: &View<'_>, touched: &[&Seen<'_>]) -> Option<Vec<String>
         return Some(effects.flat_map(|(act, _)| &act.operands).map(|operand| shown(&operand.value)).collect());
     }
     let used = spans_of(false);
-    let on: Vec<&&Seen<'_>> = touched.iter().filter(|seen| used.contains(&seen.span)).collect();
+    let on: Vec<&&InspectedValue<'_>> = touched.iter().filter(|seen| used.contains(&seen.span)).collect();
     (on.len() < touched.len()).then(|| on.iter().map(|seen| shown(seen.value)).collect())
 }
 
 /// What is to be said of packages with a name that is nearly a well-known one's.
-fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&Seen<'_>]) -> Option<String> {
+fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> Option<String> {
     /// All well-known names are looked at for each.
     const MOST: usize = 3;
     let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
     let packages = view.context.catalog.packages();
-    let looks = |seen: &&Seen<'_>| {
+    let looks = |seen: &&InspectedValue<'_>| {
         let (index, name) = packages.named(index, &seen.value.known()?)?;
         let left = view.context.compared.get().checked_sub(1)?;
         view.context.compared.set(left);
@@ -262,12 +262,12 @@ fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
 /// Deleting something that is not known before it happens is never below tier 2.
 fn unknown_target(view: &View<'_>) -> Option<Finding> {
     const ID: &str = "opaque.operand";
-    let unknown = |seen: &&Seen<'_>| {
+    let unknown = |seen: &&InspectedValue<'_>| {
         let found_in_project = seen.path(view).is_some_and(|path| path.found)
             && seen.classes(view).has_any(&[PathClass::Project, PathClass::Temp]);
         seen.classes(view).has(PathClass::Dynamic) && !found_in_project
     };
-    let unknown: Vec<&Seen<'_>> = view.operands().iter().filter(unknown).collect();
+    let unknown: Vec<&InspectedValue<'_>> = view.operands().iter().filter(unknown).collect();
     if unknown.is_empty() {
         return None;
     }

@@ -31,7 +31,7 @@ const MAX_REASON: usize = 300;
 /// What a reviewer says of one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
-    pub says: Says,
+    pub says: OpinionVerdict,
     /// Its reason, in its own words; where it says nothing, why that is.
     pub reason: String,
     /// Which model, or which program.
@@ -61,7 +61,7 @@ pub struct Opinion {
 /// The word of an opinion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Says {
+pub enum OpinionVerdict {
     Approve,
     Deny,
     Escalate,
@@ -69,7 +69,7 @@ pub enum Says {
     Nothing,
 }
 
-impl Says {
+impl OpinionVerdict {
     /// As in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -87,7 +87,7 @@ impl Opinion {
     #[must_use]
     pub fn nothing(by: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
-            says: Says::Nothing,
+            says: OpinionVerdict::Nothing,
             reason: why.into(),
             by: by.into(),
             about: String::new(),
@@ -181,26 +181,32 @@ pub fn gate(invocation: &Invocation, judgment: &Judgment, policy: &Policy, opini
         return Outcome::Ask;
     }
     match opinion.says {
-        Says::Approve => Outcome::Run(Cleared { basis: ApprovalReason::Reviewer { by: opinion.by.clone(), with } }),
-        Says::Deny => Outcome::Refuse(Refusal::Reviewer { by: opinion.by.clone(), reason: opinion.reason.clone() }),
-        Says::Escalate | Says::Nothing => Outcome::Ask,
+        OpinionVerdict::Approve => {
+            Outcome::Run(Cleared { basis: ApprovalReason::Reviewer { by: opinion.by.clone(), with } })
+        }
+        OpinionVerdict::Deny => {
+            Outcome::Refuse(Refusal::Reviewer { by: opinion.by.clone(), reason: opinion.reason.clone() })
+        }
+        OpinionVerdict::Escalate | OpinionVerdict::Nothing => Outcome::Ask,
     }
 }
 
 /// Several opinions as one: all must approve, one no is a no, and where there is no opinion there is none.
 #[must_use]
 pub fn jury(opinions: Vec<Opinion>) -> Opinion {
-    let worst = |says: Says| opinions.iter().find(|opinion| opinion.says == says).cloned();
-    let deciding = worst(Says::Deny).or_else(|| worst(Says::Nothing)).or_else(|| worst(Says::Escalate));
+    let worst = |says: OpinionVerdict| opinions.iter().find(|opinion| opinion.says == says).cloned();
+    let deciding = worst(OpinionVerdict::Deny)
+        .or_else(|| worst(OpinionVerdict::Nothing))
+        .or_else(|| worst(OpinionVerdict::Escalate));
     let same = |opinion: &Opinion| opinions.first().is_some_and(|first| first.about == opinion.about);
     let Some(mut one) = deciding.or_else(|| opinions.first().cloned()) else {
         return Opinion::nothing("reviewer", "nobody was asked");
     };
-    if !opinions.iter().all(same) && one.says == Says::Approve {
+    if !opinions.iter().all(same) && one.says == OpinionVerdict::Approve {
         one = Opinion::nothing(one.by, "the reviewers' answers are about different commands");
     }
     let names: Vec<&str> = opinions.iter().map(|opinion| opinion.by.as_str()).collect();
-    one.by = if one.says == Says::Approve { names.join(" and ") } else { one.by };
+    one.by = if one.says == OpinionVerdict::Approve { names.join(" and ") } else { one.by };
     one.ms = opinions.iter().map(|opinion| opinion.ms).max().unwrap_or_default();
     one.tokens = opinions.iter().map(|opinion| opinion.tokens).sum();
     one.cost = opinions.iter().map(|opinion| opinion.cost).sum();

@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::ledger::{Brought, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
+use crate::judge::ledger::{BroughtContent, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
 
 /// How many of a session's commands are looked back on.
 const COMMANDS: i64 = 2000;
@@ -99,7 +99,8 @@ impl Store {
         let mut entries: Vec<_> = own.ok_or_else(altered)?.0.into_iter().map(|(_, entry)| entry).collect();
         let (bringing, rows) = brought.ok_or_else(altered)?;
         entries.reverse();
-        let brought = bringing.into_iter().flat_map(|(_, entry)| entry.changes.brought).collect::<Vec<Brought>>();
+        let brought =
+            bringing.into_iter().flat_map(|(_, entry)| entry.changes.brought).collect::<Vec<BroughtContent>>();
         Ok(Ledger { entries, brought, unknown: rows >= BRINGING })
     }
 }

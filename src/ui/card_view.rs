@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Prompt;
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::risk::{Risk, Weight};
 use crate::judge::syntax::tree::Span;
 
@@ -90,10 +90,10 @@ impl OpinionLine {
     pub fn of(opinion: &Opinion) -> Self {
         let Opinion { by, reason, .. } = opinion;
         let line = match opinion.says {
-            Says::Approve => format!("reviewer's opinion ({by}): allow: {reason}"),
-            Says::Deny => format!("reviewer's opinion ({by}): deny: {reason}"),
-            Says::Escalate => format!("reviewer's opinion ({by}): a person should decide: {reason}"),
-            Says::Nothing => format!("no reviewer's opinion ({by}): {reason}"),
+            OpinionVerdict::Approve => format!("reviewer's opinion ({by}): allow: {reason}"),
+            OpinionVerdict::Deny => format!("reviewer's opinion ({by}): deny: {reason}"),
+            OpinionVerdict::Escalate => format!("reviewer's opinion ({by}): a person should decide: {reason}"),
+            OpinionVerdict::Nothing => format!("no reviewer's opinion ({by}): {reason}"),
         };
         Self { line, denies: false }
     }

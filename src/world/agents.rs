@@ -3,7 +3,7 @@
 //! What may not enter: names of agents, which are data (`patterns/agents/`). An editor is no agent, though it may hold one:
 //! a person's own terminal stands below it.
 
-pub use crate::judge::agents::Recognised as Agent;
+pub use crate::judge::agents::RecognisedAgent as Agent;
 use crate::judge::agents::known;
 use crate::judge::invocation::Environment;
 

@@ -13,7 +13,7 @@ use crate::judge::answer_scope::{AnswerScope, NotOffered};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::policy::Prompt;
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 use crate::judge::risk::Tier;
 use crate::store::queue::{FullRequest, Pending};
 use crate::ui::card_view::OpinionLine;
@@ -65,7 +65,7 @@ impl ShownRequest {
 
     /// Whether one question may be about it and others.
     pub fn may_be_in_a_batch(&self) -> bool {
-        let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+        let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == OpinionVerdict::Deny);
         !refused && self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
     }
 
@@ -132,7 +132,8 @@ impl ShownRequest {
         }
         evidence.insert(0, of_all);
         if let Some(opinion) = &self.whole.pending.review {
-            card.view.opinion = Some(OpinionLine { denies: opinion.says == Says::Deny, ..OpinionLine::of(opinion) });
+            card.view.opinion =
+                Some(OpinionLine { denies: opinion.says == OpinionVerdict::Deny, ..OpinionLine::of(opinion) });
         }
         card.explained.card = card.view.clone();
         (card, prompt)

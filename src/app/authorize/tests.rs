@@ -8,7 +8,7 @@ use crate::judge::approved::Until;
 use crate::judge::approver::{Approver, Cost};
 use crate::judge::invocation::{Environment, Line, Session};
 use crate::judge::policy::{Policy, Support};
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 use crate::judge::rules::model::Note;
 use crate::judge::syntax::tree::Dialect;
 use crate::store::{Entry, Filter, RowKind};
@@ -146,7 +146,7 @@ fn no(refusal: Refusal) -> impl FnOnce(&Invocation, &Judgment) -> AskOutcome {
 
 fn opinion() -> Opinion {
     Opinion {
-        says: Says::Deny,
+        says: OpinionVerdict::Deny,
         reason: "it loses work".to_owned(),
         by: "a model".to_owned(),
         about: String::new(),

@@ -13,7 +13,7 @@ use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
-use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
+use crate::judge::review::{Opinion, OpinionVerdict, Outcome, Role, gate, role};
 use crate::judge::risk::{Finding, Tier};
 use crate::prompt::answer::{ReviewInProgress, ReviewProgress};
 use crate::store::{Entry, Filter, Store};
@@ -102,7 +102,7 @@ impl<'a> Review<'a> {
     }
 
     fn said_of(&self, opinion: &Opinion) -> OpinionLine {
-        let denies = opinion.says == Says::Deny && matches!(self.gate(opinion), Outcome::Refuse(_));
+        let denies = opinion.says == OpinionVerdict::Deny && matches!(self.gate(opinion), Outcome::Refuse(_));
         OpinionLine { denies, ..OpinionLine::of(opinion) }
     }
 

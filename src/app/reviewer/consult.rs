@@ -22,7 +22,7 @@ use crate::exec::notice::PLACES;
 use crate::exec::program_query::{ProgramQuery, ProgramReply};
 use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
-use crate::judge::review::{self, Opinion, QUOTED, Role, Says, jury};
+use crate::judge::review::{self, Opinion, OpinionVerdict, QUOTED, Role, jury};
 use crate::store::{Paths, StoreError};
 
 /// What the helper of the gateway may need beyond the time that a model has.
@@ -268,12 +268,12 @@ fn of_program(by: &str, replied: &ProgramReply, about: &str) -> Opinion {
         return nothing("its answer is about another command");
     }
     let says = match word.to_ascii_lowercase().as_str() {
-        "approve" | "allow" if replied.code == Some(0) => Says::Approve,
+        "approve" | "allow" if replied.code == Some(0) => OpinionVerdict::Approve,
         "approve" | "allow" => return nothing("it approved but failed"),
-        "deny" | "block" | "warn" | "ask" | "escalate" => Says::Escalate,
+        "deny" | "block" | "warn" | "ask" | "escalate" => OpinionVerdict::Escalate,
         _ => return nothing("it printed an unknown verdict"),
     };
-    let reason = if says == Says::Escalate { format!("{word}: {reason}") } else { reason };
+    let reason = if says == OpinionVerdict::Escalate { format!("{word}: {reason}") } else { reason };
     Opinion { says, reason, about: about.to_owned(), ..nothing("") }
 }
 
@@ -281,7 +281,7 @@ fn of_program(by: &str, replied: &ProgramReply, about: &str) -> Opinion {
 mod tests {
     use super::*;
 
-    fn says(text: &str, code: i32) -> (Says, String) {
+    fn says(text: &str, code: i32) -> (OpinionVerdict, String) {
         let opinion = of_program("p", &ProgramReply { code: Some(code), answer: text.into() }, "0123abcd");
         (opinion.says, opinion.reason)
     }
@@ -289,12 +289,12 @@ mod tests {
     #[test]
     fn a_program_lets_pass_by_one_clear_word_alone() {
         for text in [r#"{"verdict":"approve"}"#, r#"{"decision":"Allow","digest":"0123abcd"}"#] {
-            assert_eq!(says(text, 0).0, Says::Approve, "{text}");
-            assert_eq!(says(text, 1).0, Says::Nothing, "{text}");
+            assert_eq!(says(text, 0).0, OpinionVerdict::Approve, "{text}");
+            assert_eq!(says(text, 1).0, OpinionVerdict::Nothing, "{text}");
         }
         for word in ["deny", "block", "warn", "ask", "ESCALATE"] {
             let text = format!(r#"{{"action":"{word}","message":"m"}}"#);
-            assert_eq!(says(&text, 2), (Says::Escalate, format!("{word}: m")));
+            assert_eq!(says(&text, 2), (OpinionVerdict::Escalate, format!("{word}: m")));
         }
         for text in [
             "",
@@ -304,7 +304,7 @@ mod tests {
             r#"{"verdict":"approved"}"#,
             r#"{"verdict":"allow","digest":"x"}"#,
         ] {
-            assert_eq!(says(text, 0).0, Says::Nothing, "{text}");
+            assert_eq!(says(text, 0).0, OpinionVerdict::Nothing, "{text}");
         }
     }
 
@@ -324,10 +324,10 @@ mod tests {
     fn a_helper_that_fails_gives_no_opinion() {
         let good = br#"{"v":1,"opinion":{"says":"APPROVE","reason":"r","by":"m","about":"0123abcd"}}"#;
         let of = |code, answer: &[u8]| of_helper("m", &ProgramReply { code, answer: answer.to_vec() }).says;
-        assert_eq!(of(Some(0), good), Says::Approve);
+        assert_eq!(of(Some(0), good), OpinionVerdict::Approve);
         assert_eq!(
             (of(Some(1), good), of(None, good), of(Some(0), b"APPROVE")),
-            (Says::Nothing, Says::Nothing, Says::Nothing)
+            (OpinionVerdict::Nothing, OpinionVerdict::Nothing, OpinionVerdict::Nothing)
         );
     }
 }

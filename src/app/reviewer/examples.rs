@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::engine::Engine;
 use crate::app::exit;
 use crate::app::failure::Failure;
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 use crate::prompt::line;
 use crate::store::{Entry, Filter, Store, is_probe};
 use crate::ui::visible;
@@ -141,9 +141,9 @@ pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
         _ => return None,
     };
     match opinion.says {
-        Says::Approve => Some(!decided),
-        Says::Deny => Some(decided),
-        Says::Escalate | Says::Nothing => None,
+        OpinionVerdict::Approve => Some(!decided),
+        OpinionVerdict::Deny => Some(decided),
+        OpinionVerdict::Escalate | OpinionVerdict::Nothing => None,
     }
 }
 

@@ -13,7 +13,7 @@ use super::examples::{disagrees, reviewed};
 use crate::app::engine::Engine;
 use crate::app::failure::Failure;
 use crate::app::{exit, screen, time};
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 use crate::judge::sort;
 use crate::store::{Entry, is_probe};
 use crate::ui::visible;
@@ -99,7 +99,7 @@ fn count(entries: &[Entry], now: &Zoned) -> StatsReport {
         if wrong {
             report.wrong.push(entry.id);
         }
-        if opinion.says == Says::Nothing {
+        if opinion.says == OpinionVerdict::Nothing {
             *report.failures.entry(opinion.reason.clone()).or_default() += 1;
         } else {
             times.push(opinion.ms);
@@ -113,10 +113,10 @@ fn count(entries: &[Entry], now: &Zoned) -> StatsReport {
         for tally in [all, rules.entry(rule).or_default(), model, weeks.entry(week).or_default()] {
             tally.asked += 1;
             match opinion.says {
-                Says::Approve => tally.approve += 1,
-                Says::Deny => tally.deny += 1,
-                Says::Escalate => tally.escalate += 1,
-                Says::Nothing => tally.nothing += 1,
+                OpinionVerdict::Approve => tally.approve += 1,
+                OpinionVerdict::Deny => tally.deny += 1,
+                OpinionVerdict::Escalate => tally.escalate += 1,
+                OpinionVerdict::Nothing => tally.nothing += 1,
             }
             tally.ran += u64::from(ran);
             tally.refused += u64::from(by_reviewer && !ran);

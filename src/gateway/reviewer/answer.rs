@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::prompt::Prompt;
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 
 /// An answer as it is wanted: these fields, each once, and no other.
 #[derive(Debug, Deserialize)]
@@ -36,7 +36,7 @@ pub enum AnswerError {
 ///
 /// # Errors
 /// Why it counts for nothing.
-pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), AnswerError> {
+pub fn read(text: &str, prompt: &Prompt) -> Result<(OpinionVerdict, String), AnswerError> {
     let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| AnswerError::Format)?;
     if answer.canary != prompt.canary {
         return Err(AnswerError::NoCanary);
@@ -48,9 +48,9 @@ pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), AnswerError> 
         return Err(AnswerError::Another);
     }
     let says = match answer.verdict.as_str() {
-        "APPROVE" => Says::Approve,
-        "DENY" => Says::Deny,
-        "ESCALATE" => Says::Escalate,
+        "APPROVE" => OpinionVerdict::Approve,
+        "DENY" => OpinionVerdict::Deny,
+        "ESCALATE" => OpinionVerdict::Escalate,
         _ => return Err(AnswerError::Verdict),
     };
     Ok((says, answer.reason))
@@ -79,18 +79,18 @@ mod tests {
         }
     }
 
-    fn of(text: &str) -> Result<(Says, String), AnswerError> {
+    fn of(text: &str) -> Result<(OpinionVerdict, String), AnswerError> {
         read(text, &prompt())
     }
 
     #[test]
     fn a_whole_answer_is_read_bare_or_in_a_block() {
         let good = r#"{"verdict":"APPROVE","reason":"r","digest":"0123abcd","canary":"c4n"}"#;
-        let wanted = Ok((Says::Approve, "r".to_owned()));
+        let wanted = Ok((OpinionVerdict::Approve, "r".to_owned()));
         assert_eq!(of(good), wanted);
         assert_eq!(of(&format!("```json\n{good}\n```")), wanted);
-        assert_eq!(of(&good.replace("APPROVE", "DENY")).unwrap().0, Says::Deny);
-        assert_eq!(of(&good.replace("APPROVE", "ESCALATE")).unwrap().0, Says::Escalate);
+        assert_eq!(of(&good.replace("APPROVE", "DENY")).unwrap().0, OpinionVerdict::Deny);
+        assert_eq!(of(&good.replace("APPROVE", "ESCALATE")).unwrap().0, OpinionVerdict::Escalate);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
             }
             let text: String = text.into_iter().collect();
             if let Ok((says, _)) = of(&text) {
-                prop_assert_eq!(says, Says::Escalate);
+                prop_assert_eq!(says, OpinionVerdict::Escalate);
             }
         }
 

@@ -18,7 +18,7 @@ use super::wire::{self, EmptyAnswer, ResponseFormat, Usage};
 use super::{ReviewInput, answer};
 use crate::channel::{SendError, http};
 use crate::config::{Secret, SecretError};
-use crate::judge::review::{Opinion, Says, jury};
+use crate::judge::review::{Opinion, OpinionVerdict, jury};
 use crate::keyring::{self, KeyringError};
 use crate::secrets::NoRandomBytes;
 use crate::store::seal_beside;
@@ -119,7 +119,7 @@ async fn opinion(question: &ReviewInput, begun: Instant) -> Result<Opinion, AskE
     state.change(|counts| {
         counts.end(&opinion, most, begun, now);
         // A yes or no of a moment; what failed is asked anew.
-        if opinion.says != Says::Nothing && reviewer.cache > 0 {
+        if opinion.says != OpinionVerdict::Nothing && reviewer.cache > 0 {
             counts.keep(&key, &opinion, reviewer.cache, now, seal);
         }
     })?;

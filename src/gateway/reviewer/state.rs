@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 
 /// Failures in a row after which it is left alone.
 const PATIENCE: u32 = 5;
@@ -131,7 +131,7 @@ impl Counts {
         }
         self.tokens = self.tokens.saturating_add(opinion.tokens);
         self.cost = self.cost.saturating_add(opinion.cost);
-        if opinion.says != Says::Nothing {
+        if opinion.says != OpinionVerdict::Nothing {
             (self.failures, self.alone_until) = (0, None);
             return;
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn approved() -> Opinion {
-        Opinion { says: Says::Approve, ..Opinion::nothing("m", "r") }
+        Opinion { says: OpinionVerdict::Approve, ..Opinion::nothing("m", "r") }
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
         let mut counts = Counts::default();
         counts.keep("k", &Opinion { tokens: 9, ..approved() }, 60, noon, seal);
         let again = counts.known("k", noon, seal).unwrap();
-        assert!(again.again && again.says == Says::Approve && again.tokens == 0);
+        assert!(again.again && again.says == OpinionVerdict::Approve && again.tokens == 0);
         assert_eq!(counts.known("other", noon, seal), None);
         assert_eq!(counts.known("k", later, seal), None);
         assert_eq!(counts.known("k", noon, |_| None), None);

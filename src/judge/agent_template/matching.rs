@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Places;
 use super::scan::Scan;
-use crate::judge::agents::model::{Hole, Part, Stands, Template};
+use crate::judge::agents::model::{CommandPosition, Hole, Part, Template};
 use crate::judge::syntax::tree::{Command, Dialect, Part as Piece};
 use crate::judge::syntax::{self, Completeness};
 
@@ -19,7 +19,7 @@ pub(super) struct HoleText {
 
 /// A line that has the form.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fit {
+pub(super) struct TemplateMatch {
     pub holes: BTreeMap<String, HoleText>,
     /// What the shell does before the command, line by line.
     pub before: Vec<Vec<u8>>,
@@ -34,15 +34,15 @@ pub(super) struct Matching<'a> {
 
 impl Matching<'_> {
     /// What stands in the holes; `None` where the text has another form.
-    pub fn of(&self, text: &[u8]) -> Option<Fit> {
-        let mut fit = Fit::default();
+    pub fn of(&self, text: &[u8]) -> Option<TemplateMatch> {
+        let mut fit = TemplateMatch::default();
         let mut scan = Scan::of(text);
         self.sequence(&self.template.parts, &mut scan, &mut fit)?;
         scan.end()?;
         Some(fit)
     }
 
-    fn sequence(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut Fit) -> Option<()> {
+    fn sequence(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> Option<()> {
         for (at, part) in parts.iter().enumerate() {
             match part {
                 Part::Text(text) => scan.text(text)?,
@@ -81,7 +81,7 @@ impl Matching<'_> {
     }
 
     /// The same, and nothing where it does not fit.
-    fn attempt(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut Fit) -> bool {
+    fn attempt(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> bool {
         let mut ahead = *scan;
         let mut attempt = fit.clone();
         let fits = self.sequence(parts, &mut ahead, &mut attempt).is_some();
@@ -93,8 +93,8 @@ impl Matching<'_> {
 
     fn command(&self, scan: &mut Scan<'_>, after: &[Part]) -> Option<Vec<u8>> {
         match self.template.command {
-            Stands::Quoted => scan.quoted(),
-            Stands::Raw => {
+            CommandPosition::Quoted => scan.quoted(),
+            CommandPosition::Raw => {
                 let end: String =
                     after.iter().map(|part| if let Part::Text(text) = part { text } else { "" }).collect();
                 let inner = scan.rest().strip_suffix(end.as_bytes())?;
@@ -105,7 +105,7 @@ impl Matching<'_> {
                 scan.skip(inner.len());
                 Some(inner.to_vec())
             }
-            Stands::Double => {
+            CommandPosition::Double => {
                 let inner = double(std::str::from_utf8(scan.rest()).ok()?.trim_end_matches('\n'), self.dialect)?;
                 scan.skip(scan.rest().len());
                 after.is_empty().then_some(inner)
@@ -113,7 +113,7 @@ impl Matching<'_> {
         }
     }
 
-    fn hole(&self, name: &str, scan: &mut Scan<'_>, fit: &mut Fit) -> Option<()> {
+    fn hole(&self, name: &str, scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> Option<()> {
         let described = self.template.holes.get(name);
         if let Some(Hole::Text(texts)) = described {
             return texts.iter().any(|text| scan.may(text)).then_some(());

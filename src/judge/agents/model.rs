@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use config::{AnswerField, Codes, Config, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, When, Wire};
 pub use hook::{Ask, Does, Event, Hook, HookEvent, Known, Say, Tools, Words};
 pub use live::{FileText, Live};
-pub use template::{Hole, Part, Stands, Template};
+pub use template::{CommandPosition, Hole, Part, Template};
 pub use transcript::{CallForm as TranscriptCall, Form as TranscriptForm, Transcript};
 
 /// An agent: a program that runs commands which nobody typed.
@@ -64,7 +64,7 @@ pub struct Agent {
     pub transcript: Vec<Transcript>,
     /// With which versions all this was seen to hold.
     #[serde(default)]
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TestedVersion>,
 }
 
 /// How its processes are recognised.
@@ -128,7 +128,7 @@ pub struct Loaded {
 /// A version and the day on which it was tried (`2026-11-22`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tried {
+pub struct TestedVersion {
     pub version: String,
     pub on: String,
 }

@@ -16,7 +16,7 @@ use super::paths::names_sink;
 use super::place::Place;
 use super::ran::Called;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::streams::{Sink, Stream, descriptor};
 use crate::judge::risk::Tier;
@@ -26,7 +26,7 @@ use crate::judge::syntax::tree::Span;
 /// The most acts that one feeds, and the most that write to one pipe.
 const MAX_LINKS: usize = 64;
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// An act at this place with nothing said of it yet.
     #[inline(never)]
     pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {

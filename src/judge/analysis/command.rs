@@ -5,11 +5,11 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::fuel::cost;
 use super::function::suffix_alias;
-use super::lookup::Led;
+use super::lookup::ProgramLocation;
 use super::ran::Called;
 use super::recursion::Callee;
 use super::resolve::{self, Lookup, Resolved};
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
@@ -219,9 +219,9 @@ impl Walker<'_> {
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
         let Self { setting, facts, sinks, files, substituted, resolver, .. } = self;
-        let so_far = SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
+        let so_far = WalkProgress { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
         let is_remote = context.remote.is_some();
-        let Led { path, other } = resolver.leads_to(so_far, state, (name, path), env, by_shell, is_remote);
+        let ProgramLocation { path, other } = resolver.leads_to(so_far, state, (name, path), env, by_shell, is_remote);
         let by_shell = by_shell && path.is_none();
         if let Some(other) = other {
             let name = other.rsplit('/').next().unwrap_or(&other).to_owned();

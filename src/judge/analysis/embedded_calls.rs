@@ -18,7 +18,7 @@ use super::ran::Called;
 use super::recursion::{Callee, Calling};
 use super::resolve::Lookup;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
@@ -394,7 +394,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// Whether the line took away what was there before: what is there then is its own.
     fn is_deleted(&self, path: &str) -> bool {
         let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;

@@ -27,7 +27,7 @@ use super::enclosing::Context;
 use super::expand::Field;
 use super::place::Place;
 use super::question::FileFacts;
-use super::ran::Ran;
+use super::ran::ProgramRun;
 use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
@@ -74,8 +74,8 @@ const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 impl Walker<'_> {
     /// Walks what a program leads to, where something says so.
     #[inline(never)]
-    pub fn leads(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, known: program, reading, args, env, span } = ran;
+    pub fn leads(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, known: program, reading, args, env, span } = ran;
         if reading.dry_run {
             // What it is told to load comes before it lists or checks anything.
             if let Some(program) = program.filter(|program| !program.loads.is_empty() && context.remote.is_none()) {
@@ -304,7 +304,7 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, context, Ran::in_place_of(wrapper, &reading, span));
+        self.inner(state, context, ProgramRun::in_place_of(wrapper, &reading, span));
     }
 }
 

@@ -47,14 +47,14 @@ pub(super) fn known(text: &str) -> Vec<Letter> {
 
 /// The text of a path, or of a name in one, of which letters may not be known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spelled {
+pub struct PathText {
     /// [`HOLE`] stands where a letter is not known; one that is written stands for itself.
     text: String,
     /// The letters that are not known, by where they stand in the text.
     unknown: Vec<(usize, Letter)>,
 }
 
-impl Spelled {
+impl PathText {
     /// Text that is wholly known.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), unknown: Vec::new() }
@@ -241,11 +241,11 @@ impl Value {
     }
 
     /// The text of the path that it names. `None` for what has no [`Self::letters`], and for what no path holds.
-    pub(super) fn spelled(&self) -> Option<Spelled> {
+    pub(super) fn spelled(&self) -> Option<PathText> {
         if let Some(text) = self.known() {
-            return (!text.contains('\0')).then(|| Spelled::text(text));
+            return (!text.contains('\0')).then(|| PathText::text(text));
         }
-        let mut spelled = Spelled::default();
+        let mut spelled = PathText::default();
         for letter in self.letters()? {
             if letter == Letter::Known('\0') {
                 return None;
@@ -307,19 +307,19 @@ mod tests {
 
     #[test]
     fn a_part_of_a_spelling_keeps_what_is_not_known_of_it() {
-        let mut spelled = Spelled::text("/a\u{fffc}");
+        let mut spelled = PathText::text("/a\u{fffc}");
         spelled.push_number(NumberId { id: 1, plain: true });
         spelled.push_str("/b");
         let (whole, length) = (spelled.clone(), spelled.rough().len());
         assert_eq!(whole.part(0..length), whole);
         assert_eq!(whole.part(0..5).known(), Some("/a\u{fffc}"));
         assert!(whole.part(5..8).is_all_unknown() && whole.part(5..length).begins_unknown());
-        assert!(!Spelled::text("\u{fffc}").is_all_unknown() && !whole.part(2..8).begins_unknown());
+        assert!(!PathText::text("\u{fffc}").is_all_unknown() && !whole.part(2..8).begins_unknown());
         let mut joined = whole.part(0..5);
         joined.push_spelled(&whole.part(5..length));
         assert_eq!(joined, whole);
-        assert!(whole.begins_with(&whole.part(0..8)) && whole.begins_with(&Spelled::text("/a")));
-        assert!(!whole.begins_with(&Spelled::text("/a\u{fffc}\u{fffc}")));
+        assert!(whole.begins_with(&whole.part(0..8)) && whole.begins_with(&PathText::text("/a")));
+        assert!(!whole.begins_with(&PathText::text("/a\u{fffc}\u{fffc}")));
         assert_eq!(whole.value().spelled(), Some(whole));
     }
 

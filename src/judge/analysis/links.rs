@@ -3,17 +3,17 @@
 use super::act::{Act, Effect, Operand, Piece, Value, Verb};
 use super::arguments::Reading;
 use super::fuel::cost;
-use super::letter::Spelled;
+use super::letter::PathText;
 use super::place::Place;
 use super::question::PathKind;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 
 /// How many links are followed one after the other.
 const MAX_LINKS: usize = 4;
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// What a value names behind the links of the line, and whether it is such a link itself.
     pub fn behind(&self, state: &State, value: &Value) -> Option<(Value, bool)> {
         if self.files.links.is_empty() {
@@ -53,7 +53,7 @@ impl SoFar<'_, '_> {
     }
 
     /// The deepest link of the line that a place is or lies below: what it leads to, and the rest of the path.
-    fn nearest_link(&self, place: &Place) -> Option<(&Place, Spelled)> {
+    fn nearest_link(&self, place: &Place) -> Option<(&Place, PathText)> {
         std::iter::once(place.clone()).chain(place.above()).find_map(|above| {
             self.setting.spend(cost::LOOK_UP);
             Some((self.files.links.get(&above)?, place.below(&above)?))
@@ -118,8 +118,8 @@ impl Walker<'_> {
 }
 
 /// The rest of a path as one that goes on from a directory.
-fn inside(rest: &Spelled) -> Spelled {
-    let mut inside = Spelled::text(".");
+fn inside(rest: &PathText) -> PathText {
+    let mut inside = PathText::text(".");
     inside.push_spelled(rest);
     inside
 }

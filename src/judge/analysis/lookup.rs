@@ -12,7 +12,7 @@ use super::fuel::{cost, of_bytes};
 use super::place::Place;
 use super::question::{FileFacts, ProgramFacts};
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Bound, Build as _, State};
 use crate::judge::path_class::PathClass;
 
@@ -48,7 +48,7 @@ pub(super) struct SearchPath {
 
 /// Where a program lies that a name or a path leads to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Led {
+pub(super) struct ProgramLocation {
     /// Its path, where that was written, or is not that of the program which the name stands for.
     pub path: Option<Value>,
     /// The program of the system that it is under another name.
@@ -73,13 +73,13 @@ impl<'a> Resolver<'a> {
     /// builtins first. On another machine nothing is known of where it lies.
     pub fn leads_to(
         &mut self,
-        so_far: SoFar<'_, 'a>,
+        so_far: WalkProgress<'_, 'a>,
         state: &State,
         (name, path): (&str, Option<Value>),
         env: &[(String, Value)],
         by_shell: bool,
         is_remote: bool,
-    ) -> Led {
+    ) -> ProgramLocation {
         let path = match path {
             path if is_remote => path,
             Some(path) => {
@@ -92,7 +92,7 @@ impl<'a> Resolver<'a> {
         };
         let known = path.as_ref().filter(|_| !is_remote).and_then(Value::known);
         let other = known.and_then(|path| so_far.under_another_name(state, name, &path));
-        Led { path, other }
+        ProgramLocation { path, other }
     }
 
     /// Whether a program of this path stands in front of the one which its name stands for.
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
     #[inline(never)]
     fn found_first(
         &mut self,
-        so_far: SoFar<'_, 'a>,
+        so_far: WalkProgress<'_, 'a>,
         state: &State,
         name: &str,
         env: &[(String, Value)],
@@ -207,7 +207,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// The program of the system that a path outside it is a link to or a copy of, where it has another name and another
     /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
     #[inline(never)]

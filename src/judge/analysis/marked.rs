@@ -14,12 +14,12 @@ const FIRST: u32 = 0xf_0000;
 
 /// A text with its marks.
 #[derive(Debug)]
-pub(super) struct Marked {
+pub(super) struct MarkedText {
     text: String,
     pieces: Vec<(char, Piece)>,
 }
 
-impl Marked {
+impl MarkedText {
     pub fn new(value: &Value) -> Self {
         Self::beside(value, &[])
     }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_is_cut_out_is_the_value_again() {
         let value = composed("all:\n\trm ", "/x\n");
-        let marked = Marked::new(&value);
+        let marked = MarkedText::new(&value);
         let line = marked.text().lines().nth(1).unwrap();
         assert_eq!(marked.value(line), composed("\trm ", "/x"));
         assert_eq!(marked.value("plain"), Value::text("plain"));
@@ -135,12 +135,12 @@ mod tests {
     #[test]
     fn no_mark_is_written_in_the_text() {
         for text in ["\u{f0000}", "\\udb80\\udc00", "\\U000f0000", "\\u{f0000}"] {
-            let marked = Marked::new(&composed(text, text));
+            let marked = MarkedText::new(&composed(text, text));
             assert_eq!(marked.value("\u{f0000}"), Value::text("\u{f0000}"), "{text}");
             assert_eq!(marked.value(marked.text()), composed(text, text), "{text}");
         }
-        assert!(Marked::new(&composed("a", "b")).text().contains('\u{f0000}'));
-        let marked = Marked::beside(&composed("a", "b"), &["\u{f0000}"]);
+        assert!(MarkedText::new(&composed("a", "b")).text().contains('\u{f0000}'));
+        let marked = MarkedText::beside(&composed("a", "b"), &["\u{f0000}"]);
         assert_eq!(marked.filled(&Value::text("\u{f0000}")), Value::text("\u{f0000}"));
     }
 }

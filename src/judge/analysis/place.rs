@@ -3,7 +3,7 @@
 //! Here alone is a name put into a directory. What may not enter: what is there.
 
 use super::act::{Piece, Unknown, UnknownReason, Value};
-use super::letter::{Letter, Spelled};
+use super::letter::{Letter, PathText};
 
 /// A place, as far as the text of the line says which one it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,9 +12,9 @@ pub struct Place(Form);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Form {
     /// An absolute path, lexically normal; a live glob in it is as it is written.
-    Path(Spelled),
+    Path(PathText),
     /// What lies in this directory, under whatever name.
-    AnyIn(Spelled),
+    AnyIn(PathText),
     /// What only this value names, shown as its pieces.
     Unnamed(String),
 }
@@ -22,12 +22,12 @@ enum Form {
 impl Place {
     /// The place of an absolute path, as the system gives it.
     pub fn of(path: impl Into<String>) -> Self {
-        Self(Form::Path(Spelled::text(path)))
+        Self(Form::Path(PathText::text(path)))
     }
 
     /// What `mktemp` makes, whatever it is called.
     pub fn temporary() -> Self {
-        let mut path = Spelled::text("/tmp/tmp.");
+        let mut path = PathText::text("/tmp/tmp.");
         path.push(Letter::MadeUp);
         Self(Form::Path(path))
     }
@@ -41,17 +41,17 @@ impl Place {
         if is_normal(path) {
             return Some(Self::of(path));
         }
-        Self::spelled_at(dir, &Spelled::text(path))
+        Self::spelled_at(dir, &PathText::text(path))
     }
 
     /// As [`Self::at`], of a path that is known in part.
-    pub fn spelled_at(dir: Option<&Self>, path: &Spelled) -> Option<Self> {
+    pub fn spelled_at(dir: Option<&Self>, path: &PathText) -> Option<Self> {
         if path.rough().is_empty() {
             return None;
         }
-        let root = Spelled::default();
+        let root = PathText::default();
         let base = if path.rough().starts_with('/') { &root } else { dir?.path()? };
-        let mut names: Vec<Spelled> = Vec::new();
+        let mut names: Vec<PathText> = Vec::new();
         for name in base.split('/').chain(path.split('/')) {
             match name.known() {
                 Some("" | ".") => {}
@@ -61,7 +61,7 @@ impl Place {
                 _ => names.push(name),
             }
         }
-        let mut all = Spelled::text(if names.is_empty() { "/" } else { "" });
+        let mut all = PathText::text(if names.is_empty() { "/" } else { "" });
         for name in &names {
             all.push_str("/");
             all.push_spelled(name);
@@ -135,7 +135,7 @@ impl Place {
     }
 
     /// As [`Self::join`], of names that are known in part.
-    pub fn join_spelled(&self, names: &Spelled) -> Option<Self> {
+    pub fn join_spelled(&self, names: &PathText) -> Option<Self> {
         let mut path = self.path()?.clone();
         path.push_str("/");
         path.push_spelled(names);
@@ -153,7 +153,7 @@ impl Place {
     }
 
     /// Its path, as far as it is known.
-    pub fn path(&self) -> Option<&Spelled> {
+    pub fn path(&self) -> Option<&PathText> {
         match &self.0 {
             Form::Path(path) => Some(path),
             Form::AnyIn(_) | Form::Unnamed(_) => None,
@@ -167,12 +167,12 @@ impl Place {
 
     /// Its path as it is shown, with a sign for what is not known.
     pub fn shown(&self) -> &str {
-        self.path().map_or("?", Spelled::rough)
+        self.path().map_or("?", PathText::rough)
     }
 
     /// The value that names it.
     pub fn value(&self) -> Value {
-        self.path().map(Spelled::value).unwrap_or_default()
+        self.path().map(PathText::value).unwrap_or_default()
     }
 
     /// The directories above it, the nearest first and the root last.
@@ -180,12 +180,12 @@ impl Place {
         let (path, holds) = match &self.0 {
             Form::Path(path) => (path.clone(), None),
             Form::AnyIn(dir) => (dir.clone(), Some(Self(Form::Path(dir.clone())))),
-            Form::Unnamed(_) => (Spelled::default(), None),
+            Form::Unnamed(_) => (PathText::default(), None),
         };
         let mut end = if path.rough() == "/" { 0 } else { path.rough().len() };
         let above = std::iter::from_fn(move || {
             end = path.rough().get(..end)?.rfind('/')?;
-            Some(Self(Form::Path(if end == 0 { Spelled::text("/") } else { path.part(0..end) })))
+            Some(Self(Form::Path(if end == 0 { PathText::text("/") } else { path.part(0..end) })))
         });
         holds.into_iter().chain(above)
     }
@@ -202,17 +202,17 @@ impl Place {
     }
 
     /// What is behind a directory in its path, with a slash in front, when it lies below it. Of itself that is nothing.
-    pub fn below(&self, dir: &Self) -> Option<Spelled> {
+    pub fn below(&self, dir: &Self) -> Option<PathText> {
         let (path, dir) = (self.path()?, dir.path()?);
         if dir.rough() == "/" {
             let is_root = path.rough() == "/";
-            return Some(if is_root { Spelled::default() } else { path.clone() });
+            return Some(if is_root { PathText::default() } else { path.clone() });
         }
         path.after(dir).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'))
     }
 
     /// The directory that holds it, and its name there.
-    pub fn split(&self) -> Option<(Self, Spelled)> {
+    pub fn split(&self) -> Option<(Self, PathText)> {
         let path = self.path()?;
         let at = path.rough().rfind('/')?;
         Some((self.above().next()?, path.part(at + 1..path.rough().len())))
@@ -291,7 +291,7 @@ mod tests {
             file.split().map(|(dir, name)| (dir, name.rough().to_owned())),
             Some((dir.clone(), "run.sh".into()))
         );
-        assert_eq!(file.below(&dir), Some(Spelled::text("/run.sh")));
+        assert_eq!(file.below(&dir), Some(PathText::text("/run.sh")));
         assert_eq!(file.below(&Place::of("/work/x\u{fffc}")), None);
         assert_eq!(dir.join("../y").unwrap().text(), Some("/work/y"));
     }
@@ -340,7 +340,7 @@ mod tests {
         {
             assert_eq!(Place::of(dir).join(names).unwrap().text(), Some(expected));
         }
-        assert_eq!(Place::of("/x").below(&Place::of("/")), Some(Spelled::text("/x")));
+        assert_eq!(Place::of("/x").below(&Place::of("/")), Some(PathText::text("/x")));
         assert_eq!(Place::of("/xy").below(&Place::of("/x")), None);
     }
 }

@@ -7,7 +7,7 @@ use super::builtins::Builtin;
 use super::enclosing::Context;
 use super::expand::Field;
 use super::follow::{self, Step, StepFacts};
-use super::ran::{Called, Ran};
+use super::ran::{Called, ProgramRun};
 use super::scripts::is_binary_at;
 use super::search;
 use super::state::{Bound, State, unknown};
@@ -124,7 +124,7 @@ impl Walker<'_> {
             is_remote: context.remote.is_some(),
         };
         let named = (name, shown.as_deref());
-        let ran = Ran { name, known, reading: &reading, args, env, span };
+        let ran = ProgramRun { name, known, reading: &reading, args, env, span };
         for step in follow::steps(&facts) {
             match step {
                 Step::Inner => self.inner(state, context, ran),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::judge::ledger::{Brought, FileSnapshot, Ledger};
+use crate::judge::ledger::{BroughtContent, FileSnapshot, Ledger};
 use crate::judge::reserved::{self, Unaskable};
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
@@ -236,7 +236,7 @@ impl WorldAnswer {
             })),
             // Of changes a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
             Self::Ledger(ledger) => {
-                let plainly = |brought: &Brought| Brought { to: plain(&brought.to), ..brought.clone() };
+                let plainly = |brought: &BroughtContent| BroughtContent { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
             Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Unavailable => self.clone(),

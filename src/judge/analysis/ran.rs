@@ -23,7 +23,7 @@ pub(super) struct Called<'a> {
 
 /// A program with what was read of what it is given.
 #[derive(Clone, Copy)]
-pub(super) struct Ran<'a> {
+pub(super) struct ProgramRun<'a> {
     pub name: &'a str,
     /// What is known of it, if only in single facts.
     pub known: Option<&'a Program>,
@@ -34,7 +34,7 @@ pub(super) struct Ran<'a> {
     pub span: Span,
 }
 
-impl<'a> Ran<'a> {
+impl<'a> ProgramRun<'a> {
     /// What stands for a program, of which only the reading counts.
     pub fn in_place_of(name: &'a str, reading: &'a Reading, span: Span) -> Self {
         Self { name, known: None, reading, args: &[], env: &[], span }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::enclosing::Context;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Bound, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -62,7 +62,7 @@ pub(super) enum Nested {
 }
 
 impl Walker<'_> {
-    /// As [`SoFar::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
+    /// As [`WalkProgress::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
     pub fn begin_definition(
         &mut self,
         state: &State,
@@ -87,7 +87,7 @@ impl Walker<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// How a call that begins in this shell lies to those around it.
     pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> Nested {
         let around: Vec<&Calling> = context.calls.iter().filter(|call| call.callee == *callee).collect();

@@ -6,7 +6,7 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::{Arg, Derived};
 use super::command::plain_text;
 use super::enclosing::Context;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::Walker;
@@ -260,7 +260,7 @@ impl Walker<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// A descriptor that reads this file.
     fn read_from(&self, state: &State, operand: &Operand) -> Stream {
         match operand.value.known().as_deref() {

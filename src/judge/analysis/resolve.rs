@@ -7,7 +7,7 @@ use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};
 use super::disguise;
 use super::expand::Field;
 use super::pattern::Pattern;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::State;
 
 /// The most programs that a glob in command position is tried as.
@@ -35,7 +35,7 @@ pub(super) enum Resolved {
 
 /// Finds what a command word leads to.
 #[inline(never)]
-pub(super) fn names(so_far: SoFar<'_, '_>, state: &State, word: &Field) -> Resolved {
+pub(super) fn names(so_far: WalkProgress<'_, '_>, state: &State, word: &Field) -> Resolved {
     let value = &word.value;
     if let Some(text) = value.known() {
         return plain(state, &text, word.disguise);

@@ -10,12 +10,12 @@ use super::indirection::unpacked::is_unread;
 use super::numbered::Numbered;
 use super::place::Place;
 use super::question::FileFacts;
-use super::ran::Ran;
+use super::ran::ProgramRun;
 use super::recursion::{Callee, Calling, Nested};
 use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
@@ -105,7 +105,7 @@ impl Walker<'_> {
             return;
         }
         let before = self.facts.acts.get(..act.unwrap_or(usize::MAX)).unwrap_or(&self.facts.acts);
-        let in_part = || SoFar::below_made(state, before, &file.value);
+        let in_part = || WalkProgress::below_made(state, before, &file.value);
         let Some(place) = known.as_deref().and_then(|path| state.place(path)).or_else(in_part) else {
             let detail = format!("the script that runs is not known: {}", super::command::describe(&file.value));
             self.opaque(OpaqueReason::Script, detail, span);
@@ -314,8 +314,8 @@ impl Walker<'_> {
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
     #[inline(never)]
-    pub fn executable(&mut self, state: &State, context: &Context, act: usize, path: &Value, ran: Ran<'_>) {
-        let Ran { args, env, span, .. } = ran;
+    pub fn executable(&mut self, state: &State, context: &Context, act: usize, path: &Value, ran: ProgramRun<'_>) {
+        let ProgramRun { args, env, span, .. } = ran;
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());

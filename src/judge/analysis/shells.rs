@@ -9,9 +9,9 @@ use super::enclosing::{Context, Spans};
 use super::indirection::unpacked::is_unread;
 use super::place::Place;
 use super::program::is_shell;
-use super::ran::Ran;
+use super::ran::ProgramRun;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -24,8 +24,15 @@ const FISH: &str = "fish";
 impl Walker<'_> {
     /// Runs code that an interpreter is handed.
     #[inline(never)]
-    pub fn code_source(&mut self, state: &State, context: &Context, act: usize, ran: Ran<'_>, source: &CodeSource) {
-        let Ran { name, env, span, .. } = ran;
+    pub fn code_source(
+        &mut self,
+        state: &State,
+        context: &Context,
+        act: usize,
+        ran: ProgramRun<'_>,
+        source: &CodeSource,
+    ) {
+        let ProgramRun { name, env, span, .. } = ran;
         if !is_shell(&source.language) {
             self.other_code(state, context, act, source, span);
             if let CodeFrom::Script(file) = &source.from
@@ -277,7 +284,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// The files whose content is what comes in, in order, where it is that of files of the world.
     fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
         let Stream::Sink(id, _) = stream else { return None };

@@ -9,7 +9,7 @@ use super::act::{OpaqueReason, Value};
 use super::enclosing::Context;
 use super::place::Place;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
@@ -128,7 +128,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
     /// nor the session had a hand in it.
     pub fn is_generated(&self, path: &str, text: &str) -> bool {

@@ -9,7 +9,7 @@ use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Val
 use super::arguments::Reading;
 use super::files::{FileModel, Written};
 use super::indirection::unpacked::is_unread;
-use super::letter::Spelled;
+use super::letter::PathText;
 use super::paths::PathClass;
 use super::place::Place;
 use super::question::FileFacts;
@@ -19,7 +19,7 @@ use super::streams::{Sink, SinkId, Stream, descriptor};
 
 /// The line up to where the walk stands.
 #[derive(Clone, Copy)]
-pub(super) struct SoFar<'w, 'a> {
+pub(super) struct WalkProgress<'w, 'a> {
     pub setting: &'w Setting<'a>,
     pub acts: &'w [Act],
     pub sinks: &'w [Sink],
@@ -28,7 +28,7 @@ pub(super) struct SoFar<'w, 'a> {
     pub pipes: &'w [SinkId],
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// Whether a value names a place of secrets.
     #[inline(never)]
     pub fn is_secret(&self, state: &State, path: &Value) -> bool {
@@ -127,7 +127,7 @@ impl SoFar<'_, '_> {
             for source in self.files.written.get(&dir).into_iter().flat_map(|written| &written.copies) {
                 let name = source.split().map(|(_, name)| name).unwrap_or_default();
                 // As the directory itself, or into it.
-                let mut named = Spelled::text("/");
+                let mut named = PathText::text("/");
                 named.push_spelled(&name);
                 let into = rest.after(&named).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'));
                 found.extend(

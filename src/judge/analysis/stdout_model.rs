@@ -9,7 +9,7 @@ use super::output::{self, Known};
 use super::question::PathKind;
 use super::search_results;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::value_test::written;
@@ -228,7 +228,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
     /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
     /// among temporary files, is another program.

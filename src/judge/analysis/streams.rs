@@ -113,7 +113,7 @@ pub(super) enum Reads {
 
 /// The process substitutions of the command that is being expanded.
 #[derive(Debug, Default)]
-pub(super) struct Substituted {
+pub(super) struct ProcessSubstitutions {
     /// The pipes of those that it reads.
     pub pipes: Vec<SinkId>,
     /// Those that read what it writes, to be walked after it.

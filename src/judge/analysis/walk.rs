@@ -27,9 +27,9 @@ use super::option_names::Dashed;
 use super::place::Place;
 use super::resolve::Lookup;
 use super::setting::Setting;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::{Build as _, Defined, State};
-use super::streams::{Sink, SinkId, Substituted, Waiting};
+use super::streams::{ProcessSubstitutions, Sink, SinkId, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
@@ -118,7 +118,7 @@ pub(super) struct Walker<'a> {
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     pub files: FileModel,
-    pub substituted: Substituted,
+    pub substituted: ProcessSubstitutions,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
     pub expansion: Expansion,
@@ -150,7 +150,7 @@ impl<'a> Walker<'a> {
             facts: Facts::default(),
             sinks: Vec::new(),
             files: FileModel::default(),
-            substituted: Substituted::default(),
+            substituted: ProcessSubstitutions::default(),
             waiting: Vec::new(),
             expansion: Expansion::default(),
             called: BTreeSet::new(),
@@ -165,9 +165,9 @@ impl<'a> Walker<'a> {
     }
 
     /// The line up to where the walk stands.
-    pub fn so_far(&self) -> SoFar<'_, 'a> {
+    pub fn so_far(&self) -> WalkProgress<'_, 'a> {
         let Self { setting, facts, sinks, files, substituted, .. } = self;
-        SoFar { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
+        WalkProgress { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
     }
 
     /// What an agent's own tool does to files: effects that no command stands behind.

@@ -6,7 +6,7 @@
 use super::act::Value;
 use super::arguments::CodeSource;
 use super::decode;
-use super::so_far::SoFar;
+use super::so_far::WalkProgress;
 use super::state::State;
 use super::streams::Stream;
 
@@ -49,7 +49,7 @@ enum Given {
     Stdin,
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// The code that PowerShell or cmd is handed, when `source` is one of theirs.
     #[inline(never)]
     pub fn windows_code(&self, state: &State, act: usize, source: &CodeSource) -> Option<Value> {

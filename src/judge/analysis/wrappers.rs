@@ -7,7 +7,7 @@ use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
-use super::ran::Ran;
+use super::ran::ProgramRun;
 use super::resolve::Lookup;
 use super::search_results;
 use super::setting::Setting;
@@ -23,7 +23,7 @@ const MAX_INPUT_WORDS: usize = 64;
 
 impl Walker<'_> {
     /// Walks the commands that a program runs.
-    pub fn inner(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+    pub fn inner(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let reading = ran.reading;
         for (index, inner) in reading.inner.iter().enumerate() {
             // Two layers may describe one program the same way.
@@ -42,8 +42,8 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn inner_command(&mut self, state: &State, context: &Context, ran: Ran<'_>, inner: &InnerCommand) {
-        let Ran { name, reading, env, span, .. } = ran;
+    fn inner_command(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>, inner: &InnerCommand) {
+        let ProgramRun { name, reading, env, span, .. } = ran;
         let mut within = within(context, name);
         within.root |= inner.root;
         if inner.remote.is_some() {

@@ -10,7 +10,7 @@ use super::{
 
 /// Whose a path is, by the changes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum PathOwner {
     /// No change tells.
     Untold,
     /// The session made it.
@@ -22,7 +22,7 @@ pub(super) enum Whose {
 }
 
 /// A ledger, added up.
-pub(super) struct Books<'a> {
+pub(super) struct LedgerTotals<'a> {
     paths: HashMap<Cow<'a, str>, Page>,
     /// When anything may have been made.
     ran: Vec<Window>,
@@ -36,13 +36,13 @@ pub(super) struct Books<'a> {
 
 #[derive(Clone)]
 struct Page {
-    whose: Whose,
+    whose: PathOwner,
     windows: Vec<Window>,
     /// When it was made where nothing was: what is born below it then came with it.
     anew: Vec<Window>,
 }
 
-impl<'a> Books<'a> {
+impl<'a> LedgerTotals<'a> {
     /// Of all commands of a session.
     pub(super) fn of(ledger: &'a Ledger) -> Self {
         let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
@@ -63,23 +63,23 @@ impl<'a> Books<'a> {
     fn add(&mut self, change: &'a PathChange, entry: &LedgerEntry) {
         let before = self.whose(&change.path);
         let whose = match &change.done {
-            Done::Gone => Whose::Untold,
-            Done::Made(Before::Nothing) => Whose::Own,
-            Done::Made(Before::Clean) => Whose::Edited,
+            Done::Gone => PathOwner::Untold,
+            Done::Made(Before::Nothing) => PathOwner::Own,
+            Done::Made(Before::Clean) => PathOwner::Edited,
             Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed)) {
-                (Whose::Own | Whose::Edited, true) => before,
-                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
-                    Whose::Own
+                (PathOwner::Own | PathOwner::Edited, true) => before,
+                (PathOwner::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
+                    PathOwner::Own
                 }
-                _ => Whose::Theirs,
+                _ => PathOwner::Theirs,
             },
             Done::Moved { from, was } => match self.file(from, was) {
-                Some(Own::Made) => Whose::Own,
-                _ => Whose::Theirs,
+                Some(Own::Made) => PathOwner::Own,
+                _ => PathOwner::Theirs,
             },
         };
         if let Done::Moved { from, was } = &change.done
-            && whose == Whose::Own
+            && whose == PathOwner::Own
             && was.kind == FileKind::Directory
         {
             self.carry(from, &change.path);
@@ -117,12 +117,12 @@ impl<'a> Books<'a> {
     fn came_with(&self, path: &str, time: i64) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
         let mut above = ends.filter_map(|at| self.paths.get(path.get(..at)?));
-        above.any(|page| page.whose == Whose::Own && holds(&page.anew, time))
+        above.any(|page| page.whose == PathOwner::Own && holds(&page.anew, time))
     }
 
     /// Whose a path is, by the changes alone.
-    pub(super) fn whose(&self, path: &str) -> Whose {
-        self.paths.get(path).map_or(Whose::Untold, |page| page.whose)
+    pub(super) fn whose(&self, path: &str) -> PathOwner {
+        self.paths.get(path).map_or(PathOwner::Untold, |page| page.whose)
     }
 
     /// Whether a change at that time was a command of the session.
@@ -180,7 +180,7 @@ impl<'a> Books<'a> {
 
     /// Whether something came into a directory of the session's with what the session put there.
     fn came_in(&self, spell: &[Window], path: &str, stat: &Stat) -> bool {
-        is_born_in(spell, stat) && matches!(self.whose(path), Whose::Own | Whose::Untold)
+        is_born_in(spell, stat) && matches!(self.whose(path), PathOwner::Own | PathOwner::Untold)
     }
 
     fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
@@ -189,12 +189,12 @@ impl<'a> Books<'a> {
         }
         match self.whose(path) {
             // Another name for a file that was there before is as old as that.
-            Whose::Own => {
+            PathOwner::Own => {
                 (stat.born.is_none() || is_born_in(&self.all, stat) || self.is_born_at(path, stat)).then_some(Own::Made)
             }
-            Whose::Edited => Some(Own::Edited),
-            Whose::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
-            Whose::Theirs => None,
+            PathOwner::Edited => Some(Own::Edited),
+            PathOwner::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
+            PathOwner::Theirs => None,
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Books<'a> {
     fn directory(&self, path: &str, stat: &Stat) -> bool {
         let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
         stat.kind == FileKind::Directory
-            && self.whose(path) != Whose::Theirs
+            && self.whose(path) != PathOwner::Theirs
             && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
     }
 
@@ -217,7 +217,7 @@ impl<'a> Books<'a> {
 }
 
 impl Page {
-    const fn new(whose: Whose) -> Self {
+    const fn new(whose: PathOwner) -> Self {
         Self { whose, windows: Vec::new(), anew: Vec::new() }
     }
 }

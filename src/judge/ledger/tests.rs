@@ -213,7 +213,7 @@ fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
 
 #[test]
 fn what_was_brought_counts_where_it_lies_above_and_below() {
-    let one = |moved| Brought { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
+    let one = |moved| BroughtContent { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
     let with = |moved| Ledger { brought: vec![one(moved)], ..Ledger::default() };
     for path in ["/p/build", "/p/build/n", "/p/build/n/deep", "/p", "/p/build/"] {
         assert!(with(true).holds_what_was_brought(path, |_| None), "{path}");
@@ -246,7 +246,7 @@ fn a_persons_work_in_a_directory_of_its_own_stays_that_where_the_directory_is_br
         at(9, vec![("/p/own/sub/n", moved("/p/n", stat(-90, -90)))]),
         at(18, vec![("/p/build/own", moved("/p/own", Stat { kind: FileKind::Directory, ..stat(0, 0) }))]),
     ];
-    let brought = Brought { to: "/p/build/own".to_owned(), from: "/p/own".to_owned(), moved: true };
+    let brought = BroughtContent { to: "/p/build/own".to_owned(), from: "/p/own".to_owned(), moved: true };
     let ledger = Ledger { entries, brought: vec![brought], unknown: false };
     let holds = |below: Vec<(&str, Stat)>| {
         let below = below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect();
@@ -259,7 +259,7 @@ fn a_persons_work_in_a_directory_of_its_own_stays_that_where_the_directory_is_br
 
 #[test]
 fn what_is_brought_on_takes_along_what_was_brought() {
-    let there = |moved| Brought { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
+    let there = |moved| BroughtContent { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
     let on = |moved, from: &str, to: &str, next| there(moved).on(from, to, next).map(|on| (on.to, on.from, on.moved));
     let is = |to: &str, from: &str, moved| Some((to.to_owned(), from.to_owned(), moved));
     assert_eq!(on(true, "/p/build", "/p/dist/b", true), is("/p/dist/b/n", "/p/n", true));
@@ -342,7 +342,7 @@ fn what_is_kept_reads_back_as_it_was() {
             PathChange { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
         ],
         ran: true,
-        brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],
+        brought: vec![BroughtContent { to: "/x".into(), from: "/y".into(), moved: false }],
         named: vec![Named {
             program: "tmux".into(),
             sub: vec!["new-session".into()],

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::lowering;
 use super::match_context::{View, words};
-use super::seen::Seen;
+use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
@@ -40,7 +40,7 @@ pub(super) fn features(view: &View<'_>) -> Features {
 
 /// Whether all that `when` says holds of the act; then the operands that made it hold (all of them, when the rule
 /// speaks of none).
-pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen<'v>>> {
+pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v InspectedValue<'v>>> {
     let act = view.act;
     let program = view.program();
     let plain = sub_holds(view, when)

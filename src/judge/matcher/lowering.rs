@@ -20,7 +20,7 @@ use own::{has_own_edits_alone, is_own_note, own_work};
 
 use super::history::History;
 use super::match_context::{MatchContext, View};
-use super::seen::Seen;
+use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, Effect, Flag, Remote, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
@@ -31,7 +31,7 @@ use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
 /// Why an operand does not count, when one of the facts that the rule names holds of it.
-pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
+pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
     if let Some(remote) = &view.act.remote {
         let apart = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
@@ -189,7 +189,7 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     leads_there && !moved_into(view, path) && !linked(view, path)
 }
 
-fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
+fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -> bool {
     if !seen.classes(view).has(PathClass::Generated) || seen.classes(view).has(PathClass::Repository) {
         return false;
     }

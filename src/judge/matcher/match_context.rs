@@ -8,7 +8,7 @@ use super::conditions::raw_span;
 use super::history::History;
 use super::lowering;
 use super::original;
-use super::seen::Seen;
+use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Flag, Value, Verb};
 use crate::judge::analysis::env::EnvView;
 use crate::judge::analysis::inquiry::Inquiry;
@@ -162,8 +162,8 @@ pub(super) struct View<'a> {
     pub context: &'a MatchContext<'a>,
     pub id: ActId,
     pub act: &'a Act,
-    operands: OnceCell<Vec<Seen<'a>>>,
-    words: OnceCell<Vec<Seen<'a>>>,
+    operands: OnceCell<Vec<InspectedValue<'a>>>,
+    words: OnceCell<Vec<InspectedValue<'a>>>,
     network: OnceCell<bool>,
 }
 
@@ -172,13 +172,13 @@ impl<'a> View<'a> {
         Self { context, id, act, operands: OnceCell::new(), words: OnceCell::new(), network: OnceCell::new() }
     }
 
-    pub fn operands(&self) -> &[Seen<'a>] {
-        self.operands.get_or_init(|| self.act.operands.iter().map(Seen::of_operand).collect())
+    pub fn operands(&self) -> &[InspectedValue<'a>] {
+        self.operands.get_or_init(|| self.act.operands.iter().map(InspectedValue::of_operand).collect())
     }
 
     /// All arguments as they reach the program.
-    pub fn words(&self) -> &[Seen<'a>] {
-        self.words.get_or_init(|| words(self.act).map(|value| Seen::new(value, self.act.span)).collect())
+    pub fn words(&self) -> &[InspectedValue<'a>] {
+        self.words.get_or_init(|| words(self.act).map(|value| InspectedValue::new(value, self.act.span)).collect())
     }
 
     /// The program act that an effect belongs to, or the act itself.
@@ -240,7 +240,7 @@ impl<'a> View<'a> {
 
     /// Whether a test holds of a text that is no operand.
     pub fn passes(&self, test: &TextTest, value: &Value) -> bool {
-        Seen::new(value, self.act.span).passes(test, self)
+        InspectedValue::new(value, self.act.span).passes(test, self)
     }
 }
 

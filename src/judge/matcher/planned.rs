@@ -74,7 +74,7 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
             let replaces = act.parent.is_some_and(|parent| may_replace(context, parent));
             for target in act.operands.iter().filter_map(|operand| named(context, act, operand)) {
                 planned.named.push(PlannedChange::Make { path: target.clone() });
-                for Brings { from, moved, found } in &sources {
+                for WriteSource { from, moved, found } in &sources {
                     let thrown_away = is_thrown_away(context, &target);
                     let on = is_thrown_away(context, from);
                     // What is copied to where it stays is a new file like any other.
@@ -119,7 +119,7 @@ fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<Str
 }
 
 /// What a program takes what it writes from.
-struct Brings {
+struct WriteSource {
     from: String,
     /// It is taken away there.
     moved: bool,
@@ -129,7 +129,7 @@ struct Brings {
 
 /// What a program takes what it writes from. What a glob or a search stands for lies in its directory, and what is moved from
 /// where nobody knows may lie wherever the program works.
-fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<Brings> {
+fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
     let from = |act: &Act, operand: &Operand, moved: bool| {
         let path = context.placer.path(&operand.value, act.cwd.as_ref());
         let known = path.filter(|path| !path.dynamic || path.found).and_then(|mut path| {
@@ -137,11 +137,11 @@ fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<Brings> {
             let found = first.is_some() || path.found || path.globbed || path.everything;
             path.components.truncate(first.unwrap_or(path.components.len()));
             (path.found, path.dynamic, path.globbed, path.everything) = (false, false, false, false);
-            Some(Brings { from: place(&path)?, moved, found })
+            Some(WriteSource { from: place(&path)?, moved, found })
         });
         let anywhere = || {
             let from = act.cwd.as_ref().filter(|_| moved && is_named_elsewhere(&operand.value))?.text()?.to_owned();
-            Some(Brings { from, moved, found: true })
+            Some(WriteSource { from, moved, found: true })
         };
         known.or_else(anywhere)
     };

@@ -18,7 +18,7 @@ use crate::judge::rules::{glob, text};
 use crate::judge::syntax::tree::Span;
 
 /// An operand or another text of an act, with what is known of it as far as it was asked.
-pub(super) struct Seen<'a> {
+pub(super) struct InspectedValue<'a> {
     pub value: &'a Value,
     pub span: Span,
     /// Not the value of a variable or of an option, nor a mere argument.
@@ -29,7 +29,7 @@ pub(super) struct Seen<'a> {
     host: OnceCell<HostClass>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> InspectedValue<'a> {
     /// An operand.
     pub fn of_operand(operand: &'a Operand) -> Self {
         Self { is_operand: true, ..Self::new(&operand.value, operand.span) }

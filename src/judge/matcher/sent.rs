@@ -3,14 +3,14 @@
 //! What may not enter: which options hold data, which a program's description says.
 
 use super::match_context::View;
-use super::seen::Seen;
+use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Effect, Flag, Verb};
 use crate::judge::rules::model::ArgumentPlace;
 use crate::judge::rules::text::same_flag;
 
 impl View<'_> {
     /// Whether an operand of something that is sent is what is sent, and names no host.
-    pub fn is_data(&self, seen: &Seen<'_>) -> bool {
+    pub fn is_data(&self, seen: &InspectedValue<'_>) -> bool {
         let Verb::Effect(effect @ (Effect::Send | Effect::Fetch)) = self.act.verb else { return false };
         let program = self.program();
         self.context.spend((program.operands.len() + program.flags.len()) as u64 / 4);

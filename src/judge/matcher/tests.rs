@@ -10,7 +10,7 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{
-    Before, Brought, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
+    Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
 };
 use crate::judge::rules::catalog::{Layer, PatternFile};
 

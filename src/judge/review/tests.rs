@@ -14,14 +14,15 @@ use crate::judge::testing::{argv, finding, of};
 use crate::judge::tools::ToolCall;
 
 const WORDS: [&str; 3] = ["git", "push", "--force"];
-const ALL: [Says; 4] = [Says::Approve, Says::Deny, Says::Escalate, Says::Nothing];
+const ALL: [OpinionVerdict; 4] =
+    [OpinionVerdict::Approve, OpinionVerdict::Deny, OpinionVerdict::Escalate, OpinionVerdict::Nothing];
 
 fn smart() -> Policy {
     Policy { mode: Mode::Smart, ..Policy::default() }
 }
 
 /// An opinion of the command of these tests.
-fn says(word: Says) -> Opinion {
+fn says(word: OpinionVerdict) -> Opinion {
     let digest = argv(Origin::Agent, &WORDS).digest(&std::collections::BTreeSet::new()).to_string();
     Opinion { says: word, about: digest[..QUOTED].to_owned(), ..Opinion::nothing("a model", "because") }
 }
@@ -41,11 +42,11 @@ fn medium() -> Judgment {
 #[test]
 fn each_word_does_what_it_says_at_tier_2() {
     let outcome = |word| comes_of(&medium(), &smart(), &says(word));
-    let Outcome::Run(cleared) = outcome(Says::Approve) else { panic!("approved") };
+    let Outcome::Run(cleared) = outcome(OpinionVerdict::Approve) else { panic!("approved") };
     assert_eq!(cleared.basis(), &ApprovalReason::Reviewer { by: "a model".into(), with: Vec::new() });
     let no = Refusal::Reviewer { by: "a model".into(), reason: "because".into() };
-    assert_eq!(outcome(Says::Deny), Outcome::Refuse(no));
-    assert_eq!((outcome(Says::Escalate), outcome(Says::Nothing)), (Outcome::Ask, Outcome::Ask));
+    assert_eq!(outcome(OpinionVerdict::Deny), Outcome::Refuse(no));
+    assert_eq!((outcome(OpinionVerdict::Escalate), outcome(OpinionVerdict::Nothing)), (Outcome::Ask, Outcome::Ask));
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn nothing_is_settled_in_another_mode() {
 
 #[test]
 fn an_opinion_of_another_command_counts_for_nothing() {
-    let right = says(Says::Approve);
+    let right = says(OpinionVerdict::Approve);
     for about in ["", "00000000", &right.about[..7], &format!("{}0", right.about)] {
         let opinion = Opinion { about: about.to_owned(), ..right.clone() };
         assert_eq!(comes_of(&medium(), &smart(), &opinion), Outcome::Ask, "{about}");
@@ -89,7 +90,7 @@ fn what_stands_in_the_way_leaves_it_to_a_person() {
         assert_eq!(role(&judged, &smart()), Role::Advises, "{what}");
         assert!(ALL.into_iter().all(|word| comes_of(&judged, &smart(), &says(word)) == Outcome::Ask), "{what}");
     }
-    assert!(runs(&comes_of(&with(CircumstanceFact::Root, 99), &smart(), &says(Says::Approve))));
+    assert!(runs(&comes_of(&with(CircumstanceFact::Root, 99), &smart(), &says(OpinionVerdict::Approve))));
 }
 
 #[test]
@@ -126,7 +127,9 @@ fn a_rule_lends_its_leave_for_itself_and_no_other() {
     for tier in [Tier::Medium, Tier::High] {
         let judged = of(vec![lent(tier)]);
         assert_eq!(role(&judged, &smart()), Role::Settles { with: with.clone() });
-        let Outcome::Run(cleared) = comes_of(&judged, &smart(), &says(Says::Approve)) else { panic!("{tier:?}") };
+        let Outcome::Run(cleared) = comes_of(&judged, &smart(), &says(OpinionVerdict::Approve)) else {
+            panic!("{tier:?}")
+        };
         assert_eq!(cleared.basis().provenance(), "hybrid");
     }
     for (judged, what) in [
@@ -236,7 +239,7 @@ fn what_the_policy_sends_is_asked_about_below_the_threshold() {
 
 #[test]
 fn of_several_all_must_approve_and_one_no_is_enough() {
-    use Says::{Approve, Deny, Escalate, Nothing};
+    use OpinionVerdict::{Approve, Deny, Escalate, Nothing};
     let by = |name: &str, word| Opinion { by: name.to_owned(), tokens: 10, ms: 5, ..says(word) };
     for (one, other, wanted) in [
         (Approve, Approve, Approve),
@@ -259,7 +262,8 @@ fn of_several_all_must_approve_and_one_no_is_enough() {
 
 #[test]
 fn a_reason_is_one_short_line() {
-    let opinion = Opinion { reason: format!("  a\nb\u{1b}[2J{}", "x".repeat(1000)), ..says(Says::Deny) }.tidied();
+    let opinion =
+        Opinion { reason: format!("  a\nb\u{1b}[2J{}", "x".repeat(1000)), ..says(OpinionVerdict::Deny) }.tidied();
     assert!(opinion.reason.starts_with("a b [2J") && opinion.reason.chars().count() <= MAX_REASON);
 }
 
@@ -319,7 +323,7 @@ proptest! {
         let risk = &judged.risk;
         if let Outcome::Run(cleared) = &outcome {
             prop_assert_eq!(mode, Mode::Smart);
-            prop_assert_eq!(word, Says::Approve);
+            prop_assert_eq!(word, OpinionVerdict::Approve);
             prop_assert_eq!(&opinion.about, &true_one.about);
             prop_assert!(risk.tier < Tier::Critical && !unread);
             let is_others = |finding: &Finding| finding.deny || finding.approvals > 1 || finding.is_decision();

@@ -132,7 +132,7 @@ impl Catalog {
         let read = || {
             // Only what is built in has no file, and it is read already.
             let file = layer_file.file.as_ref().ok_or_else(Vec::new)?;
-            let beneath = Beneath { catalog: self, layer: layer_file.layer, below: at };
+            let beneath = LowerLayers { catalog: self, layer: layer_file.layer, below: at };
             let mut contents = source::read(&file.path, &file.text, &beneath)?;
             let examples = std::mem::take(&mut contents.examples);
             let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
@@ -371,20 +371,20 @@ fn keep<T>(known: &Known<T>, name: &str, value: T) {
 }
 
 /// What a file of one layer stands on: the files below its own.
-struct Beneath<'a> {
+struct LowerLayers<'a> {
     catalog: &'a Catalog,
     layer: Layer,
     below: usize,
 }
 
-impl Beneath<'_> {
+impl LowerLayers<'_> {
     fn described(&self, name: &str) -> Option<(Layer, &Program)> {
         self.catalog.bring(name, self.below);
         self.catalog.at(self.catalog.find_program(name, self.below)?)
     }
 }
 
-impl source::Known for Beneath<'_> {
+impl source::Known for LowerLayers<'_> {
     fn program(&self, name: &str) -> Option<Cow<'_, Program>> {
         self.described(name).map(|(_, program)| Cow::Borrowed(program))
     }

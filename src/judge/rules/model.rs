@@ -18,7 +18,7 @@ pub use self::language::Language;
 pub use self::outcome::{ArgumentPlace, EffectSpec, OutputTaint, Printed, Prints, Target, Tree, WorksIn};
 pub use self::program::{Files, Follow, OperandList, OptionSpec, Program, Style, Sub, Terminal, ValueKind};
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
-pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
+pub use self::tool::{Held, InputPart, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
 use crate::judge::path_class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};

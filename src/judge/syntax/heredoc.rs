@@ -3,7 +3,7 @@
 use super::cursor::text_of;
 use super::parser::{Parser, Read};
 use super::quote::Quoted;
-use super::source::{Stretch, stretches};
+use super::source::{SourceSegment, stretches};
 use super::tree::{Dialect, Part, Word};
 
 /// A here-document whose body has not come yet.
@@ -65,9 +65,9 @@ impl Parser<'_> {
             }
             let (matched, next) = self.line(pos, pending)?;
             match matched {
-                Matched::Whole => return Ok(Extent { start, end: line, next, tabs }),
-                Matched::BeforeParenthesis(at) => return Ok(Extent { start, end: line, next: at, tabs }),
-                Matched::No => line = next,
+                DelimiterMatch::Whole => return Ok(Extent { start, end: line, next, tabs }),
+                DelimiterMatch::BeforeParenthesis(at) => return Ok(Extent { start, end: line, next: at, tabs }),
+                DelimiterMatch::No => line = next,
             }
         }
         self.cut_heredoc = true;
@@ -76,7 +76,7 @@ impl Parser<'_> {
 
     /// Compares the line at `start`, joined with those it continues on, with the delimiter; also
     /// returns where the next line begins.
-    fn line(&mut self, start: usize, pending: &Pending) -> Read<(Matched, usize)> {
+    fn line(&mut self, start: usize, pending: &Pending) -> Read<(DelimiterMatch, usize)> {
         let delimiter = pending.delimiter.as_bytes();
         let mut rest = Some(delimiter);
         let mut after = None;
@@ -108,13 +108,13 @@ impl Parser<'_> {
         self.spend(end - start + 1)?;
         let next = (end + 1).min(self.text.len());
         Ok(match after {
-            Some(_) if exact => (Matched::Whole, next),
+            Some(_) if exact => (DelimiterMatch::Whole, next),
             // bash ends the body within a line too, where the line also holds the parenthesis that
             // closes the substitution.
             Some(at) if closes && self.in_substitution && self.dialect == Dialect::Bash => {
-                (Matched::BeforeParenthesis(at), next)
+                (DelimiterMatch::BeforeParenthesis(at), next)
             }
-            _ => (Matched::No, next),
+            _ => (DelimiterMatch::No, next),
         })
     }
 
@@ -125,8 +125,8 @@ impl Parser<'_> {
             if pending.quoted {
                 let place = |at: usize| origin.get(at).copied().unwrap_or(0);
                 word.parts.extend(stretches(&text, self.holes, place).map(|stretch| match stretch {
-                    Stretch::Bytes(bytes) => Part::Literal(text_of(bytes)),
-                    Stretch::Hole(hole) => Part::Hole(hole),
+                    SourceSegment::Bytes(bytes) => Part::Literal(text_of(bytes)),
+                    SourceSegment::Hole(hole) => Part::Hole(hole),
                 }));
             } else {
                 self.nested(&text, &origin, |parser| parser.quoted(Quoted::End, &mut word.parts))?;
@@ -176,7 +176,7 @@ impl Parser<'_> {
 }
 
 /// How a line compares with a delimiter.
-enum Matched {
+enum DelimiterMatch {
     No,
     Whole,
     /// The delimiter ends at this place and a closing parenthesis follows on the line.

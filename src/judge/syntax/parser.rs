@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::heredoc::Pending;
 use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_LINE, max_steps};
-use super::source::{Source, Stretch, hole_at, stretches};
+use super::source::{Source, SourceSegment, hole_at, stretches};
 use super::tree::{Dialect, HoleId, ParseError, ParseErrorKind, Part, Script, Span, Word};
 use super::{cursor, fill};
 
@@ -310,8 +310,8 @@ impl<'t> Parser<'t> {
         }
         let begins = parts.len();
         parts.extend(stretches(text, self.holes, |at| self.place(start + at)).map(|stretch| match stretch {
-            Stretch::Bytes(bytes) => read(bytes),
-            Stretch::Hole(hole) => Part::Hole(hole),
+            SourceSegment::Bytes(bytes) => read(bytes),
+            SourceSegment::Hole(hole) => Part::Hole(hole),
         }));
         // Quotes around holes alone are quotes all the same.
         if parts.get(begins..).is_some_and(|parts| parts.iter().all(|part| matches!(part, Part::Hole(_)))) {

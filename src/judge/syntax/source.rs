@@ -98,7 +98,7 @@ pub fn lines_before(text: &[u8], place: u32) -> Option<&[u8]> {
 
 /// A stretch of a text: bytes, or a hole between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stretch<'t> {
+pub(super) enum SourceSegment<'t> {
     Bytes(&'t [u8]),
     Hole(HoleId),
 }
@@ -114,7 +114,7 @@ pub(super) fn stretches<'t>(
     text: &'t [u8],
     holes: &[(u32, HoleId)],
     place: impl Fn(usize) -> u32,
-) -> impl Iterator<Item = Stretch<'t>> {
+) -> impl Iterator<Item = SourceSegment<'t>> {
     let mut rest = 0;
     std::iter::from_fn(move || {
         let left = text.get(rest..).filter(|left| !left.is_empty())?;
@@ -124,15 +124,15 @@ pub(super) fn stretches<'t>(
         match next {
             Some((0, hole)) => {
                 rest += 1;
-                Some(Stretch::Hole(hole))
+                Some(SourceSegment::Hole(hole))
             }
             Some((at, _)) => {
                 rest += at;
-                Some(Stretch::Bytes(left.get(..at).unwrap_or_default()))
+                Some(SourceSegment::Bytes(left.get(..at).unwrap_or_default()))
             }
             None => {
                 rest = text.len();
-                Some(Stretch::Bytes(left))
+                Some(SourceSegment::Bytes(left))
             }
         }
     })

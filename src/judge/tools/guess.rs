@@ -196,14 +196,14 @@ fn of_name<'k>(
 
 /// The kinds of verb among the values that choose what is done.
 #[derive(Debug, Default)]
-struct Chosen {
+struct ValueVerbs {
     /// Of the tool itself.
     own: BTreeSet<String>,
     /// Of each of several things that it does at once.
     each: BTreeSet<String>,
 }
 
-impl Chosen {
+impl ValueVerbs {
     /// Whether a change is among them that the tool's name does not say: because it has no verb, or one for any change.
     fn stands_for(&self, kind: &str, known: &Known) -> bool {
         let changes = |kinds: &BTreeSet<String>| known.lexicon.changes.iter().any(|change| kinds.contains(change));
@@ -212,8 +212,8 @@ impl Chosen {
 }
 
 /// By the names of its properties: those of the schema, else those that are given. What its values choose is returned.
-fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> Chosen {
-    let mut chosen = Chosen::default();
+fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> ValueVerbs {
+    let mut chosen = ValueVerbs::default();
     let described = call.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     let Some(properties) = described.or_else(|| call.input.as_object()).filter(|all| !all.is_empty()) else {
         signals.add("input none");

@@ -10,7 +10,7 @@ use super::rows::{counts_on, find, sweep};
 use crate::judge::approver::{Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
-use crate::judge::review::Says;
+use crate::judge::review::OpinionVerdict;
 use crate::store::error::StoreError;
 use crate::store::{RecordedAnswer, Store};
 
@@ -83,7 +83,7 @@ impl Queue {
             if late && answer.yes.is_some() && never_late {
                 return Ok(AnswerOutcome::TooLate);
             }
-            let refused = pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+            let refused = pending.review.as_ref().is_some_and(|opinion| opinion.says == OpinionVerdict::Deny);
             if refused && answer.yes.is_some() && answer.words.is_none_or(|words| words.trim().is_empty()) {
                 return Ok(AnswerOutcome::Wordless);
             }

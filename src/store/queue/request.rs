@@ -11,7 +11,7 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::risk::{Risk, Tier, Weight};
 use crate::store::RecordedAnswer;
 
@@ -160,7 +160,7 @@ impl Pending {
     /// Whether a yes to it may be a grant as well. `waited_for` says whether the guard that asked is there.
     #[must_use]
     pub fn offers_grant(&self, waited_for: bool) -> bool {
-        let refused = self.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+        let refused = self.review.as_ref().is_some_and(|opinion| opinion.says == OpinionVerdict::Deny);
         let waits = self.state == RequestState::Waiting && waited_for;
         self.may_grant && waits && !self.is_never_late() && !self.decision && !refused
     }

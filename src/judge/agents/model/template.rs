@@ -24,7 +24,7 @@ pub struct Template {
     pub holes: BTreeMap<String, Hole>,
     /// How the command stands in its hole.
     #[serde(default)]
-    pub command: Stands,
+    pub command: CommandPosition,
     /// The arguments behind the text, where there must be so many: a hole, a word, or an empty text for any.
     #[serde(default)]
     pub positional: Option<Vec<String>>,
@@ -51,7 +51,7 @@ pub struct Template {
 /// How a command stands in a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stands {
+pub enum CommandPosition {
     /// In single quotes.
     #[default]
     Quoted,

@@ -14,9 +14,9 @@ fn here() -> State {
 }
 
 /// Asks of a line that did these acts.
-fn asked<R>(world: &MadeUp<'_>, acts: &[Act], test: impl FnOnce(SoFar<'_, '_>) -> R) -> R {
+fn asked<R>(world: &MadeUp<'_>, acts: &[Act], test: impl FnOnce(WalkProgress<'_, '_>) -> R) -> R {
     world.given(&line(""), |setting| {
-        test(SoFar { setting: &setting, acts, sinks: &[], files: &FileModel::default(), pipes: &[] })
+        test(WalkProgress { setting: &setting, acts, sinks: &[], files: &FileModel::default(), pipes: &[] })
     })
 }
 

@@ -10,8 +10,8 @@ use super::given::is_one_of;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
-use crate::judge::analysis::so_far::SoFar;
+use crate::judge::analysis::ran::ProgramRun;
+use crate::judge::analysis::so_far::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Load, Tasks};
@@ -27,8 +27,8 @@ const MAX_LINES: usize = 200;
 
 impl Walker<'_> {
     /// Walks the commands in what was written for a program of tasks to run.
-    pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: Ran<'_>) {
-        let Ran { name, reading, span, .. } = ran;
+    pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, span, .. } = ran;
         let Some(dir) = Self::named_directory(state, reading, &DIRECTORIES) else { return };
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
         let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
@@ -48,7 +48,7 @@ impl Walker<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// The files of this name in a directory that the line wrote, or that git does not have as they are; of a name with `*`,
     /// those of them that the line or the session wrote.
     fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {

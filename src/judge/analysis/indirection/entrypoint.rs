@@ -3,7 +3,7 @@
 use crate::judge::analysis::act::{Remote, RemoteKind};
 use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
 use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;
@@ -11,8 +11,8 @@ use crate::judge::rules::model::Added;
 impl Walker<'_> {
     /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
     #[inline(never)]
-    pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, reading, args, span, .. } = ran;
+    pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, args, span, .. } = ran;
         let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
         let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
         let Some(image) = reading.operands.first() else { return };
@@ -30,6 +30,6 @@ impl Walker<'_> {
             replace: None,
         };
         let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, context, Ran::in_place_of(name, &reading, span));
+        self.inner(state, context, ProgramRun::in_place_of(name, &reading, span));
     }
 }

@@ -4,7 +4,7 @@ use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, V
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
@@ -20,11 +20,11 @@ pub fn language_of(path: &str) -> Option<&'static str> {
 impl Walker<'_> {
     /// Remembers what a program fetches where no effect says which files hold it.
     #[inline(never)]
-    pub(super) fn fetches(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
+    pub(super) fn fetches(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
         if program.fetches.is_empty() {
             return;
         }
-        let Ran { name, reading, args, .. } = ran;
+        let ProgramRun { name, reading, args, .. } = ran;
         let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
         let plain: Vec<usize> =
             (0..args.len()).filter(|at| !known[*at].as_deref().is_some_and(|word| word.starts_with('-'))).collect();
@@ -102,8 +102,8 @@ impl Walker<'_> {
 
     /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
     #[inline(never)]
-    pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
-        let Ran { args, span, .. } = ran;
+    pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
+        let ProgramRun { args, span, .. } = ran;
         if self.files.written.is_empty() {
             return;
         }
@@ -185,8 +185,8 @@ impl Walker<'_> {
 }
 
 /// What a description says of a program that runs code of the project, where this run does.
-pub(super) fn runs_project<'p>(program: &'p Program, ran: Ran<'_>) -> Option<&'p Build> {
-    let Ran { name, reading, args, .. } = ran;
+pub(super) fn runs_project<'p>(program: &'p Program, ran: ProgramRun<'_>) -> Option<&'p Build> {
+    let ProgramRun { name, reading, args, .. } = ran;
     let is_of = |build: &&Build| build.programs.iter().any(|known| known == name || glob::text(known, name));
     let build = program.builds.iter().find(is_of)?;
     let words = || args.iter().filter_map(|field| field.value.known());

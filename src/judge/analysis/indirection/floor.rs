@@ -16,7 +16,7 @@ use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::program::is_shell;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::path_class::{PathClass, PathClasses};
@@ -150,12 +150,12 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        ran: Ran<'_>,
+        ran: ProgramRun<'_>,
         described: Option<&Program>,
         args: &[Arg],
         id: usize,
     ) {
-        let Ran { name, reading, span, .. } = ran;
+        let ProgramRun { name, reading, span, .. } = ran;
         // Calls of code have a floor of their own, and a stand-in has none.
         // A command that is run with help asked for, or only checked, does nothing with them.
         if reading.dry_run || name.contains(':') {

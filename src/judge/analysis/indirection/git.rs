@@ -9,11 +9,11 @@ use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::recursion::{Callee, Calling};
 use crate::judge::analysis::resolve::Lookup;
 use crate::judge::analysis::setting::Setting;
-use crate::judge::analysis::so_far::SoFar;
+use crate::judge::analysis::so_far::WalkProgress;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
@@ -21,8 +21,8 @@ use crate::judge::rules::model::Follow;
 
 impl Walker<'_> {
     #[inline(never)]
-    pub(super) fn git_alias(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, known: program, reading, args, env, span } = ran;
+    pub(super) fn git_alias(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, known: program, reading, args, env, span } = ran;
         let Some(alias) = reading.sub.first() else { return };
         if describes(program, alias) {
             return;
@@ -127,8 +127,8 @@ impl Walker<'_> {
 
     /// The same command with the settings that variables bring written out.
     #[inline(never)]
-    pub(super) fn git_settings(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, args, env, span, .. } = ran;
+    pub(super) fn git_settings(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, args, env, span, .. } = ran;
         const CALL: Callee = Callee::Step("settings of variables");
         if context.is_called(&CALL) {
             return;
@@ -149,8 +149,8 @@ impl Walker<'_> {
 
     /// A remote that the line itself names the address of, or what goes there: judged by that.
     #[inline(never)]
-    pub(super) fn git_push(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, reading, args, env, span, .. } = ran;
+    pub(super) fn git_push(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, args, env, span, .. } = ran;
         const CALL: Callee = Callee::Step("a remote by its address");
         const REMOTE: [&str; 5] = ["push", "fetch", "pull", "ls-remote", "clone"];
         let is = |wanted: &str| reading.sub.first().is_some_and(|sub| sub == wanted);
@@ -215,7 +215,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// What a `git config` earlier in the line sets a key to.
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
         self.setting.spend(self.acts.len() as u64 / 4);

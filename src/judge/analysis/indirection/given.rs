@@ -13,9 +13,9 @@ use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::setting::Setting;
-use crate::judge::analysis::so_far::SoFar;
+use crate::judge::analysis::so_far::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
 use crate::judge::analysis::walk::Walker;
@@ -30,7 +30,7 @@ const MAX_FILES: usize = 16;
 impl Walker<'_> {
     /// Walks what a program loads, by its description.
     #[inline(never)]
-    pub(super) fn given(&mut self, state: &State, context: &Context, loads: &[Load], ran: Ran<'_>) {
+    pub(super) fn given(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
         let env = ran.env;
         // A program of several versions is described by a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
@@ -127,7 +127,7 @@ impl Walker<'_> {
             || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
     }
 
-    pub(super) fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: Ran<'_>) {
+    pub(super) fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: ProgramRun<'_>) {
         // A module by its name.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
@@ -173,9 +173,9 @@ impl Walker<'_> {
         language: &str,
         file: &Value,
         said: String,
-        ran: Ran<'_>,
+        ran: ProgramRun<'_>,
     ) {
-        let Ran { name, env, span, .. } = ran;
+        let ProgramRun { name, env, span, .. } = ran;
         let rough = file.rough().into_owned();
         let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.so_far().behind(state, file).map(|(value, _)| value);
@@ -240,7 +240,7 @@ impl Walker<'_> {
 
 impl Setting<'_> {
     /// The operands that may name a file which is loaded.
-    fn operand_files(&self, state: &State, load: &Load, ran: Ran<'_>) -> Vec<Value> {
+    fn operand_files(&self, state: &State, load: &Load, ran: ProgramRun<'_>) -> Vec<Value> {
         let args = ran.args;
         let may_be = |field: &&Field| {
             let text = field.value.rough();
@@ -295,7 +295,7 @@ impl Setting<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };

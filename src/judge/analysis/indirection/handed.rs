@@ -8,7 +8,7 @@ use crate::judge::analysis::act::{Taint, Value};
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::tier::Tier;
@@ -26,7 +26,7 @@ impl Walker<'_> {
     /// Walks the scripts among the arguments and variables of a program that may run them: those which git does not
     /// have as they are, so that nobody need have looked at them.
     #[inline(never)]
-    pub(super) fn handed(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+    pub(super) fn handed(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;
         // A call of code and an interpreter name what they run by themselves, and what only reads says so.
         if ran.name.contains(':') || program.is_some_and(|program| program.runs_nothing || program.runs.is_some()) {
@@ -47,7 +47,7 @@ impl Walker<'_> {
         }
     }
 
-    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: Ran<'_>) {
+    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: ProgramRun<'_>) {
         // A name with its ending leaves nothing out.
         let endings = ENDINGS.into_iter().filter(|_| language_of(script).is_none());
         for end in std::iter::once("").chain(endings) {

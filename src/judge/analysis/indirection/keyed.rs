@@ -7,7 +7,7 @@
 use super::given::option_values;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Load;
@@ -30,7 +30,7 @@ impl Walker<'_> {
         context: &Context,
         load: &Load,
         (file, own): (&Value, bool),
-        ran: Ran<'_>,
+        ran: ProgramRun<'_>,
     ) {
         let Some(text) = self.told(state, file, ran.span).and_then(|text| text.known_text()) else { return };
         let called = format!("settings {}", file.rough());
@@ -63,7 +63,7 @@ impl Walker<'_> {
     }
 
     /// The values that settings give to options of the program.
-    pub(super) fn options_in(&mut self, state: &State, load: &Load, file: &Value, ran: Ran<'_>) -> Vec<Value> {
+    pub(super) fn options_in(&mut self, state: &State, load: &Load, file: &Value, ran: ProgramRun<'_>) -> Vec<Value> {
         let Some(text) = self.told(state, file, ran.span).and_then(|text| text.known_text()) else { return Vec::new() };
         let texts = load.option_keys.iter().flat_map(|key| texts(&text, key)).collect::<Vec<_>>().join(" ");
         let words: Vec<Value> = texts.split_whitespace().map(Value::text).collect();

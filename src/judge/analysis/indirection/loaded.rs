@@ -5,10 +5,10 @@ use crate::judge::analysis::act::{Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::marked::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::Stream;
 use crate::judge::analysis::walk::Walker;
@@ -21,8 +21,15 @@ const MAX_SETTINGS: usize = 256;
 
 impl Walker<'_> {
     /// A module that is run by its name (`python3 -m unittest`).
-    pub(super) fn module(&mut self, state: &State, context: &Context, load: &Load, module: &Module, ran: Ran<'_>) {
-        let Ran { args, span, .. } = ran;
+    pub(super) fn module(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        module: &Module,
+        ran: ProgramRun<'_>,
+    ) {
+        let ProgramRun { args, span, .. } = ran;
         let (option, language) = (module.option.as_str(), load.language.as_str());
         let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
         let Some(at) = known.iter().position(|word| word.as_deref().is_some_and(|word| word.starts_with(option)))
@@ -121,7 +128,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         let Some(told) = self.told(state, file, span) else { return };
-        let text = Marked::new(&told);
+        let text = MarkedText::new(&told);
         let called = format!("settings {}", file.rough());
         let Some(inner) = self.definition(state, context, name, (called, &[file]), span) else { return };
         let inner = within(&inner, name);

@@ -5,9 +5,9 @@ use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::search_results;
-use crate::judge::analysis::so_far::SoFar;
+use crate::judge::analysis::so_far::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::OperandList;
@@ -15,8 +15,14 @@ use crate::judge::rules::model::OperandList;
 impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
     #[inline(never)]
-    pub(super) fn operands_in_files(&mut self, state: &State, context: &Context, list: &OperandList, ran: Ran<'_>) {
-        let Ran { name, reading, args, span, .. } = ran;
+    pub(super) fn operands_in_files(
+        &mut self,
+        state: &State,
+        context: &Context,
+        list: &OperandList,
+        ran: ProgramRun<'_>,
+    ) {
+        let ProgramRun { name, reading, args, span, .. } = ran;
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
         let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
             return;
@@ -42,7 +48,7 @@ impl Walker<'_> {
     }
 }
 
-impl SoFar<'_, '_> {
+impl WalkProgress<'_, '_> {
     /// The names in a file, where the line wrote it or it can be read.
     fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
         if let Some(text) = self.content_of(state, file) {

@@ -6,9 +6,9 @@ use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
-use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::marked::MarkedText;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 
@@ -33,8 +33,8 @@ const SCRIPTS: &[&str] = &[
 
 impl Walker<'_> {
     #[inline(never)]
-    pub(super) fn package_script(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, known: program, reading, .. } = ran;
+    pub(super) fn package_script(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, known: program, reading, .. } = ran;
         let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
         let sub = reading.sub.first().cloned();
         let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
@@ -102,11 +102,11 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        ran: Ran<'_>,
+        ran: ProgramRun<'_>,
         (scripts, rest): (&[String], usize),
         dir: &Place,
     ) {
-        let Ran { name, reading, span, .. } = ran;
+        let ProgramRun { name, reading, span, .. } = ran;
         let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
         if rest == usize::MAX && self.so_far().is_fetched(&place) {
@@ -114,7 +114,7 @@ impl Walker<'_> {
         }
         let path = place.value();
         let Some(told) = self.told(state, &path, span) else { return };
-        let told = Marked::new(&told);
+        let told = MarkedText::new(&told);
         // What an edit of the line puts in stands behind it.
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
@@ -185,8 +185,8 @@ impl Walker<'_> {
 
     /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
     #[inline(never)]
-    pub(super) fn package_program(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
-        let Ran { name, known: program, reading, args, span, .. } = ran;
+    pub(super) fn package_program(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, known: program, reading, args, span, .. } = ran;
         let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
         let word = match reading.sub.first() {
             Some(sub) if sub == "run" => operand(0),

@@ -11,7 +11,7 @@ use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::enclosing::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::FileFacts;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::State;
@@ -30,7 +30,7 @@ impl Walker<'_> {
     /// Reads what the session wrote, where a program runs code of the project in which it starts. One that nothing describes
     /// may be such a program.
     #[inline(never)]
-    pub(super) fn staged_code(&mut self, state: &State, context: &Context, ran: Ran<'_>) {
+    pub(super) fn staged_code(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;
         if context.staged || ran.reading.dry_run && !rehearses(ran.reading) {
             return;

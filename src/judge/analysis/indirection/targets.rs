@@ -4,7 +4,7 @@ use crate::judge::analysis::act::Value;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::marked::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
 use crate::judge::analysis::setting::Setting;
@@ -68,12 +68,12 @@ impl Walker<'_> {
             let more = more.value.clone().unwrap_or_default();
             text = Some(Value::join([&more, &text.unwrap_or_default()], "\n"));
         }
-        let read = text.as_ref().filter(|_| kind == RecipeKind::Make).map(Marked::new);
+        let read = text.as_ref().filter(|_| kind == RecipeKind::Make).map(MarkedText::new);
         for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
             let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
             text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
         }
-        let read = text.as_ref().filter(|_| kind == RecipeKind::Just).map(Marked::new);
+        let read = text.as_ref().filter(|_| kind == RecipeKind::Just).map(MarkedText::new);
         let mut modules: Vec<(String, Value)> = Vec::new();
         for (module, files) in read.iter().flat_map(|read| Recipes::imported(read.text())) {
             let mut told = files.iter().filter_map(|file| self.told(&there, &Value::text(file.as_str()), span));
@@ -110,7 +110,7 @@ impl Walker<'_> {
             given.push(("HOME".to_owned(), home));
         }
         let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
-        let text = Marked::beside(&text, &others);
+        let text = MarkedText::beside(&text, &others);
         if kind == RecipeKind::Just {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);

@@ -13,7 +13,7 @@ use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Packed, Program, Unpack};
 
 use super::patch;
-use crate::judge::analysis::ran::Ran;
+use crate::judge::analysis::ran::ProgramRun;
 
 /// Stands for the content of a file that came out of an archive.
 const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
@@ -30,8 +30,8 @@ pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
 impl Walker<'_> {
     /// Remembers what a program takes out of archives, or makes by a patch.
     #[inline(never)]
-    pub(super) fn unpacks(&mut self, state: &State, context: &Context, program: &Program, ran: Ran<'_>) {
-        let Ran { name, reading, .. } = ran;
+    pub(super) fn unpacks(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, .. } = ran;
         let fits = |unpack: &&Unpack| {
             unpack.programs.iter().any(|known| known == name)
                 && (unpack.words.is_empty() || reading.sub.first().is_some_and(|sub| unpack.words.contains(sub)))

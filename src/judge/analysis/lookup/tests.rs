@@ -258,13 +258,13 @@ mod resolver {
     const DIR: &str = "/home/dev/project";
 
     /// Where a name or path leads to in front of which `PATH` is set so, and whether that is a planted program.
-    fn led(name: &str, path: Option<&str>, search: &str, by_shell: bool, is_remote: bool) -> (Led, bool) {
+    fn led(name: &str, path: Option<&str>, search: &str, by_shell: bool, is_remote: bool) -> (ProgramLocation, bool) {
         let mut files = FileModel::default();
         files.links.insert(Place::of(format!("{DIR}/tools/eslint")), Place::of("/bin/rm"));
         let world = MadeUp { files: &[("tools/git", PLANTED.1)], ..MadeUp::default() };
         let state = State::at(Some(Place::of(DIR)));
         world.given(&line(""), |setting| {
-            let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
+            let so_far = WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
             let env = [(PATH.to_owned(), Value::text(search))];
             let mut resolver = Resolver::default();
             let led = resolver.leads_to(so_far, &state, (name, path.map(Value::text)), &env, by_shell, is_remote);
@@ -280,30 +280,31 @@ mod resolver {
     #[test]
     fn what_stands_in_front_of_the_systems_programs_is_found_first() {
         let found = led("git", None, "tools:/usr/bin", true, false);
-        assert_eq!(found, (Led { path: path(PLANTED.0), other: None }, true));
-        assert_eq!(led("git", None, "/usr/bin:tools", true, false), (Led::default(), false));
-        assert_eq!(led("rm", None, "tools:/usr/bin", true, false), (Led::default(), false));
+        assert_eq!(found, (ProgramLocation { path: path(PLANTED.0), other: None }, true));
+        assert_eq!(led("git", None, "/usr/bin:tools", true, false), (ProgramLocation::default(), false));
+        assert_eq!(led("rm", None, "tools:/usr/bin", true, false), (ProgramLocation::default(), false));
     }
 
     #[test]
     fn a_shell_takes_its_builtins_first_and_another_machine_has_its_own_programs() {
-        assert_eq!(led("cd", None, "tools:/usr/bin", true, false), (Led::default(), false));
-        assert_eq!(led("git", None, "tools:/usr/bin", false, true), (Led::default(), false));
+        assert_eq!(led("cd", None, "tools:/usr/bin", true, false), (ProgramLocation::default(), false));
+        assert_eq!(led("git", None, "tools:/usr/bin", false, true), (ProgramLocation::default(), false));
         let given = led("eslint", Some("tools/eslint"), "", false, true);
-        assert_eq!(given, (Led { path: path("tools/eslint"), other: None }, false));
+        assert_eq!(given, (ProgramLocation { path: path("tools/eslint"), other: None }, false));
     }
 
     #[test]
     fn a_link_to_a_program_of_the_system_is_that_program_too() {
         let (led, _) = led("eslint", Some("tools/eslint"), "", true, false);
-        assert_eq!(led, Led { path: path("tools/eslint"), other: Some("/bin/rm".into()) });
+        assert_eq!(led, ProgramLocation { path: path("tools/eslint"), other: Some("/bin/rm".into()) });
     }
 
     #[test]
     fn what_a_program_is_found_by_is_remembered_once() {
         let state = State::at(Some(Place::of(DIR)));
         MadeUp::default().given(&line(""), |setting| {
-            let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &FileModel::default(), pipes: &[] };
+            let so_far =
+                WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &FileModel::default(), pipes: &[] };
             let mut resolver = Resolver::default();
             for name in ["git", "git", "rm"] {
                 resolver.leads_to(so_far, &state, (name, None), &[], true, false);

@@ -4,7 +4,7 @@
 
 use super::reader::PathReader;
 use crate::judge::analysis::act::Value;
-use crate::judge::analysis::letter::Spelled;
+use crate::judge::analysis::letter::PathText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::value::HOLE;
 use crate::judge::rules::glob;
@@ -13,7 +13,7 @@ use crate::judge::rules::glob;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Component {
     /// As written.
-    pub name: Spelled,
+    pub name: PathText,
     /// The live pattern, with literal text escaped; `None` for plain text.
     pub glob: Option<String>,
 }
@@ -49,11 +49,11 @@ pub struct NormalPath {
 impl Component {
     /// The name `*`.
     pub(super) fn everything() -> Self {
-        Self { name: Spelled::text("*"), glob: Some("*".to_owned()) }
+        Self { name: PathText::text("*"), glob: Some("*".to_owned()) }
     }
 
     pub(super) fn plain(text: &str) -> Self {
-        Self { name: Spelled::text(text), glob: None }
+        Self { name: PathText::text(text), glob: None }
     }
 
     /// The name as written, with a sign for each letter that is not known. It is compared with names of patterns alone:

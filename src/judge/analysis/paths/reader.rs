@@ -2,7 +2,7 @@
 
 use super::normal::{Component, NormalPath, Start};
 use crate::judge::analysis::act::{Piece, UnknownReason};
-use crate::judge::analysis::letter::Spelled;
+use crate::judge::analysis::letter::PathText;
 use crate::judge::analysis::place::Place;
 
 pub(super) struct PathReader<'a> {
@@ -136,14 +136,14 @@ impl<'a> PathReader<'a> {
         self.slash = true;
     }
 
-    fn home_of(&self, user: &str) -> Option<Spelled> {
+    fn home_of(&self, user: &str) -> Option<PathText> {
         match user {
-            "" => self.home.map(Spelled::text),
-            "root" => Some(Spelled::text("/root")),
+            "" => self.home.map(PathText::text),
+            "root" => Some(PathText::text("/root")),
             // `~+` and `~-` are directories of the shell.
             "+" => self.cwd?.path().cloned(),
             user if user.starts_with(['-', '+']) => None,
-            user => Some(Spelled::text(format!("/home/{user}"))),
+            user => Some(PathText::text(format!("/home/{user}"))),
         }
     }
 
@@ -238,7 +238,7 @@ impl<'a> PathReader<'a> {
 }
 
 /// The names of an absolute path of which parts may not be known.
-fn components(path: &Spelled) -> impl Iterator<Item = Component> {
+fn components(path: &PathText) -> impl Iterator<Item = Component> {
     path.split('/').filter(|name| !matches!(name.known(), Some("" | "."))).map(|name| Component { name, glob: None })
 }
 

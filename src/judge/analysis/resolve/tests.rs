@@ -12,7 +12,7 @@ fn led(state: &State, value: &Value, links: &[(&str, &str)]) -> Resolved {
     let links = links.iter().map(|(link, to)| (Place::of(*link), Place::of(*to))).collect();
     let files = FileModel { links, ..FileModel::default() };
     MadeUp::default().given(&line(""), |setting| {
-        let so_far = SoFar { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
+        let so_far = WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
         names(so_far, state, &Field::word(value.clone(), Span::default()))
     })
 }

@@ -20,11 +20,11 @@ impl Line {
         sink
     }
 
-    fn asked<R>(&self, world: &MadeUp<'_>, test: impl FnOnce(SoFar<'_, '_>, &State) -> R) -> R {
+    fn asked<R>(&self, world: &MadeUp<'_>, test: impl FnOnce(WalkProgress<'_, '_>, &State) -> R) -> R {
         let state = State::at(Some(Place::of(PROJECT)));
         world.given(&line(""), |setting| {
             let Self { sinks, files, acts } = self;
-            test(SoFar { setting: &setting, acts, sinks, files, pipes: &[] }, &state)
+            test(WalkProgress { setting: &setting, acts, sinks, files, pipes: &[] }, &state)
         })
     }
 }

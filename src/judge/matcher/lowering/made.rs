@@ -11,7 +11,7 @@ use crate::judge::analysis::value_test::given;
 use crate::judge::context::names_production;
 use crate::judge::ledger::Named;
 use crate::judge::matcher::match_context::{MatchContext, View};
-use crate::judge::matcher::seen::Seen;
+use crate::judge::matcher::seen::InspectedValue;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
@@ -24,7 +24,7 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
     }
     let act = view.act;
     let makers: Vec<Maker<'_>> = makers.iter().map(|words| Maker::new(words)).collect();
-    let place = |seen: &Seen<'_>| {
+    let place = |seen: &InspectedValue<'_>| {
         let path = seen.path(view);
         let is_new = |path: &NormalPath| {
             let numbered = path.components.iter().any(|component| component.is_unknown());

@@ -8,7 +8,7 @@ use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::question::PathKind;
 use crate::judge::ledger::{FileKind, FileSnapshot, Own, Stat};
 use crate::judge::matcher::match_context::View;
-use crate::judge::matcher::seen::Seen;
+use crate::judge::matcher::seen::InspectedValue;
 use crate::judge::path_class::PathClass;
 
 /// Whether all files that a pattern stands for are this session's own work.
@@ -46,7 +46,7 @@ pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Why what is at the path is this session's own work, when it is: its commands and tools made it, or they alone changed
 /// what git has, and it is still as they left it.
-pub(super) fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'static str> {
+pub(super) fn own_work(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -> Option<&'static str> {
     /// What a session makes for others than itself to run or to know.
     const NEVER: [PathClass; 9] = [
         PathClass::Root,

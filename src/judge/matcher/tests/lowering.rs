@@ -521,7 +521,7 @@ fn what_this_session_made_may_be_written_over_while_it_is_as_it_left_it() {
 #[test]
 fn where_a_person_s_work_was_brought_nothing_is_generated() {
     let with = |to: &str, unknown: bool| {
-        let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
+        let brought = BroughtContent { to: to.into(), from: "/home/me/notes".into(), moved: true };
         let ledger = Ledger { brought: vec![brought], unknown, ..Ledger::default() };
         let answers = generated();
         answers.insert(Question::Ledger, WorldAnswer::Ledger(ledger));
@@ -545,7 +545,7 @@ fn a_rule_about_what_was_moved_into_a_directory_asks_the_line_and_the_ledger() {
         found_with(&rules, &line(acts), &answers).len()
     };
     let with = |to: &str, unknown: bool| {
-        let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
+        let brought = BroughtContent { to: to.into(), from: "/home/me/notes".into(), moved: true };
         finds(vec![program("zap", &[])], Some(Ledger { brought: vec![brought], unknown, ..Ledger::default() }))
     };
     assert_eq!(with("/home/me/project/out-dir/notes", false), 1);

@@ -36,7 +36,7 @@ pub struct Tool {
     /// All of these must hold of the input.
     pub when: Vec<ValueTest>,
     /// What parts of the input are, so that they are judged by what they hold.
-    pub holds: Vec<Holding>,
+    pub holds: Vec<InputPart>,
     /// Parts of the input that a person is shown first.
     pub show: Vec<String>,
     /// Parts of the input that the record does not keep.
@@ -67,7 +67,7 @@ pub struct ValueTest {
 
 /// A part of the input and what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Holding {
+pub struct InputPart {
     /// A JSON pointer, with `*` as in [`ValueTest::at`].
     pub at: String,
     pub what: Held,

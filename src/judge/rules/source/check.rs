@@ -20,7 +20,7 @@ pub struct Head<'a> {
 }
 
 /// What an entry leaves to a reviewer.
-pub struct Leave<'a> {
+pub struct ReviewItems<'a> {
     pub tier: Tier,
     pub reversibility: Reversibility,
     pub yolo: Option<&'a At<bool>>,
@@ -91,7 +91,7 @@ impl Check<'_> {
         }
     }
 
-    pub fn leave(&mut self, leave: &Leave<'_>, known: &dyn Known) {
+    pub fn leave(&mut self, leave: &ReviewItems<'_>, known: &dyn Known) {
         let (kind, only) = (self.words.kind, "a project's pattern file may only tighten");
         if let Some(yolo) = leave.yolo.filter(|yolo| *yolo.get_ref()) {
             if leave.tier == Tier::Critical {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::check::{Check, Head, Leave, Words};
+use super::check::{Check, Head, ReviewItems, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{SourceFile, Vocabulary, values};
@@ -103,7 +103,7 @@ impl Check<'_> {
     fn rule(&mut self, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
         let tier = *shape.tier.get_ref();
         let (yolo, reversible) = (shape.yolo.as_ref(), shape.reversible.as_ref());
-        self.leave(&Leave { tier, reversibility: shape.reversibility, yolo, reversible }, vocabulary.known);
+        self.leave(&ReviewItems { tier, reversibility: shape.reversibility, yolo, reversible }, vocabulary.known);
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");

@@ -1,12 +1,12 @@
 //! Tools that are no commands: what an entry says, checked.
 
 use super::SourceFile;
-use super::check::{Check, Head, Leave, Words};
+use super::check::{Check, Head, ReviewItems, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
 use crate::judge::document::At;
 use crate::judge::name_words;
-use crate::judge::rules::model::{Examples, Held, Holding, MAX_APPROVALS, Tool, ValueTest};
+use crate::judge::rules::model::{Examples, Held, InputPart, MAX_APPROVALS, Tool, ValueTest};
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::source::Known;
 use crate::judge::tier::{Tier, Weight};
@@ -29,7 +29,7 @@ pub fn tool(
         reason: &shape.reason,
     };
     check.head(family, &head, known);
-    let leave = Leave {
+    let leave = ReviewItems {
         tier,
         reversibility: shape.reversibility,
         yolo: shape.yolo.as_ref(),
@@ -138,7 +138,7 @@ impl Check<'_> {
         test
     }
 
-    fn holding(&mut self, given: &At<HoldingShape>) -> Option<Holding> {
+    fn holding(&mut self, given: &At<HoldingShape>) -> Option<InputPart> {
         let shape = given.get_ref();
         let at = self.pointer("holds: at", &shape.at);
         let what = Held::named(shape.what.get_ref());
@@ -150,6 +150,6 @@ impl Check<'_> {
             self.fault(&shape.what.span(), "holds: as", &what, &remedy);
         }
         let language = shape.language.as_ref().map(|language| self.pointer("holds: language", language));
-        Some(Holding { at, what: what?, language })
+        Some(InputPart { at, what: what?, language })
     }
 }

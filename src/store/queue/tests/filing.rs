@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 use crate::judge::invocation::{Origin, Request};
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::tools::ToolCall;
 
 #[test]
@@ -165,7 +165,7 @@ fn a_request_offers_a_grant_to_the_guard_that_waits_and_where_nothing_speaks_aga
     let plain = Pending { may_grant: true, ..one.shown(&one.filed()) };
     let reviewed = |says| Some(Opinion { says, ..Opinion::nothing("model", "because") });
     assert!(plain.offers_grant(true));
-    assert!(Pending { review: reviewed(Says::Approve), ..plain.clone() }.offers_grant(true));
+    assert!(Pending { review: reviewed(OpinionVerdict::Approve), ..plain.clone() }.offers_grant(true));
     assert!(!plain.offers_grant(false));
     for less in [
         Pending { may_grant: false, ..plain.clone() },
@@ -173,7 +173,7 @@ fn a_request_offers_a_grant_to_the_guard_that_waits_and_where_nothing_speaks_aga
         Pending { tier: Tier::Critical, ..plain.clone() },
         Pending { approvals: 2, ..plain.clone() },
         Pending { decision: true, ..plain.clone() },
-        Pending { review: reviewed(Says::Deny), ..plain.clone() },
+        Pending { review: reviewed(OpinionVerdict::Deny), ..plain.clone() },
     ] {
         assert!(!less.offers_grant(true), "{less:?}");
     }

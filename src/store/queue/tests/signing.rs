@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
-use crate::judge::review::{Opinion, Says};
+use crate::judge::review::{Opinion, OpinionVerdict};
 
 fn signed() -> Vec<Signed> {
     vec![Signed { approver: "ada".to_owned(), signature: "none".to_owned() }]
@@ -76,10 +76,10 @@ fn what_a_reviewer_denied_is_allowed_with_words_alone() {
         say(&one, &id, &Yes { words, ..PLAIN })
     };
     for words in [None, Some(""), Some(" ")] {
-        assert_eq!(reviewed(Says::Deny, words), AnswerOutcome::Wordless, "{words:?}");
+        assert_eq!(reviewed(OpinionVerdict::Deny, words), AnswerOutcome::Wordless, "{words:?}");
     }
-    assert_eq!(reviewed(Says::Deny, Some("it is a copy")), AnswerOutcome::Done { late: false });
-    assert_eq!(reviewed(Says::Approve, None), AnswerOutcome::Done { late: false });
+    assert_eq!(reviewed(OpinionVerdict::Deny, Some("it is a copy")), AnswerOutcome::Done { late: false });
+    assert_eq!(reviewed(OpinionVerdict::Approve, None), AnswerOutcome::Done { late: false });
 }
 
 #[test]
