@@ -18,7 +18,7 @@ use super::log::named;
 use super::log::table::{end_of, place};
 use super::tool::ToolArgs;
 use super::{exit, time};
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::approver;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
@@ -191,10 +191,10 @@ fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
     let grant = &listed.grant;
     let upto;
     let (kind, what) = match &grant.what {
-        What::Exact { command } => ("exactly", command),
-        What::Shape { shape } => ("shape", shape),
-        What::Rule { rule } => ("rule", rule),
-        What::UpTo { tier } => {
+        GrantSubject::Exact { command } => ("exactly", command),
+        GrantSubject::Shape { shape } => ("shape", shape),
+        GrantSubject::Rule { rule } => ("rule", rule),
+        GrantSubject::UpTo { tier } => {
             upto = tier.number().to_string();
             ("up to tier", &upto)
         }
@@ -244,7 +244,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     };
     let words = words(&what, &place, &until, now);
     let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
-    if let What::Shape { shape } = &what {
+    if let GrantSubject::Shape { shape } = &what {
         let directory = match &place {
             GrantPlace::Directory { path } => path,
             GrantPlace::Anywhere => "the directory in which it runs",
@@ -275,7 +275,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
 }
 
 /// What is to be covered, or why no grant may cover it.
-fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, GrantError>, Failure> {
+fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
             return Err(Failure::Message(format!("no rule {id}; guard patterns list shows all rules")));
@@ -285,7 +285,7 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, GrantError>, Fai
             _ if rule.approvals > 1 => Err(GrantError::RuleApprovers(id.clone())),
             _ if rule.notes.contains(&Note::Decision) => Err(GrantError::RuleDecision(id.clone())),
             _ if rule.deny => Err(GrantError::RuleDenies(id.clone())),
-            _ => Ok(What::Rule { rule: id.clone() }),
+            _ => Ok(GrantSubject::Rule { rule: id.clone() }),
         });
     }
     let request = match args.tool.request(engine)? {
@@ -309,9 +309,9 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, GrantError>, Fai
         }));
     }
     if !args.shape {
-        return Ok(Ok(What::Exact { command: invocation.display() }));
+        return Ok(Ok(GrantSubject::Exact { command: invocation.display() }));
     }
-    Ok(judgment.shape_to_grant().map(|shape| What::Shape { shape }).ok_or(GrantError::NoShape))
+    Ok(judgment.shape_to_grant().map(|shape| GrantSubject::Shape { shape }).ok_or(GrantError::NoShape))
 }
 
 /// What a grant of a shape covers, and what it does not.
@@ -367,12 +367,12 @@ pub(super) fn examples(shape: &str, directory: &str) -> String {
 }
 
 /// What a grant covers, as a sentence goes on.
-fn words(what: &What, where_: &GrantPlace, until: &Until, now: &Zoned) -> String {
+fn words(what: &GrantSubject, where_: &GrantPlace, until: &Until, now: &Zoned) -> String {
     let what = match what {
-        What::Exact { command } => format!("exactly `{command}`"),
-        What::Shape { shape } => shaped(shape),
-        What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
-        What::Rule { rule } => format!("any command that only the rule {rule} matches"),
+        GrantSubject::Exact { command } => format!("exactly `{command}`"),
+        GrantSubject::Shape { shape } => shaped(shape),
+        GrantSubject::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
+        GrantSubject::Rule { rule } => format!("any command that only the rule {rule} matches"),
     };
     let until = match until {
         Until::Session { .. } => "until this session ends".to_owned(),

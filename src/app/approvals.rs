@@ -24,7 +24,7 @@ use super::failure::Failure;
 use super::place::{attempt, not_from_here};
 use super::record_backend::{RecordBackend, Requests};
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::{self, Fresh};
+use crate::judge::approver::{self, ApprovalNonce};
 use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
@@ -265,7 +265,7 @@ impl Approvals {
         let enrolled = self.engine.approvers();
         if sign::is_wanted(&enrolled, scope.signed_as(one.tier()), one.approvals) {
             // What is signed is what was shown here. Of another account's command the asker knows what that is.
-            let shown = Fresh::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
+            let shown = ApprovalNonce::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
             let fresh = if one.is_others { one.whole.fresh } else { shown };
             let message = one.whole.approval(&fresh, &one.digest, &one.bindings, scope).message();
             match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {

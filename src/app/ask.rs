@@ -13,7 +13,7 @@ use super::reviewer::{self, Advice, Review};
 use crate::judge::Judgment;
 use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approved::Until;
-use crate::judge::approver::{Approval, Fresh};
+use crate::judge::approver::{Approval, ApprovalNonce};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::{Decision, Prompt, Refusal};
@@ -104,7 +104,7 @@ fn signed(
     if let Err(error) = getrandom::fill(&mut nonce) {
         return AskOutcome::No(Refusal::Unsigned { why: error.to_string() });
     }
-    let fresh = Fresh::of(nonce, invocation, &judgment.risk);
+    let fresh = ApprovalNonce::of(nonce, invocation, &judgment.risk);
     let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
     let filed = jiff::Timestamp::now().as_millisecond();
     let approval = Approval {

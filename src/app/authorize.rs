@@ -19,7 +19,7 @@ use super::reviewer::{self, Review};
 use super::unknown_envelope;
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
-use crate::judge::approved::{Advance, Approved, Receipt};
+use crate::judge::approved::{Approved, PriorApproval, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal, yes_in_advance};
 use crate::judge::review::{Opinion, OpinionVerdict};
@@ -70,7 +70,7 @@ pub fn authorize(
         }
         Decision::Ask(_) | Decision::Refuse(_) if options.unasked => Err(exit::NOT_UNASKED),
         Decision::Ask(prompt) if options.yes && may_say_yes(engine, &invocation, &prompt) => {
-            at_once(engine, Approved::in_advance(invocation, &judgment, Advance::OwnYes), &judgment, options)
+            at_once(engine, Approved::in_advance(invocation, &judgment, PriorApproval::OwnYes), &judgment, options)
         }
         Decision::Ask(prompt) => match by_host(engine, &invocation, &judgment) {
             Some(ready) => Ok(ready),
@@ -132,7 +132,7 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     }
     let directory = paths::physical(&invocation.cwd);
     let handed = HandedCommand { text: &line.text, cwd: &directory, root: &invocation.session.root };
-    let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
+    let approved = Approved::in_advance(invocation.clone(), judgment, PriorApproval::Host);
     let (settled, changes) =
         (RecordedDecision::Allowed(&ApprovalReason::Host), changes::of(engine, invocation, judgment));
     let row = IntentRow {

@@ -14,7 +14,7 @@ use super::approver::sign;
 use super::engine::Engine;
 use super::failure::Failure;
 use super::{exit, screen, time};
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm_prose;
 use crate::store::{NewGrant, ShapeAnswers, StoreError};
@@ -46,14 +46,14 @@ const DAYS: i64 = 30;
 struct LearnedGrant {
     answers: ShapeAnswers,
     directory: String,
-    what: What,
+    what: GrantSubject,
 }
 
 /// The least that covers what was allowed: one command that was repeated, else commands of the shape.
-fn narrowest(answers: &ShapeAnswers) -> What {
+fn narrowest(answers: &ShapeAnswers) -> GrantSubject {
     match &answers.command {
-        Some(command) => What::Exact { command: command.clone() },
-        None => What::Shape { shape: answers.shape.clone() },
+        Some(command) => GrantSubject::Exact { command: command.clone() },
+        None => GrantSubject::Shape { shape: answers.shape.clone() },
     }
 }
 
@@ -93,7 +93,7 @@ fn offers(engine: &Engine) -> Result<Vec<LearnedGrant>, StoreError> {
 
 fn words(offer: &LearnedGrant) -> String {
     let what = match &offer.what {
-        What::Exact { command } => format!("exactly `{command}`"),
+        GrantSubject::Exact { command } => format!("exactly `{command}`"),
         _ => shaped(&offer.answers.shape),
     };
     format!("{what}, in {} and below, until revoked", offer.directory)
@@ -142,7 +142,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     }
     let words = words(offer);
     let mut said = format!("Guard would run without asking: {}.\n", visible::text(&words));
-    if let What::Shape { shape } = &offer.what {
+    if let GrantSubject::Shape { shape } = &offer.what {
         said.push_str(&examples(shape, &offer.directory));
     }
     if !confirm_prose(&said, "Add this grant?")? {

@@ -22,7 +22,7 @@ use super::notify;
 use super::record_backend::Requests;
 use crate::judge::Judgment;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::{ConfirmCode, Fresh};
+use crate::judge::approver::{ApprovalNonce, ConfirmCode};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
@@ -91,7 +91,7 @@ pub fn file_refused(
         digest: &invocation.digest(&judgment.facts.expanded),
         risk: &judgment.risk,
         bindings: &Bindings::of(judgment, paths::directory_identity(&invocation.cwd)),
-        fresh: Fresh::of(nonce, invocation, &judgment.risk),
+        fresh: ApprovalNonce::of(nonce, invocation, &judgment.risk),
         waiter: Some(waiter.as_str()),
         above: engine.caller.above(),
         expires: now.saturating_add(SignedDuration::from_secs(60)).unwrap_or(now),
@@ -207,7 +207,7 @@ impl<'a> Asking<'a> {
         }
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(QueueError::Random)?;
-        let fresh = Fresh::of(nonce, invocation, &judgment.risk);
+        let fresh = ApprovalNonce::of(nonce, invocation, &judgment.risk);
         let codes_left = code.map_or(0, |_| codes_left);
         let (id, signing) = match self.file(&queue, (&digest, &bindings), (fresh, codes_left), left())? {
             FilingResult::Crowded { waiting } => return no(Refusal::Crowded { waiting }),
@@ -285,7 +285,7 @@ impl<'a> Asking<'a> {
         &self,
         queue: &Requests,
         (digest, bindings): (&Digest, &Bindings),
-        (fresh, codes_left): (Fresh, u8),
+        (fresh, codes_left): (ApprovalNonce, u8),
         time: Duration,
     ) -> Result<FilingResult, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;

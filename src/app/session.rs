@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::pending::is_open;
 use super::screen::WrappedOutput;
 use super::{exit, record_backend, time};
-use crate::judge::approved::{GrantPlace, Until, What as Covers};
+use crate::judge::approved::{GrantPlace, GrantSubject as Covers, Until};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm_prose;
 use crate::service::message;

@@ -33,7 +33,7 @@ pub use service::Service;
 
 use jiff::Timestamp;
 
-use crate::judge::approved::{Grant, Until, What};
+use crate::judge::approved::{Grant, GrantSubject, Until};
 use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use document::Document;
@@ -117,7 +117,7 @@ impl Loaded {
             }
         }
         for (grant, file) in self.grants.iter().zip(&self.grant_files) {
-            let What::Rule { rule } = &grant.what else { continue };
+            let GrantSubject::Rule { rule } = &grant.what else { continue };
             let problem = |message: String| ConfigProblem {
                 key: Some(format!("grant {}", grant.id)),
                 ..ConfigProblem::of_file(Layer::User, &**file, message)

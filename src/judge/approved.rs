@@ -2,7 +2,7 @@
 //! else, and only this module makes one.
 
 use super::Judgment;
-pub use super::grant::{Grant, GrantId, GrantPlace, Until, What};
+pub use super::grant::{Grant, GrantId, GrantPlace, GrantSubject, Until};
 use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Cleared, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
@@ -58,9 +58,9 @@ impl Receipt {
 
 /// What a grant that is given with an answer covers: this command to the byte, in its directory and below.
 #[must_use]
-pub fn exactly(invocation: &Invocation) -> (What, GrantPlace) {
+pub fn exactly(invocation: &Invocation) -> (GrantSubject, GrantPlace) {
     let path = invocation.cwd.to_string_lossy().into_owned();
-    (What::Exact { command: invocation.display() }, GrantPlace::Directory { path })
+    (GrantSubject::Exact { command: invocation.display() }, GrantPlace::Directory { path })
 }
 
 impl GrantPlace {
@@ -124,10 +124,10 @@ impl Approved {
 
     /// What runs on a yes that was given before it was judged here: nothing was shown, so there is nothing to compare.
     #[must_use]
-    pub fn in_advance(invocation: Invocation, judgment: &Judgment, yes: Advance) -> Self {
+    pub fn in_advance(invocation: Invocation, judgment: &Judgment, yes: PriorApproval) -> Self {
         let basis = match yes {
-            Advance::OwnYes => ApprovalReason::YesInAdvance,
-            Advance::Host => ApprovalReason::Host,
+            PriorApproval::OwnYes => ApprovalReason::YesInAdvance,
+            PriorApproval::Host => ApprovalReason::Host,
         };
         let digest = invocation.digest(&judgment.facts.expanded);
         Self { invocation, basis, digest }
@@ -136,7 +136,7 @@ impl Approved {
 
 /// A yes that was given before a command was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advance {
+pub enum PriorApproval {
     /// A person's own, on their command line (`--yes`).
     OwnYes,
     /// That of a person whom an agent's own prompt asked on guard's behalf.

@@ -138,13 +138,13 @@ pub enum BadSignature {
 /// What makes one asking another than all before it: a number that only the guard which asks makes up, and what its
 /// card says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fresh {
+pub struct ApprovalNonce {
     pub nonce: [u8; 16],
     /// SHA-256 of what a person is shown.
     pub card: [u8; 32],
 }
 
-impl Fresh {
+impl ApprovalNonce {
     /// Of a command that is asked about, with a number of the caller's.
     #[must_use]
     pub fn of(nonce: [u8; 16], invocation: &Invocation, risk: &Risk) -> Self {
@@ -174,7 +174,7 @@ pub struct Approval<'a> {
     pub request: &'a str,
     /// When it was filed, in milliseconds since 1970.
     pub filed: i64,
-    pub fresh: &'a Fresh,
+    pub fresh: &'a ApprovalNonce,
     pub digest: &'a Digest,
     pub bindings: &'a Bindings,
     /// How many different approvers it wants, as it was filed.

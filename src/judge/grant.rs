@@ -8,7 +8,7 @@ use super::risk::Tier;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub id: GrantId,
-    pub what: What,
+    pub what: GrantSubject,
     pub place: GrantPlace,
     pub until: Until,
     /// When it was given, in seconds since 1970.
@@ -36,7 +36,7 @@ impl std::fmt::Display for GrantId {
 /// What a grant covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum What {
+pub enum GrantSubject {
     /// This command, to the byte (its text; the directory is [`GrantPlace`]'s).
     Exact { command: String },
     /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it.

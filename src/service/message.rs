@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateway::GatewayRequest;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
@@ -122,7 +122,7 @@ pub enum ServiceRequest {
     Answer(Box<AnswerMessage>),
     /// Give a grant to an account.
     Grant {
-        what: What,
+        what: GrantSubject,
         place: GrantPlace,
         until: Until,
         words: String,

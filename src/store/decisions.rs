@@ -17,7 +17,7 @@ use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::ledger;
 use super::redact::{redact, redact_shown};
-use crate::judge::approved::{Receipt, What};
+use crate::judge::approved::{GrantSubject, Receipt};
 use crate::judge::policy::{ApprovalReason, ParentApproval, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
@@ -153,7 +153,7 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
         RecordedDecision::Asked => draft.text("decision", Some("ask")),
     }
     if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
-        draft.text("what", Some(grants::encode(&What::Shape { shape: shape.to_owned() })));
+        draft.text("what", Some(grants::encode(&GrantSubject::Shape { shape: shape.to_owned() })));
     }
     draft.text("review", row.opinion.and_then(opinion));
     draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));

@@ -20,7 +20,7 @@ use super::edited;
 use super::error::StoreError;
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
 use crate::judge::sort;
 
 /// The scope of grants that hold in every session.
@@ -29,7 +29,7 @@ const EVERY_SESSION: &str = "";
 /// A grant that is to be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewGrant<'a> {
-    pub what: &'a What,
+    pub what: &'a GrantSubject,
     pub place: &'a GrantPlace,
     pub until: &'a Until,
     /// In words, as it was shown before it was given.
@@ -69,10 +69,10 @@ impl Store {
     pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
         let refused = |why: &str| Err(StoreError::Refused { why: why.to_owned() });
         let named = match grant.what {
-            What::Exact { command } => command,
-            What::Shape { shape } => shape,
-            What::Rule { rule } => rule,
-            What::UpTo { .. } => "tier",
+            GrantSubject::Exact { command } => command,
+            GrantSubject::Shape { shape } => shape,
+            GrantSubject::Rule { rule } => rule,
+            GrantSubject::UpTo { .. } => "tier",
         };
         if named.trim().is_empty() {
             return refused("a grant must say what it covers");
@@ -94,9 +94,9 @@ impl Store {
 
         let mac;
         let kept = match grant.what {
-            What::Exact { command } => {
+            GrantSubject::Exact { command } => {
                 mac = DigestKey::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
-                What::Exact { command: redact(command).0 }
+                GrantSubject::Exact { command: redact(command).0 }
             }
             other => {
                 mac = [0; 32];
@@ -108,7 +108,7 @@ impl Store {
         draft.integer("at", now.as_millisecond());
         draft.text("scope", Some(scope));
         draft.text("what", Some(encode(&kept)));
-        if matches!(kept, What::Exact { .. }) {
+        if matches!(kept, GrantSubject::Exact { .. }) {
             draft.blob("digest", &mac);
         }
         draft.text("place", Some(encode(grant.place)));
@@ -175,9 +175,13 @@ impl Store {
         Ok(found
             .into_iter()
             .filter_map(|stored| match stored.grant.what {
-                What::Exact { .. } if stored.mac != Some(mac) => None,
-                What::Exact { .. } => Some(Grant { what: What::Exact { command: command.to_owned() }, ..stored.grant }),
-                What::Shape { .. } | What::Rule { .. } | What::UpTo { .. } => Some(stored.grant),
+                GrantSubject::Exact { .. } if stored.mac != Some(mac) => None,
+                GrantSubject::Exact { .. } => {
+                    Some(Grant { what: GrantSubject::Exact { command: command.to_owned() }, ..stored.grant })
+                }
+                GrantSubject::Shape { .. } | GrantSubject::Rule { .. } | GrantSubject::UpTo { .. } => {
+                    Some(stored.grant)
+                }
             })
             .collect())
     }

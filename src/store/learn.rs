@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::Store;
 use super::error::StoreError;
 use super::find::first_from;
-use crate::judge::approved::What;
+use crate::judge::approved::GrantSubject;
 use crate::judge::risk::{Reversibility, Tier};
 
 /// How people answered commands of one shape.
@@ -41,8 +41,8 @@ impl Store {
             let mut rows = statement.query([first_from(connection, since)?, since])?;
             let mut all: BTreeMap<String, ShapeAnswers> = BTreeMap::new();
             while let Some(row) = rows.next()? {
-                let what: Option<What> = row.get_ref(0)?.as_str().ok().and_then(|what| serde_json::from_str(what).ok());
-                let Some(What::Shape { shape }) = what else { continue };
+                let what: Option<GrantSubject> = row.get_ref(0)?.as_str().ok().and_then(|what| serde_json::from_str(what).ok());
+                let Some(GrantSubject::Shape { shape }) = what else { continue };
                 // What guard's own doctor tries is no person's answer.
                 if shape.starts_with("guard-canary") {
                     continue;

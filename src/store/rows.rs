@@ -10,7 +10,7 @@ use super::decisions::ExitStatus;
 use super::entries::{ContextEntry, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::approver::Signed;
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Tier, Weight};
@@ -142,7 +142,7 @@ pub struct Entry {
     #[serde(flatten)]
     pub result: Option<ResultEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub what: Option<What>,
+    pub what: Option<GrantSubject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<GrantPlace>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use guard::judge::approved::{GrantPlace, Until, What};
+use guard::judge::approved::{GrantPlace, GrantSubject, Until};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
 use guard::store::{
@@ -369,13 +369,13 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     let home = Home::new();
     let store = home.store();
     let now = days_ago(400);
-    let give = |what: &What, until: &Until| {
+    let give = |what: &GrantSubject, until: &Until| {
         let place = GrantPlace::Anywhere;
         let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
         store.grant(&grant, now).unwrap()
     };
-    let exact = What::Exact { command: FLAGGED.join(" ") };
-    let shape = What::Shape { shape: "make".to_owned() };
+    let exact = GrantSubject::Exact { command: FLAGGED.join(" ") };
+    let shape = GrantSubject::Shape { shape: "make".to_owned() };
     let in_future = Timestamp::now().as_second() + 1000;
     let always = give(&exact, &Until::Revoked);
     let taken_back = give(&shape, &Until::Revoked);
@@ -409,7 +409,7 @@ fn a_grant_right_behind_what_was_pruned_holds_and_one_that_another_hand_put_ther
     let home = Home::new();
     let store = home.store();
     write(&store, 5, 400, "old");
-    let what = What::Exact { command: FLAGGED.join(" ") };
+    let what = GrantSubject::Exact { command: FLAGGED.join(" ") };
     let (place, until) = (GrantPlace::Anywhere, Until::Revoked);
     let grant = NewGrant { what: &what, place: &place, until: &until, words: "w", user: "ada", session: "one" };
     assert_eq!(store.grant(&grant, days_ago(3)).unwrap(), 6);

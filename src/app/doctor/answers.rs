@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::app::install::hosts::{Codes, Reads, Reason};
+use crate::app::install::hosts::{ExitCodes, Reads, Reason};
 use crate::exec::probe::ProbeOutput;
 
 /// What an agent does with the command after it got an answer.
@@ -63,10 +63,10 @@ pub fn agent_reaction(reads: &Reads, event: &str, seen: &ProbeOutput) -> AgentRe
         Reason::Either => !out.is_empty() || !errors.is_empty(),
     };
     let is_denial = match reads.codes {
-        Codes::None => false,
-        Codes::Two => code == 2,
-        Codes::Above => code >= 2,
-        Codes::Any => code != 0,
+        ExitCodes::None => false,
+        ExitCodes::Two => code == 2,
+        ExitCodes::Above => code >= 2,
+        ExitCodes::Any => code != 0,
     };
     if is_denial && has_reason {
         return AgentReaction::Blocked;

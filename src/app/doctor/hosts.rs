@@ -9,7 +9,7 @@ use super::{CANARY, CheckContext, CheckStatus, Finding, HARMLESS};
 use crate::app::install::change::{HookCommand, WiredState, Wiring, first_line};
 use crate::app::install::consent;
 use crate::app::install::file;
-use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
+use crate::app::install::hosts::{Form, HOSTS, Host, Runs, WiredFile, WriteCondition, numbers};
 use crate::app::install::json::quoted;
 use crate::exec::probe::ProbeOutput;
 
@@ -66,7 +66,9 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
         findings.push(Finding::warn(&check, says, &remedy));
     }
     // A file that is there takes the place of the one that guard is in.
-    let counts = |wire: &Wire| wire.when != When::Always || matches!(wire.form, Form::Own { executable: false, .. });
+    let counts = |wire: &WiredFile| {
+        wire.when != WriteCondition::Always || matches!(wire.form, Form::Own { executable: false, .. })
+    };
     for (path, _) in missing.iter().filter(|(_, wire)| !wired.is_empty() && counts(wire)) {
         let says = format!("{} also reads this file, and guard is not in it", host.title);
         findings.push(Finding::fail(&check, says, &remedy).about(path));
@@ -77,7 +79,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
         }
         findings.push(wire_works(context, &wiring, path, wire, text, *state));
     }
-    let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(*known, wire));
+    let in_project = |wire: &WiredFile| host.project.iter().any(|known| std::ptr::eq(*known, wire));
     let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
     if let Some((path, ..)) = project.filter(|_| wired.iter().any(|(_, wire, ..)| !in_project(wire))) {
         let says = "guard is in the files of the account and of the project, so it is called twice";
@@ -115,7 +117,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
 }
 
 /// Whether a file has another entry for versions that do not act on a refusal.
-fn interrupts(wire: &Wire) -> bool {
+fn interrupts(wire: &WiredFile) -> bool {
     matches!(&wire.form, Form::Json { entries, .. } if entries.iter().any(|entry| entry.older.is_some()))
 }
 
@@ -168,7 +170,7 @@ fn wire_works(
     context: &CheckContext,
     wiring: &Wiring,
     path: &Path,
-    wire: &Wire,
+    wire: &WiredFile,
     text: &str,
     state: WiredState,
 ) -> Finding {

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::call::{InvalidCall, ToolAction, Typed, command, file, patch, text, words};
-use crate::judge::agents::model::{Does, Known, Tools};
+use crate::judge::agents::model::{Known, KnownToolUse, Tools};
 use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// Fields that hold a command for a shell.
@@ -142,28 +142,30 @@ fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<ToolAction, 
     let own = known.field.as_deref();
     let fields = |usual: &'static [&'static str]| -> Vec<&str> { own.map_or(usual.to_vec(), |own| vec![own]) };
     match &known.does {
-        Does::Line => command(tool, arguments, &fields(COMMAND)),
-        Does::Lines => lines(tool, arguments, &fields(COMMAND)),
-        Does::PowerShell => match text(arguments, &fields(COMMAND)) {
+        KnownToolUse::Line => command(tool, arguments, &fields(COMMAND)),
+        KnownToolUse::Lines => lines(tool, arguments, &fields(COMMAND)),
+        KnownToolUse::PowerShell => match text(arguments, &fields(COMMAND)) {
             Some(code) => Ok(ToolAction::PowerShell(code.to_owned())),
             None => Err(InvalidCall::input(tool, "command")),
         },
-        Does::Code(program) => match text(arguments, &fields(&["code", "script", "source"])) {
+        KnownToolUse::Code(program) => match text(arguments, &fields(&["code", "script", "source"])) {
             Some(code) => Ok(ToolAction::Argv(vec![program.clone(), "-c".to_owned(), code.to_owned()])),
             None => Err(InvalidCall::input(tool, "code")),
         },
-        Does::Typed => match text(arguments, &fields(&["text", "input", "input_text", "chars", "data", "keys"])) {
-            Some(keys) => Ok(typed(known, keys, arguments)),
-            None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(typed(known, "", arguments)),
-            None => Err(InvalidCall::input(tool, "text")),
-        },
-        Does::Write => file(tool, arguments, &fields(FILE), ChangeKind::Write),
-        Does::Edit => match patched(tool, arguments) {
+        KnownToolUse::Typed => {
+            match text(arguments, &fields(&["text", "input", "input_text", "chars", "data", "keys"])) {
+                Some(keys) => Ok(typed(known, keys, arguments)),
+                None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(typed(known, "", arguments)),
+                None => Err(InvalidCall::input(tool, "text")),
+            }
+        }
+        KnownToolUse::Write => file(tool, arguments, &fields(FILE), ChangeKind::Write),
+        KnownToolUse::Edit => match patched(tool, arguments) {
             Some(what) => what,
             None => file(tool, arguments, &fields(FILE), ChangeKind::Edit),
         },
-        Does::Delete => deleted(tool, arguments, &fields(FILE)),
-        Does::Patch => match patched(tool, arguments) {
+        KnownToolUse::Delete => deleted(tool, arguments, &fields(FILE)),
+        KnownToolUse::Patch => match patched(tool, arguments) {
             Some(what) => what,
             None if text(arguments, FILE).is_some() => file(tool, arguments, FILE, ChangeKind::Edit),
             None => Err(InvalidCall::input(tool, "patch that names a file")),
@@ -382,11 +384,16 @@ mod tests {
             prefix: vec!["own__".to_owned()],
             harmless: vec!["view".to_owned()],
             known: vec![
-                known(&["run"], Does::Line, None, None),
-                known(&["type"], Does::Typed, Some("chars"), None),
-                known(&["remove"], Does::Delete, Some("paths"), None),
-                known(&["python"], Does::Code("python3".to_owned()), None, None),
-                known(&["process"], Does::Typed, Some("data"), Some(("action".to_owned(), vec!["submit".to_owned()]))),
+                known(&["run"], KnownToolUse::Line, None, None),
+                known(&["type"], KnownToolUse::Typed, Some("chars"), None),
+                known(&["remove"], KnownToolUse::Delete, Some("paths"), None),
+                known(&["python"], KnownToolUse::Code("python3".to_owned()), None, None),
+                known(
+                    &["process"],
+                    KnownToolUse::Typed,
+                    Some("data"),
+                    Some(("action".to_owned(), vec!["submit".to_owned()])),
+                ),
             ],
         };
         assert_eq!(used(&tools, "own__view", &json!({ "command": "rm" })), Ok(ToolAction::Other));

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::call::{HookCall, ToolAction, Typed};
 use super::hosts::Host;
 use crate::app::engine::{Engine, EngineError, JudgedCommand};
-use crate::judge::agents::model::Does;
+use crate::judge::agents::model::KnownToolUse;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::ledger::{CommandChanges, Ledger, Named};
 use crate::judge::tools::ToolCall;
@@ -99,7 +99,7 @@ pub(super) fn remember(
         operands: text.into_iter().collect(),
         cwd: None,
     };
-    if !host.hook.tools.known.iter().any(|known| known.does == Does::Typed) {
+    if !host.hook.tools.known.iter().any(|known| known.does == KnownToolUse::Typed) {
         return;
     }
     let language = consoles::listener(&judgment.facts, &engine.catalog);

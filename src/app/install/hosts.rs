@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 pub use crate::judge::agents::model::{
-    AnswerField, Codes, Config, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, When, Wire,
+    AnswerField, Config, ExitCodes, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, WiredFile, WriteCondition,
 };
 
 /// An agent that calls guard.
@@ -19,9 +19,9 @@ pub struct Host {
     pub agent: &'static Agent,
     pub config: &'static Config,
     /// What is written for the account.
-    pub user: Vec<&'static Wire>,
+    pub user: Vec<&'static WiredFile>,
     /// What is written in a project, below its top directory; none where the agent has no file there.
-    pub project: Vec<&'static Wire>,
+    pub project: Vec<&'static WiredFile>,
 }
 
 /// The agents, by name.

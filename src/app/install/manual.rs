@@ -1,6 +1,6 @@
 //! guard-agents(7): what each agent does with guard, made from the table that the installer uses.
 
-use super::hosts::{Fate, Form, HOSTS, Host, Runs, When, Wire};
+use super::hosts::{Fate, Form, HOSTS, Host, Runs, WiredFile, WriteCondition};
 use crate::judge::agents;
 
 const ABOUT: &str = "\
@@ -249,7 +249,7 @@ fn section(host: &Host) -> String {
             text.push_str(&format!(".TP\n{}\n{}\n", escape(name), escape(what)));
         }
     };
-    let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.config.below_config) {
+    let below = |wire: &WiredFile| match (wire.path.starts_with("~/"), host.config.below_config) {
         (true, _) => wire.path.clone(),
         (false, true) => format!("~/.config/{}/{}", host.config.directory, wire.path),
         (false, false) => format!("~/{}/{}", host.config.directory, wire.path),
@@ -258,9 +258,11 @@ fn section(host: &Host) -> String {
         .user
         .iter()
         .map(|wire| match wire.when {
-            When::Always => below(wire),
-            When::There => format!("{} if it exists", below(wire)),
-            When::Directory | When::DirectoryAbove => format!("{} if its directory exists", below(wire)),
+            WriteCondition::Always => below(wire),
+            WriteCondition::There => format!("{} if it exists", below(wire)),
+            WriteCondition::Directory | WriteCondition::DirectoryAbove => {
+                format!("{} if its directory exists", below(wire))
+            }
         })
         .collect();
     let there = if host.config.variable.is_empty() {

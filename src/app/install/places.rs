@@ -9,7 +9,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::file;
-use super::hosts::{Host, When, Wire};
+use super::hosts::{Host, WiredFile, WriteCondition};
 use crate::app::scratch::Scratch;
 use crate::exec::probe::Probe;
 use crate::judge::agents::model::{Agent, Config};
@@ -83,20 +83,20 @@ impl<'a> Places<'a> {
 
     /// The files of an agent that are to be written, each with how.
     #[must_use]
-    pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static Wire)> {
+    pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static WiredFile)> {
         let wires = if project { &host.project } else { &host.user };
         let directory = self.directory(host);
-        let place = |wire: &'static Wire| {
+        let place = |wire: &'static WiredFile| {
             let path = match wire.path.strip_prefix("~/") {
                 Some(path) => self.home.join(path),
                 None if project => self.project().join(&wire.path),
                 None => directory.join(&wire.path),
             };
             let wanted = match wire.when {
-                When::Always => true,
-                When::There => path.exists(),
-                When::Directory => path.parent().is_some_and(Path::is_dir),
-                When::DirectoryAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
+                WriteCondition::Always => true,
+                WriteCondition::There => path.exists(),
+                WriteCondition::Directory => path.parent().is_some_and(Path::is_dir),
+                WriteCondition::DirectoryAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
             };
             wanted.then_some((path, wire))
         };

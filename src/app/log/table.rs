@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::super::time;
 use super::prune::extent;
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, ExitStatus, ResultEntry, RowKind, is_probe};
@@ -192,12 +192,12 @@ fn text(entry: &Entry, zone: &TimeZone) -> String {
 }
 
 /// What a grant covers, in short.
-fn covered(what: &What) -> String {
+fn covered(what: &GrantSubject) -> String {
     match what {
-        What::Exact { command } => command.clone(),
-        What::Shape { shape } => format!("{shape} …"),
-        What::Rule { rule } => format!("rule {rule}"),
-        What::UpTo { tier } => format!("tier {} and below", tier.number()),
+        GrantSubject::Exact { command } => command.clone(),
+        GrantSubject::Shape { shape } => format!("{shape} …"),
+        GrantSubject::Rule { rule } => format!("rule {rule}"),
+        GrantSubject::UpTo { tier } => format!("tier {} and below", tier.number()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::app::ask_outcome::{AskOutcome, GrantOffer, offered_grant};
 use crate::app::engine::Engine;
 use crate::app::record_backend::Requests;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::{self, Approval, ConfirmCode, Fresh, Signed, passkey};
+use crate::judge::approver::{self, Approval, ApprovalNonce, ConfirmCode, Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::Refusal;
@@ -27,12 +27,12 @@ const RESTART: Duration = Duration::from_secs(30);
 pub(super) struct SigningContext {
     filed: i64,
     approvals: u8,
-    fresh: Fresh,
+    fresh: ApprovalNonce,
 }
 
 impl SigningContext {
     /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
-    pub(super) fn of(queue: &Requests, id: &str, fresh: Fresh, theirs: bool) -> Result<Self, StoreError> {
+    pub(super) fn of(queue: &Requests, id: &str, fresh: ApprovalNonce, theirs: bool) -> Result<Self, StoreError> {
         let whole = queue.full_request(id)?;
         let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
         let approvals = whole.as_ref().map_or(1, |whole| whole.pending.approvals);

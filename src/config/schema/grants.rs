@@ -8,7 +8,7 @@ use super::entries::directory;
 use crate::config::document::{Document, SpannedValue};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Field, Key, nearest};
-use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
@@ -133,7 +133,7 @@ impl GrantReader<'_> {
         Ok(Grant { id: GrantId::Configured(name), what, place, until, given: 0, words })
     }
 
-    fn what(&self) -> Result<What> {
+    fn what(&self) -> Result<GrantSubject> {
         let value = self.field("what")?;
         let expected = "one of { exact = \"…\" }, { shape = \"…\" }, { rule = \"…\" }";
         let DeValue::Table(table) = value.get_ref() else { return Err(self.wrong("what", expected, value)) };
@@ -147,10 +147,10 @@ impl GrantReader<'_> {
         }
         let text = text.clone().into_owned();
         match &**kind.get_ref() {
-            "exact" => Ok(What::Exact { command: text }),
-            "shape" => Ok(What::Shape { shape: text }),
+            "exact" => Ok(GrantSubject::Exact { command: text }),
+            "shape" => Ok(GrantSubject::Shape { shape: text }),
             "rule" if text.contains('*') => Err(self.refuse("what", said, "expected the complete id of a rule")),
-            "rule" => Ok(What::Rule { rule: text }),
+            "rule" => Ok(GrantSubject::Rule { rule: text }),
             _ => Err(self.wrong("what", expected, value)),
         }
     }
@@ -200,12 +200,12 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
 }
 
 /// What a grant covers, in words.
-fn words(what: &What, place: &GrantPlace, until: &SpannedValue<'_>) -> String {
+fn words(what: &GrantSubject, place: &GrantPlace, until: &SpannedValue<'_>) -> String {
     let what = match what {
-        What::Exact { command } => format!("exactly `{command}`"),
-        What::Shape { shape } => format!("commands of the shape `{shape}`"),
-        What::Rule { rule } => format!("commands that only the rule {rule} matches"),
-        What::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
+        GrantSubject::Exact { command } => format!("exactly `{command}`"),
+        GrantSubject::Shape { shape } => format!("commands of the shape `{shape}`"),
+        GrantSubject::Rule { rule } => format!("commands that only the rule {rule} matches"),
+        GrantSubject::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };
     let place = match place {
         GrantPlace::Directory { path } => format!("in {path} and below"),

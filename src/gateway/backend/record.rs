@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::judge::approved::{GrantPlace, Until, What};
+use crate::judge::approved::{GrantPlace, GrantSubject, Until};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
@@ -76,7 +76,7 @@ pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<Sessi
     let grants = store.grants(now)?;
     let trusted_by = |id: &str| {
         let found = grants.iter().filter(|listed| listed.ended.is_none()).map(|listed| &listed.grant);
-        let mut found = found.filter(|grant| matches!(grant.what, What::UpTo { .. }));
+        let mut found = found.filter(|grant| matches!(grant.what, GrantSubject::UpTo { .. }));
         let of = |until: &Until| matches!(until, Until::Session { id: session } if session == id);
         found.find(|grant| of(&grant.until)).map(|grant| grant.id.to_string())
     };
@@ -112,7 +112,7 @@ pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Ti
 /// It is not written down, and nothing is granted.
 pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, StoreError> {
     let grant = NewGrant {
-        what: &What::UpTo { tier: Tier::Medium },
+        what: &GrantSubject::UpTo { tier: Tier::Medium },
         place: &GrantPlace::Anywhere,
         until: &Until::Session { id: session.id.clone() },
         words: &format!("{TRUSTED} (given by {by} at the page)"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use guard_gateway::judge::Judgment;
-use guard_gateway::judge::approver::Fresh;
+use guard_gateway::judge::approver::ApprovalNonce;
 use guard_gateway::judge::bindings::Bindings;
 use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard_gateway::judge::risk::{Risk, Tier, Weight};
@@ -30,7 +30,7 @@ pub fn file(queue: &Queue, number: usize, session: usize) -> FilingResult {
         digest: &invocation.digest(&BTreeSet::new()),
         risk: &risk,
         bindings: &Bindings::of(&judgment, None),
-        fresh: Fresh::of([7; 16], &invocation, &risk),
+        fresh: ApprovalNonce::of([7; 16], &invocation, &risk),
         waiter: Some(&format!("{}..", std::process::id())),
         above: Vec::new(),
         expires: now.saturating_add(SignedDuration::from_secs(600)).unwrap(),

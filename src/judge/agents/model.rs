@@ -10,8 +10,10 @@ mod transcript;
 
 use serde::{Deserialize, Serialize};
 
-pub use config::{AnswerField, Codes, Config, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, When, Wire};
-pub use hook::{Ask, Does, Event, Hook, HookEvent, Known, Say, Tools, Words};
+pub use config::{
+    AnswerField, Config, ExitCodes, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, WiredFile, WriteCondition,
+};
+pub use hook::{Ask, Event, Hook, HookEvent, Known, KnownToolUse, Say, Tools, Words};
 pub use live::{FileText, Live};
 pub use template::{CommandPosition, Hole, Part, Template};
 pub use transcript::{CallForm as TranscriptCall, Form as TranscriptForm, Transcript};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::act::{Act, Operand, Piece, Value, Verb};
 use super::enclosing::Context;
 use super::expand::Field;
-use super::recursion::{Callee, Calling, Nested};
+use super::recursion::{Callee, Calling, NestedCalls};
 use super::state::{Build as _, Defined, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -36,18 +36,18 @@ impl Walker<'_> {
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
         match self.so_far().nested(state, context, &this) {
-            Nested::Outermost => {
+            NestedCalls::Outermost => {
                 inner.called(Calling::within(this, state));
                 state.scopes.push(Vec::new());
                 self.compound(state, &inner, &function.body);
                 state.leave_scope();
             }
-            Nested::Changed(mut child) => {
+            NestedCalls::Changed(mut child) => {
                 inner.called(Calling::within(this, &child));
                 child.scopes.push(Vec::new());
                 self.compound(&mut child, &inner, &function.body);
             }
-            Nested::Repeats => {}
+            NestedCalls::Repeats => {}
         }
         state.positional = outer;
     }

@@ -52,7 +52,7 @@ impl Calling {
 }
 
 /// How a call lies to those that it stands in.
-pub(super) enum Nested {
+pub(super) enum NestedCalls {
     /// In none of the same.
     Outermost,
     /// In one of the same that began in the same way.
@@ -76,33 +76,33 @@ impl Walker<'_> {
         begun.positional = Rc::new(given.iter().map(|value| (*value).clone()).collect());
         let around = context.calls.iter().filter(|call| call.callee == callee).count();
         match self.so_far().nested(&begun, context, &callee) {
-            Nested::Repeats => None,
-            Nested::Changed(_) if around >= CONCRETE => {
+            NestedCalls::Repeats => None,
+            NestedCalls::Changed(_) if around >= CONCRETE => {
                 let detail = format!("{what} runs itself in ways that are not known");
                 self.opaque(OpaqueReason::Script, detail, span);
                 None
             }
-            Nested::Outermost | Nested::Changed(_) => Some(Calling::within(callee, &begun)),
+            NestedCalls::Outermost | NestedCalls::Changed(_) => Some(Calling::within(callee, &begun)),
         }
     }
 }
 
 impl WalkProgress<'_, '_> {
     /// How a call that begins in this shell lies to those around it.
-    pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> Nested {
+    pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> NestedCalls {
         let around: Vec<&Calling> = context.calls.iter().filter(|call| call.callee == *callee).collect();
-        let Some(last) = around.last() else { return Nested::Outermost };
-        let Some(before) = &last.given else { return Nested::Repeats };
+        let Some(last) = around.last() else { return NestedCalls::Outermost };
+        let Some(before) = &last.given else { return NestedCalls::Repeats };
         if around.len() < CONCRETE {
             return if begins_alike(state, before) && has_functions_of(state, before) {
-                Nested::Repeats
+                NestedCalls::Repeats
             } else {
-                Nested::Changed(self.setting.fork(state))
+                NestedCalls::Changed(self.setting.fork(state))
             };
         }
         let mut widened = self.setting.fork(state);
         self.widen(&mut widened, before);
-        if begins_alike(&widened, before) { Nested::Repeats } else { Nested::Changed(widened) }
+        if begins_alike(&widened, before) { NestedCalls::Repeats } else { NestedCalls::Changed(widened) }
     }
 
     /// Makes unknown what is not the same as it was before.

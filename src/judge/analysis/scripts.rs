@@ -11,7 +11,7 @@ use super::numbered::Numbered;
 use super::place::Place;
 use super::question::FileFacts;
 use super::ran::ProgramRun;
-use super::recursion::{Callee, Calling, Nested};
+use super::recursion::{Callee, Calling, NestedCalls};
 use super::resolve::Lookup;
 use super::secret_names::is_secret_name;
 use super::setting::Setting;
@@ -238,9 +238,9 @@ impl Walker<'_> {
         }
         let mut changed;
         let state = match self.so_far().nested(state, &inner, &call) {
-            Nested::Outermost => state,
-            Nested::Repeats => return,
-            Nested::Changed(child) => {
+            NestedCalls::Outermost => state,
+            NestedCalls::Repeats => return,
+            NestedCalls::Changed(child) => {
                 changed = child;
                 &mut changed
             }

@@ -66,7 +66,10 @@ fn the_order_of_findings_is_no_change() {
 fn a_yes_in_advance_says_whose_it_was() {
     let judged = judgment(Tier::High);
     let of = |yes| Approved::in_advance(argv(Origin::Cli, &["x"]), &judged, yes).basis().clone();
-    assert_eq!((of(Advance::OwnYes), of(Advance::Host)), (ApprovalReason::YesInAdvance, ApprovalReason::Host));
+    assert_eq!(
+        (of(PriorApproval::OwnYes), of(PriorApproval::Host)),
+        (ApprovalReason::YesInAdvance, ApprovalReason::Host)
+    );
 }
 
 #[test]

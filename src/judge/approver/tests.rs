@@ -25,7 +25,7 @@ fn a_signature_holds_for_its_message_and_its_approver_alone() {
 #[test]
 fn each_part_of_what_is_signed_tells_it_from_others() {
     let invocation = crate::judge::testing::argv(Origin::Cli, &["rm", "x"]);
-    let fresh = Fresh::of([7; 16], &invocation, &Risk::default());
+    let fresh = ApprovalNonce::of([7; 16], &invocation, &Risk::default());
     let (digest, bindings) = (Digest([1; 32]), Bindings::of(&crate::judge::Judgment::default(), None));
     let scope = AnswerScope::Once;
     let one =
@@ -34,8 +34,9 @@ fn each_part_of_what_is_signed_tells_it_from_others() {
     assert!(text.starts_with("guard approval 3\nrequest r1\nfiled 5\nnonce 07070707"), "{text}");
     assert!(text.ends_with("approvals 1\nscope once\n"), "{text}");
     let elsewhere = Bindings::of(&crate::judge::Judgment::default(), Some((1, 2)));
-    let other_card = Fresh::of([7; 16], &crate::judge::testing::argv(Origin::Cli, &["rm", "y"]), &Risk::default());
-    let other_nonce = Fresh { nonce: [8; 16], ..fresh };
+    let other_card =
+        ApprovalNonce::of([7; 16], &crate::judge::testing::argv(Origin::Cli, &["rm", "y"]), &Risk::default());
+    let other_nonce = ApprovalNonce { nonce: [8; 16], ..fresh };
     for other in [
         Approval { request: "r2", ..one },
         Approval { filed: 6, ..one },

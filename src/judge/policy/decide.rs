@@ -2,7 +2,7 @@
 
 use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
-use crate::judge::grant::{Grant, GrantId, GrantPlace, What};
+use crate::judge::grant::{Grant, GrantId, GrantPlace, GrantSubject};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
@@ -149,10 +149,10 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     let cwd = invocation.cwd.to_string_lossy();
     let here = |grant: &&Grant| grant.place.holds(&cwd);
     let command = invocation.display();
-    let exact = |grant: &&Grant| matches!(&grant.what, What::Exact { command: known } if *known == command);
+    let exact = |grant: &&Grant| matches!(&grant.what, GrantSubject::Exact { command: known } if *known == command);
     let to_grant = judgment.shape_to_grant();
     let shape = |grant: &&Grant| match &grant.what {
-        What::Shape { shape: known } => {
+        GrantSubject::Shape { shape: known } => {
             let directory = match &grant.place {
                 GrantPlace::Directory { path } => Some(path.as_str()),
                 GrantPlace::Anywhere => None,
@@ -163,18 +163,18 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
         _ => false,
     };
     let rule = |grant: &&Grant| match &grant.what {
-        What::Rule { rule } => {
+        GrantSubject::Rule { rule } => {
             let mut raised = judgment.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium).peekable();
             raised.peek().is_some() && raised.all(|finding| finding.rule == *rule)
         }
-        What::Exact { .. } | What::Shape { .. } | What::UpTo { .. } => false,
+        GrantSubject::Exact { .. } | GrantSubject::Shape { .. } | GrantSubject::UpTo { .. } => false,
     };
     // Who trusts a session trusts what it has been doing: not what it does to others, in production, or again.
     let plain =
         !must_ask(&judgment.risk) && judgment.risk.context.iter().all(|circumstance| !circumstance.fact.is_conduct());
     let trusted = |grant: &&Grant| match grant.what {
-        What::UpTo { tier } => plain && judgment.risk.tier <= tier.min(Tier::Medium),
-        What::Exact { .. } | What::Shape { .. } | What::Rule { .. } => false,
+        GrantSubject::UpTo { tier } => plain && judgment.risk.tier <= tier.min(Tier::Medium),
+        GrantSubject::Exact { .. } | GrantSubject::Shape { .. } | GrantSubject::Rule { .. } => false,
     };
     let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
     find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, GrantId, GrantPlace, Until, What};
+use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::reach::Reach;
 use crate::judge::risk::{Circumstance, Risk};
@@ -30,7 +30,7 @@ fn asks(decision: &Decision) -> bool {
     matches!(decision, Decision::Ask(_))
 }
 
-fn grant(id: i64, what: What) -> Grant {
+fn grant(id: i64, what: GrantSubject) -> Grant {
     let place = GrantPlace::Directory { path: "/home/ada/project".to_owned() };
     Grant { id: GrantId::Stored(id), what, place, until: Until::Revoked, given: 0, words: String::new() }
 }
@@ -43,10 +43,10 @@ fn in_context(judgment: Judgment, fact: CircumstanceFact) -> Judgment {
 /// Every grant that could cover the command of these tests.
 fn every_grant() -> Vec<Grant> {
     vec![
-        grant(1, What::Exact { command: "git push --force".to_owned() }),
-        grant(2, What::Shape { shape: "git push --force [a.rule]".to_owned() }),
-        grant(3, What::Rule { rule: "a.rule".to_owned() }),
-        grant(4, What::UpTo { tier: Tier::Medium }),
+        grant(1, GrantSubject::Exact { command: "git push --force".to_owned() }),
+        grant(2, GrantSubject::Shape { shape: "git push --force [a.rule]".to_owned() }),
+        grant(3, GrantSubject::Rule { rule: "a.rule".to_owned() }),
+        grant(4, GrantSubject::UpTo { tier: Tier::Medium }),
     ]
 }
 

@@ -22,7 +22,7 @@ pub struct Guess {
     /// The words that say it, and what they say it does: for a person.
     pub says: Option<(String, String)>,
     /// What of it decided, where its name alone did not.
-    pub by: By,
+    pub by: GuessBasis,
     /// What it does is not in its words: it runs something. Where what it is given does not say it either, nothing does.
     pub is_open: bool,
     /// Its name is of money, and it is no plain read.
@@ -31,7 +31,7 @@ pub struct Guess {
 
 /// What decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum GuessBasis {
     Name,
     /// Its name is no plain read.
     Unknown,
@@ -101,20 +101,20 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     let acts = is_change || is_unknown || sums.0 >= lexicon.acts;
     let destroys = described.is_some_and(|text| says_that_it_destroys(text, known));
     let (tier, by) = match () {
-        () if reveals(call, known) => (Tier::High, By::Reveals),
+        () if reveals(call, known) => (Tier::High, GuessBasis::Reveals),
         () if acts && sums.1 >= lexicon.high => {
-            (Tier::High, if by_name.1 >= lexicon.high { By::Name } else { By::Whole })
+            (Tier::High, if by_name.1 >= lexicon.high { GuessBasis::Name } else { GuessBasis::Whole })
         }
         () if acts => {
-            let by = if is_change || by_name.0 >= lexicon.acts { By::Name } else { By::Whole };
-            (Tier::Medium, if is_unknown { By::Unknown } else { by })
+            let by = if is_change || by_name.0 >= lexicon.acts { GuessBasis::Name } else { GuessBasis::Whole };
+            (Tier::Medium, if is_unknown { GuessBasis::Unknown } else { by })
         }
-        () if call.is_cut() => (Tier::Medium, By::Cut),
-        () if destroys => (Tier::Medium, By::Whole),
-        () if is_warning(call) => (Tier::Medium, By::Hint),
+        () if call.is_cut() => (Tier::Medium, GuessBasis::Cut),
+        () if destroys => (Tier::Medium, GuessBasis::Whole),
+        () if is_warning(call) => (Tier::Medium, GuessBasis::Hint),
         // Many libraries write this of every tool, so that it does not outweigh the verb of a plain read.
-        () if says_that_it_acts && kind != READ => (Tier::Medium, By::Acts),
-        () => (Tier::Low, By::Name),
+        () if says_that_it_acts && kind != READ => (Tier::Medium, GuessBasis::Acts),
+        () => (Tier::Low, GuessBasis::Name),
     };
     let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
     let pays = tier > Tier::Low && is_named(&lexicon.money, &name, server);

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use self::call::{Mark, ToolCall};
 use self::entries::Match;
-use self::guess::{By, Guess};
+use self::guess::{Guess, GuessBasis};
 use self::held::{Content, Part};
 use super::name_words;
 use super::risk::Finding;
@@ -137,7 +137,7 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     };
     let says_what = !content.calls.is_empty() || content.parts.iter().any(Part::is_run);
     if !described && guess.is_open && !says_what && guess.tier < Tier::Medium {
-        (guess.tier, guess.by) = (Tier::Medium, By::Unknown);
+        (guess.tier, guess.by) = (Tier::Medium, GuessBasis::Unknown);
     }
     let mut base = own().map(|one| one.tool.tier.min(Tier::Low)).max().unwrap_or(Tier::Safe);
     let mut findings = Vec::new();
@@ -217,12 +217,12 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
         |(word, says)| format!("\"{word}\" in its name means that it {says}"),
     );
     let by = match guess.by {
-        By::Name | By::Unknown => says,
-        By::Whole => format!("{says}, but its description and input do not match a plain read"),
-        By::Hint => "its server marks it as destructive".to_owned(),
-        By::Acts => "its server says that it does not only read".to_owned(),
-        By::Cut => "its name was truncated".to_owned(),
-        By::Reveals => "its input asks for secrets to be shown".to_owned(),
+        GuessBasis::Name | GuessBasis::Unknown => says,
+        GuessBasis::Whole => format!("{says}, but its description and input do not match a plain read"),
+        GuessBasis::Hint => "its server marks it as destructive".to_owned(),
+        GuessBasis::Acts => "its server says that it does not only read".to_owned(),
+        GuessBasis::Cut => "its name was truncated".to_owned(),
+        GuessBasis::Reveals => "its input asks for secrets to be shown".to_owned(),
     };
     let reversibility = if guess.tier >= Tier::High { Reversibility::Irreversible } else { Reversibility::Hard };
     Finding {

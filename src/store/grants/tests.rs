@@ -5,14 +5,14 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-fn give(sample: &Sample, what: &What, until: &Until) -> Result<i64, StoreError> {
+fn give(sample: &Sample, what: &GrantSubject, until: &Until) -> Result<i64, StoreError> {
     let place = GrantPlace::Directory { path: "/home/ada".to_owned() };
     let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
     sample.store.grant(&grant, now())
 }
 
-fn exact(command: &str) -> What {
-    What::Exact { command: command.to_owned() }
+fn exact(command: &str) -> GrantSubject {
+    GrantSubject::Exact { command: command.to_owned() }
 }
 
 fn in_force(sample: &Sample, session: &str, command: &str) -> Vec<i64> {
@@ -61,7 +61,7 @@ fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
 #[test]
 fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
     let sample = Sample::new();
-    let shape = What::Shape { shape: "make".to_owned() };
+    let shape = GrantSubject::Shape { shape: "make".to_owned() };
     let session = give(&sample, &shape, &Until::Session { id: "one".to_owned() }).unwrap();
     let date = give(&sample, &shape, &Until::Date { at: now().as_second() + 1 }).unwrap();
     let always = give(&sample, &shape, &Until::Revoked).unwrap();
@@ -79,7 +79,7 @@ fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
 #[test]
 fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
     let sample = Sample::new();
-    let id = give(&sample, &What::Shape { shape: "make".to_owned() }, &Until::Revoked).unwrap();
+    let id = give(&sample, &GrantSubject::Shape { shape: "make".to_owned() }, &Until::Revoked).unwrap();
     sample.tamper(&format!(r#"UPDATE record SET what = '{{"kind":"shape","shape":"rm"}}' WHERE id = {id}"#));
     sample.tamper(
         r#"INSERT INTO record(id, hash, kind, at, scope, what, place, until) VALUES(2, zeroblob(32), 'grant', 1, '',
@@ -93,7 +93,8 @@ fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
 #[test]
 fn what_cannot_be_bounded_is_not_granted() {
     let sample = Sample::new();
-    let refused = |what: &What, until: &Until| matches!(give(&sample, what, until), Err(StoreError::Refused { .. }));
+    let refused =
+        |what: &GrantSubject, until: &Until| matches!(give(&sample, what, until), Err(StoreError::Refused { .. }));
     assert!(refused(&exact("  "), &Until::Revoked));
     assert!(refused(&exact("x"), &Until::Session { id: String::new() }));
     assert!(refused(&exact("x"), &Until::Date { at: now().as_second() }));
@@ -118,7 +119,7 @@ fn a_grant_is_of_an_absolute_directory() {
 #[test]
 fn the_grants_of_an_account_are_those_that_it_was_given() {
     let sample = Sample::new();
-    let id = give(&sample, &What::Rule { rule: "a.rule".to_owned() }, &Until::Revoked).unwrap();
+    let id = give(&sample, &GrantSubject::Rule { rule: "a.rule".to_owned() }, &Until::Revoked).unwrap();
     let of = |user| {
         let grants = sample.store.grants_of(user, "one", "x", now()).unwrap();
         grants.iter().map(|grant| grant.id.clone()).collect::<Vec<_>>()

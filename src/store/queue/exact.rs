@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::approver::Fresh;
+use crate::judge::approver::ApprovalNonce;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session};
 use crate::judge::syntax::tree::Dialect;
@@ -29,7 +29,7 @@ pub(super) struct Exact {
     origin: Origin,
     session: (String, String, Option<String>),
     pub(super) bindings: Bindings,
-    pub(super) fresh: Fresh,
+    pub(super) fresh: ApprovalNonce,
     /// The processes between the guard that waits and the root of its session, by names that no other has.
     pub(super) above: Vec<String>,
     pub(super) digest: [u8; 32],
@@ -70,7 +70,7 @@ impl Exact {
         invocation: &Invocation,
         digest: Digest,
         bindings: Bindings,
-        fresh: Fresh,
+        fresh: ApprovalNonce,
         above: Vec<String>,
     ) -> Self {
         let (argv, line, files) = match &invocation.request {
@@ -178,8 +178,13 @@ mod tests {
         wanted.env.variables.insert("A".into(), OsString::from_vec(vec![0xff, b'=']));
         let bindings = Bindings::of(&Judgment::default(), Some((1, 2)));
         let again = |wanted: &Invocation| {
-            let exact =
-                Exact::of(wanted, Digest([7; 32]), bindings.clone(), Fresh::default(), vec!["1.2.3".to_owned()]);
+            let exact = Exact::of(
+                wanted,
+                Digest([7; 32]),
+                bindings.clone(),
+                ApprovalNonce::default(),
+                vec!["1.2.3".to_owned()],
+            );
             let bytes = postcard::to_allocvec(&exact).unwrap();
             postcard::from_bytes::<Exact>(&bytes).unwrap().into_parts()
         };

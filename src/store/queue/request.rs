@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::exact::Exact;
 use super::reasons::Reasons;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::{Approval, Fresh, Signed};
+use crate::judge::approver::{Approval, ApprovalNonce, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::review::{Opinion, OpinionVerdict};
@@ -207,7 +207,7 @@ pub struct NewRequest<'a> {
     pub risk: &'a Risk,
     pub bindings: &'a Bindings,
     /// What tells this asking from others.
-    pub fresh: Fresh,
+    pub fresh: ApprovalNonce,
     /// The guard that waits; `None` when nobody does.
     pub waiter: Option<&'a str>,
     /// The processes between that guard and the root of its session.
@@ -321,7 +321,7 @@ pub struct FullRequest {
     pub digest: Digest,
     pub bindings: Bindings,
     /// What tells this asking from others, as whoever asked made it.
-    pub fresh: Fresh,
+    pub fresh: ApprovalNonce,
     /// The processes between the guard that waits and the root of its session.
     pub above: Vec<String>,
 }
@@ -341,7 +341,7 @@ impl FullRequest {
     #[must_use]
     pub fn approval<'a>(
         &'a self,
-        fresh: &'a Fresh,
+        fresh: &'a ApprovalNonce,
         digest: &'a Digest,
         bindings: &'a Bindings,
         scope: AnswerScope,
@@ -392,7 +392,13 @@ pub fn blank() -> Pending {
 
 /// A command as it waits, in bytes.
 #[must_use]
-pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, fresh: Fresh, above: &[String]) -> Vec<u8> {
+pub fn pack(
+    invocation: &Invocation,
+    digest: &Digest,
+    bindings: &Bindings,
+    fresh: ApprovalNonce,
+    above: &[String],
+) -> Vec<u8> {
     let exact = Exact::of(invocation, *digest, bindings.clone(), fresh, above.to_vec());
     // A vector grows without an error; this cannot fail, and an empty one could not be approved.
     postcard::to_allocvec(&exact).unwrap_or_default()

@@ -4,7 +4,7 @@ use super::super::sample::{Sample, invocation, risk};
 use super::*;
 use crate::judge::Judgment;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::Fresh;
+use crate::judge::approver::ApprovalNonce;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 
@@ -50,7 +50,7 @@ impl Waiting {
             digest: &self.digest(),
             risk: &risk("a.rule", self.tier, &[]),
             bindings: &bindings(),
-            fresh: Fresh::default(),
+            fresh: ApprovalNonce::default(),
             waiter,
             above: Vec::new(),
             expires: at(seconds + 60),

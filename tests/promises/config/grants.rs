@@ -28,7 +28,7 @@ until = 2030-01-31T12:00:00+02:00
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
     assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
-    assert_eq!(deploy.what, What::Exact { command: "make deploy".to_owned() });
+    assert_eq!(deploy.what, GrantSubject::Exact { command: "make deploy".to_owned() });
     assert_eq!(deploy.place, GrantPlace::Directory { path: "/srv/app".to_owned() });
     // date -u -d 2030-02-01 +%s
     assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use base64ct::{Base64, Encoding as _};
 use guard::judge::Judgment;
-use guard::judge::approver::Fresh;
+use guard::judge::approver::ApprovalNonce;
 use guard::judge::bindings::Bindings;
 use guard::store::queue::{RequestState, pack};
 use serde_json::{Value, json};
@@ -329,7 +329,7 @@ fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
     let words: Vec<&str> = FLAGGED.to_vec();
     let command = crate::harness::home::invocation(&words);
     let (digest, bindings) = (command.digest(&BTreeSet::new()), Bindings::of(&Judgment::default(), None));
-    let exact = Base64::encode_string(&pack(&command, &digest, &bindings, Fresh::default(), &[]));
+    let exact = Base64::encode_string(&pack(&command, &digest, &bindings, ApprovalNonce::default(), &[]));
     let risk = json!({ "tier": 3, "score": 300, "reversibility": "hard", "findings": [], "context": [] });
     let mut mouth = Mouth::new(&machine, "agent");
     let filed = mouth.ask(json!({ "file": { "exact": exact, "risk": risk, "waits": false, "approvals": 1,

@@ -40,7 +40,7 @@ fn what_a_reviewer_let_run_is_written_down_with_its_opinion_and_waited_for() {
     let home = Home::of(Origin::Agent);
     let engine = home.engine();
     let let_run = |invocation: &Invocation, judgment: &Judgment| {
-        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
+        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, PriorApproval::Host)))
     };
     let ready = home.answered(&engine, &FLAGGED, let_run, || ()).unwrap();
     assert!(ready.asked);
@@ -98,7 +98,7 @@ fn the_row_names_the_guard_that_waits_for_the_command_and_no_other() {
         assert_eq!(waits(&home), watched.then(|| home.row().id));
     }
     let let_run = |invocation: &Invocation, judgment: &Judgment| {
-        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, Advance::Host)))
+        AskOutcome::Reviewed(Box::new(Approved::in_advance(invocation.clone(), judgment, PriorApproval::Host)))
     };
     let home = Home::of(Origin::Agent);
     home.answered(&home.engine(), &FLAGGED, yes, || ()).unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::environment::TestEnvironment;
 use crate::app::doctor::CANARY;
-use crate::judge::agents::model::{Does, Live};
+use crate::judge::agents::model::{KnownToolUse, Live};
 
 /// The rule that refuses the canary, which a model must be told.
 const RULE: &str = "guard.canary";
@@ -120,7 +120,8 @@ impl LiveTest {
             }
             (LiveTestCase::Other, Some((number, tool))) if !tool.is_for_files() => {
                 let command = format!("{CANARY}; touch live-other-{number}");
-                let is_code = !live.code.is_empty() && matches!(environment.knows(&tool.name), Some(Does::Code(_)));
+                let is_code =
+                    !live.code.is_empty() && matches!(environment.knows(&tool.name), Some(KnownToolUse::Code(_)));
                 Some(if is_code { live.code.replace("@COMMAND@", &command) } else { command })
             }
             (LiveTestCase::File | LiveTestCase::Other, _) => None,

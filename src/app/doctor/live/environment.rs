@@ -14,7 +14,7 @@ use crate::app::install::hosts;
 use crate::app::install::places::Places;
 use crate::app::install::shims::Shims;
 use crate::app::scratch::Scratch;
-use crate::judge::agents::model::{Agent, Does, Live, Tools};
+use crate::judge::agents::model::{Agent, KnownToolUse, Live, Tools};
 use crate::judge::invocation::Environment;
 use crate::world::identity::{Account, Caller};
 
@@ -137,7 +137,7 @@ impl TestEnvironment {
     }
 
     /// What its description knows of a tool of this name.
-    pub fn knows(&self, tool: &str) -> Option<&'static Does> {
+    pub fn knows(&self, tool: &str) -> Option<&'static KnownToolUse> {
         let tools = &self.agent.hook.as_ref()?.tools;
         let plain = plain_name(tools, tool);
         tools.known.iter().find(|known| known.names.iter().any(|name| name == plain)).map(|known| &known.does)
@@ -145,7 +145,7 @@ impl TestEnvironment {
 
     /// Whether what is typed with a tool is told to no hook: then it is the start of a shell that is asked about.
     pub fn hears_no_typing(&self, tool: &str) -> bool {
-        self.agent.hook.as_ref().is_some_and(|hook| hook.types_unseen) && self.knows(tool) == Some(&Does::Typed)
+        self.agent.hook.as_ref().is_some_and(|hook| hook.types_unseen) && self.knows(tool) == Some(&KnownToolUse::Typed)
     }
 
     /// The shell of this trial.

@@ -18,7 +18,7 @@ use super::killer;
 use super::model::{Model, ModelEvent};
 use crate::exec::probe::{Probe, ProbeOutput};
 use crate::exec::subreaper::Subreaper;
-use crate::judge::agents::model::{Does, Live};
+use crate::judge::agents::model::{KnownToolUse, Live};
 
 /// How long an agent may take for all of it.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -235,12 +235,16 @@ impl Run<'_> {
 
     /// Its tools that run a command, the likeliest first.
     fn runs(&self) -> Vec<String> {
-        [self.live.tools.clone(), tools(self.environment, &[Does::Line, Does::Lines])].concat()
+        [self.live.tools.clone(), tools(self.environment, &[KnownToolUse::Line, KnownToolUse::Lines])].concat()
     }
 
     /// Its tools that write a file.
     fn writes(&self) -> Vec<String> {
-        [self.live.writes.clone(), tools(self.environment, &[Does::Write, Does::Edit, Does::Patch])].concat()
+        [
+            self.live.writes.clone(),
+            tools(self.environment, &[KnownToolUse::Write, KnownToolUse::Edit, KnownToolUse::Patch]),
+        ]
+        .concat()
     }
 
     /// How the stand-in is told to propose these; nothing more where there are none.
@@ -267,7 +271,7 @@ impl Run<'_> {
 }
 
 /// The names of an agent's tools that do one of these, in this order.
-fn tools(environment: &TestEnvironment, wanted: &[Does]) -> Vec<String> {
+fn tools(environment: &TestEnvironment, wanted: &[KnownToolUse]) -> Vec<String> {
     let Some(hook) = &environment.agent.hook else { return Vec::new() };
     let mut names = Vec::new();
     for does in wanted {

@@ -14,7 +14,7 @@ pub struct Config {
     /// The directory is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
     #[serde(default)]
     pub below_config: bool,
-    pub file: Vec<Wire>,
+    pub file: Vec<WiredFile>,
     /// How it runs the command that it finds there.
     #[serde(default)]
     pub runs: Runs,
@@ -133,7 +133,7 @@ pub enum Runs {
 pub struct Reads {
     /// Exit codes that block.
     #[serde(default)]
-    pub codes: Codes,
+    pub codes: ExitCodes,
     /// Such a code needs a reason to block: on standard error, or on either.
     #[serde(default)]
     pub reason: Reason,
@@ -172,7 +172,7 @@ pub struct AnswerField {
 /// Exit codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Codes {
+pub enum ExitCodes {
     /// None blocks.
     #[default]
     None,
@@ -201,21 +201,21 @@ pub enum Reason {
 /// One file and what guard writes there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wire {
+pub struct WiredFile {
     /// Below its directory (of a project: below the project's top); below the home where it begins with `~/`.
     pub path: String,
     /// It is a file of a project's, not of the account.
     #[serde(default)]
     pub project: bool,
     #[serde(default)]
-    pub when: When,
+    pub when: WriteCondition,
     pub form: Form,
 }
 
 /// Under which circumstances a file is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum When {
+pub enum WriteCondition {
     #[default]
     Always,
     /// Only when it is there already: the agent then reads it and not the other.

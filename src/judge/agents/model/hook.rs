@@ -109,7 +109,7 @@ pub struct Tools {
 #[serde(deny_unknown_fields)]
 pub struct Known {
     pub names: Vec<String>,
-    pub does: Does,
+    pub does: KnownToolUse,
     /// The field that holds it, where the usual ones do not.
     #[serde(default)]
     pub field: Option<String>,
@@ -133,7 +133,7 @@ pub struct Known {
 /// What a known tool does with its input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Does {
+pub enum KnownToolUse {
     /// It is a command for a shell.
     Line,
     /// Each is a command of its own.

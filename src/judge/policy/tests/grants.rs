@@ -18,15 +18,15 @@ fn grants_are_looked_up_exact_then_shape_then_rule_then_session() {
 
 #[test]
 fn a_grant_covers_what_it_says_and_nothing_beside_it() {
-    let covers = |what: What, judged: &Judgment| {
+    let covers = |what: GrantSubject, judged: &Judgment| {
         let grants = [grant(1, what)];
         let decision =
             decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
         ran(&decision).is_some()
     };
-    let exact = |command: &str| What::Exact { command: command.to_owned() };
-    let shape = |shape: &str| What::Shape { shape: shape.to_owned() };
-    let rule = |rule: &str| What::Rule { rule: rule.to_owned() };
+    let exact = |command: &str| GrantSubject::Exact { command: command.to_owned() };
+    let shape = |shape: &str| GrantSubject::Shape { shape: shape.to_owned() };
+    let rule = |rule: &str| GrantSubject::Rule { rule: rule.to_owned() };
     let high = judgment(Tier::High);
     assert!(covers(exact("git push --force"), &high));
     assert!(!covers(exact("git push --force origin"), &high));
@@ -58,7 +58,7 @@ fn a_grant_covers_what_it_says_and_nothing_beside_it() {
         (Tier::High, Tier::High, false),
         (Tier::High, Tier::Critical, false),
     ] {
-        assert_eq!(covers(What::UpTo { tier: granted }, &judgment(tier)), held, "{tier:?} {granted:?}");
+        assert_eq!(covers(GrantSubject::UpTo { tier: granted }, &judgment(tier)), held, "{tier:?} {granted:?}");
     }
 }
 
@@ -66,7 +66,7 @@ fn a_grant_covers_what_it_says_and_nothing_beside_it() {
 fn a_rule_grant_needs_a_finding_that_it_covers() {
     let judged =
         Judgment { risk: Risk { score: Weight(300), ..Risk::default() }, may_grant: true, ..Judgment::default() };
-    let grants = [grant(1, What::Rule { rule: "a.rule".to_owned() })];
+    let grants = [grant(1, GrantSubject::Rule { rule: "a.rule".to_owned() })];
     let decision = decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &grants);
     assert!(asks(&decision));
 }
@@ -92,7 +92,7 @@ fn no_grant_covers_what_none_may_cover_or_another_place() {
 #[test]
 fn a_trusted_session_is_not_trusted_with_production_or_with_what_it_does_to_others() {
     use CircumstanceFact as Fact;
-    let grants = [grant(1, What::UpTo { tier: Tier::Medium })];
+    let grants = [grant(1, GrantSubject::UpTo { tier: Tier::Medium })];
     for (fact, held) in [
         (Fact::Root, true),
         (Fact::Ssh, true),
@@ -118,7 +118,7 @@ fn a_trusted_session_is_not_trusted_with_production_or_with_what_it_does_to_othe
 fn a_grant_that_names_no_rules_covers_its_shape_alone_and_no_script() {
     let written = |shape: &str, judged: &Judgment| {
         let id = GrantId::Configured("[[grant]] 1".to_owned());
-        let grants = [Grant { id, ..grant(1, What::Shape { shape: shape.to_owned() }) }];
+        let grants = [Grant { id, ..grant(1, GrantSubject::Shape { shape: shape.to_owned() }) }];
         let decision =
             decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
         ran(&decision).is_some()

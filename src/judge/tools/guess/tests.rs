@@ -54,7 +54,7 @@ fn what_a_tool_says_raises() {
     assert_eq!(guessed(&quiet).tier, Tier::Low);
     for hint in ["destructiveHint", "requires_confirmation"] {
         let call = ToolCall { hints: Some(json!({ hint: true })), ..quiet.clone() };
-        assert_eq!((guessed(&call).tier, guessed(&call).by), (Tier::Medium, By::Hint));
+        assert_eq!((guessed(&call).tier, guessed(&call).by), (Tier::Medium, GuessBasis::Hint));
     }
     for (name, tier) in
         [("save_library_item", Tier::Medium), ("import_design_tokens", Tier::Medium), ("get_report", Tier::Low)]
@@ -139,7 +139,7 @@ fn an_input_that_has_secrets_shown_is_no_plain_read() {
     assert_eq!(of(json!({ "id": "1", "reveal": false })).tier, Tier::Low);
     for name in ["reveal", "show_secrets", "withDecryption", "include-passwords"] {
         let guess = of(json!({ "id": "1", name: true }));
-        assert_eq!((guess.tier, guess.by), (Tier::High, By::Reveals), "{name}");
+        assert_eq!((guess.tier, guess.by), (Tier::High, GuessBasis::Reveals), "{name}");
     }
 }
 
