@@ -64,7 +64,7 @@ impl Walker<'_> {
             }
             let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
             let of_options: Vec<Value> =
-                if load.option_keys.is_empty() { Vec::new() } else { files.drain(..).collect() };
+                if load.option_keys.is_empty() { Vec::new() } else { std::mem::take(&mut files) };
             if load.operands && !listing {
                 files.extend(self.setting.operand_files(state, load, ran));
             }
