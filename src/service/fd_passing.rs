@@ -18,7 +18,7 @@ pub fn send(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes what [`give`] hands over.
+/// Takes what [`send`] hands over.
 ///
 /// # Errors
 /// The other end gave something else, or nothing in time.

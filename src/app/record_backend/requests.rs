@@ -145,7 +145,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::given`].
+    /// As [`Queue::signatures_so_far`].
     ///
     /// # Errors
     /// The record cannot be read.
@@ -192,7 +192,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::whole`].
+    /// As [`Queue::full_request`].
     ///
     /// # Errors
     /// The queue cannot be read.
