@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use self::words::{LINES, arguments, fed, is_worked_out, last_part, leave_out_content, leave_out_settings};
+use self::words::{LINES, arguments, fed, is_worked_out, leave_out_content, leave_out_settings};
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::documents;
@@ -23,6 +23,7 @@ use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
+use crate::judge::rules::languages::last_part;
 use crate::judge::rules::model::{ArgumentPlace, EffectSpec, Language, OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 

@@ -16,6 +16,9 @@ use super::problem::TableError;
 #[serde(deny_unknown_fields)]
 pub struct Languages {
     pub language: Vec<LanguageTable>,
+    /// Variables of the environment and properties whose value is the home directory.
+    #[serde(default)]
+    pub home: Vec<String>,
 }
 
 /// What names mean in one language.
@@ -225,12 +228,13 @@ pub struct Known {
     holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
     /// Calls by the last part of their names: the language, the glob of the whole name and what descriptions call it.
     acts: HashMap<String, Vec<(Language, String, String)>>,
+    home: Vec<String>,
 }
 
 impl Known {
     #[must_use]
     pub fn new(languages: Languages) -> Self {
-        let mut known = Self::default();
+        let mut known = Self { home: languages.home, ..Self::default() };
         // Those of one language first.
         let (any, own): (Vec<_>, Vec<_>) = languages.language.into_iter().partition(|table| table.name == ANY);
         for table in own.into_iter().chain(any) {
@@ -262,6 +266,12 @@ impl Known {
         Some((*what, program.as_deref()))
     }
 
+    /// Whether a variable of the environment, or a property, holds the home directory.
+    #[must_use]
+    pub fn is_home(&self, variable: &str) -> bool {
+        self.home.iter().any(|name| name == variable)
+    }
+
     /// What a call may give in a language, in the order in which it is tried.
     pub fn results<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
         let all = self.results.get(last_part(callee)).map(Vec::as_slice).unwrap_or_default();
@@ -281,7 +291,9 @@ impl Known {
     }
 }
 
-fn last_part(callee: &str) -> &str {
+/// The name of a call without what it belongs to.
+#[must_use]
+pub fn last_part(callee: &str) -> &str {
     callee.rsplit('.').next().unwrap_or(callee)
 }
 
@@ -304,6 +316,7 @@ mod tests {
             acts: Vec::new(),
         };
         Known::new(Languages {
+            home: vec!["PLACE".to_owned()],
             language: vec![
                 table("*", vec![result(Gives::Same, &["join", "trim"], &[])]),
                 table("js", vec![result(Gives::Strung, &["join"], &["join", "x.*"])]),
@@ -315,6 +328,7 @@ mod tests {
     fn a_language_comes_before_every_language_and_names_fit_as_a_whole() {
         let known = known();
         assert_eq!(known.held(Language::Js, "here"), Some((Holds::File, None)));
+        assert_eq!((known.is_home("PLACE"), known.is_home("HERE")), (true, false));
         assert_eq!((known.held(Language::Php, "here"), known.held(Language::Js, "there")), (None, None));
         let of =
             |language, callee: &str| known.results(language, callee).map(|result| result.gives).collect::<Vec<_>>();

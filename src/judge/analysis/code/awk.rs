@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::scan::{Token, tokens};
 use super::{Call, Gap, Language, Slice, Text, World, value};
+use crate::judge::rules::catalog::languages;
 
 /// Reads a program.
 pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
@@ -141,7 +142,7 @@ impl Awk<'_> {
                 }
                 Token::Name(name) if name == "ENVIRON" && self.mark(self.at + 1, '[') => {
                     let key = self.tokens.get(self.at + 2).cloned();
-                    let home = key == Some(Token::Text("HOME".into()));
+                    let home = matches!(&key, Some(Token::Text(key)) if languages().is_home(key.rough()));
                     let secret = match key {
                         Some(Token::Text(key)) => crate::judge::analysis::secret_names::is_secret_name(key.rough()),
                         _ => !self.asks,

@@ -3,10 +3,11 @@
 //! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
 //! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
 
-use super::constants::{Constants, Item};
+use super::constants::Constants;
+use super::evaluation::{Evaluation, Item};
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Language, Slice, Text, World, value};
+use super::{Call, Language, Slice, World, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::OPENS;
@@ -36,14 +37,14 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
         passed = passed.max(at + 1);
         match token {
             Token::Name(_) => {
-                if let Some(call) = told(&tokens, at, &constants) {
+                if let Some((call, next)) = told(&tokens, at, &constants) {
                     calls.push(call);
-                    at = constants.dotted(at).1;
+                    at = next;
                     continue;
                 }
                 let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
                 let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
-                let (name, next) = dotted(&tokens, at);
+                let (name, next) = last_name(&tokens, at);
                 let of = at.checked_sub(3).and_then(|at| tokens.get(at));
                 let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
                 at = next;
@@ -55,8 +56,9 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 }
                 // What a call is given that nothing describes is of no account, unless it is handed on.
                 let hands_on = matches!(name.as_str(), "call" | "new" | "arg" | "args" | "Seq" | "List" | "Process");
-                let told = (hands_on || (world.knows)(&name)).then(|| told_arguments(at, &constants)).flatten();
-                let mut args = told.unwrap_or_else(|| arguments(&tokens, at, &constants, world));
+                let told =
+                    (hands_on || (world.knows)(&name)).then(|| told_arguments(at, constants.evaluation())).flatten();
+                let mut args = told.unwrap_or_else(|| arguments(&tokens, at, constants.evaluation(), world));
                 // `Directory("x").delete(recursive: true)`
                 if before == Some(&Token::Mark(')')) && !args.is_empty() && args.iter().all(Value::is_option) {
                     args.splice(0..0, last.iter().cloned());
@@ -88,14 +90,14 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
             }
             Token::Text(command) => {
                 at += 1;
-                let (name, _) = dotted(&tokens, at + 1);
+                let (name, _) = last_name(&tokens, at + 1);
                 let runs = name == "execute" || matches!(tokens.get(at + 1), Some(Token::Mark('!')));
                 if matches!(tokens.get(at), Some(Token::Mark('.'))) && runs {
                     calls.push(Call::new("execute".into(), vec![value(command)]));
                 }
             }
             // `["rm", "x"].execute()`
-            Token::Mark(']') if dotted(&tokens, at + 2).0 == "execute" => {
+            Token::Mark(']') if last_name(&tokens, at + 2).0 == "execute" => {
                 let list = tokens.get(..at).unwrap_or_default();
                 let open = list.iter().rposition(|token| *token == Token::Mark('[')).unwrap_or(at);
                 let words = list.iter().skip(open).filter_map(|token| match token {
@@ -111,27 +113,31 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     calls
 }
 
-/// A call whose arguments are worked out, where the code tells what it falls on.
-fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<Call> {
-    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-    let (whole, next) = constants.dotted(at);
-    let described = languages().act(Language::Other, &whole).or_else(|| {
-        // A method of what a name stands for.
-        let (of, method) = whole.split_once('.').filter(|(of, _)| constants.named(of).is_some())?;
-        languages().act(Language::Other, method).filter(|_| !of.is_empty())
-    })?;
-    let of = whole.split_once('.').and_then(|(of, _)| constants.named(of));
-    let items: Vec<Item> = match constants.opens(next) {
+/// A call whose arguments are worked out, where the code tells what it falls on, and what stands behind its name.
+fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<(Call, usize)> {
+    let evaluation = constants.evaluation();
+    let (whole, next) = evaluation.dotted(at);
+    // A method of what a name stands for.
+    let method = whole.split_once('.').and_then(|(of, method)| Some((evaluation.named(of)?, method)));
+    let act = |name: &str| languages().act(Language::Other, name);
+    let described = act(&whole).or_else(|| act(method?.1))?;
+    let items: Vec<Item> = match evaluation.opens(next) {
         Some(open) => {
-            let (arguments, _) = constants.list(open, ')', 0);
+            let (arguments, _) = evaluation.list(open, ')', 0);
             let first = arguments.into_iter().next().flatten();
-            first.or_else(|| of.map(<[Item]>::to_vec))?
+            first.or_else(|| method.map(|(of, _)| of.to_vec()))?
         }
-        None if matches!(before, Some(Token::Mark('&' | '(' | ','))) => constants.found()?.to_vec(),
+        None if is_handed_on(tokens, at) => constants.found()?.to_vec(),
         None => return None,
     };
     let described = if described == OPENS { mode(tokens, next) } else { described };
-    Some(Call::new(described.to_owned(), items.iter().map(Item::value).collect()))
+    Some((Call::new(described.to_owned(), items.iter().map(Item::value).collect()), next))
+}
+
+/// Whether a name stands where a call takes a function.
+fn is_handed_on(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+    matches!(before, Some(Token::Mark('&' | '(' | ',')))
 }
 
 /// What a file is opened for, as its arguments say.
@@ -149,7 +155,7 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
 }
 
 /// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
-fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
+fn last_name(tokens: &[Token], mut at: usize) -> (String, usize) {
     let mut last = String::new();
     while let Some(Token::Name(part)) = tokens.get(at) {
         last.push_str(part);
@@ -184,22 +190,18 @@ fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
 }
 
 /// What all arguments of a call come to, where each is told.
-fn told_arguments(at: usize, constants: &Constants<'_>) -> Option<Vec<Value>> {
-    let (all, _) = constants.list(constants.opens(at)?, ')', 0);
+fn told_arguments(at: usize, evaluation: &Evaluation<'_>) -> Option<Vec<Value>> {
+    let (all, _) = evaluation.list(evaluation.opens(at)?, ')', 0);
     let told: Option<Vec<Vec<Item>>> = all.into_iter().collect();
     let told: Vec<Value> = told?.iter().flatten().map(Item::value).collect();
     (!told.is_empty()).then_some(told)
 }
 
 /// The texts that directly follow a name, in brackets or without, and what names among them stand for.
-fn arguments(tokens: &[Token], at: usize, constants: &Constants<'_>, world: World<'_>) -> Vec<Value> {
+fn arguments(tokens: &[Token], at: usize, evaluation: &Evaluation<'_>, world: World<'_>) -> Vec<Value> {
     let mut args = Vec::new();
     let mut open: u32 = 0;
     let mut index = at;
-    let path = |text: &Text| match text.slice().find(|text| text.strip_prefix("~/")) {
-        Some(rest) => Text::joined([world.home.into(), "/".into(), rest]),
-        None => text.clone(),
-    };
     while let Some(token) = tokens.get(index).filter(|_| index < at + REACH) {
         match token {
             Token::Mark('(' | '[' | '{') => open += 1,
@@ -209,14 +211,14 @@ fn arguments(tokens: &[Token], at: usize, constants: &Constants<'_>, world: Worl
                 }
                 open -= 1;
             }
-            Token::Text(text) | Token::Shell(text) => args.push(value(&path(text))),
+            Token::Text(text) | Token::Shell(text) => args.push(value(&world.at_home(text.slice()))),
             // `cat(x, file = "y")` of R: where it goes.
             Token::Name(name)
                 if name == "file"
                     && tokens.get(index + 1) == Some(&Token::Mark('='))
                     && let Some(Token::Text(text)) = tokens.get(index + 2) =>
             {
-                args.push(option("file", &path(text)));
+                args.push(option("file", &world.at_home(text.slice())));
                 index += 2;
             }
             Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),
@@ -228,7 +230,7 @@ fn arguments(tokens: &[Token], at: usize, constants: &Constants<'_>, world: Worl
             }
             Token::Name(name)
                 if open > 0
-                    && let Some(items) = constants.named(name)
+                    && let Some(items) = evaluation.named(name)
                     && !matches!(tokens.get(index + 1), Some(Token::Mark('(' | '.' | '='))) =>
             {
                 args.extend(items.iter().map(Item::value));

@@ -17,6 +17,7 @@ mod constants;
 mod database;
 mod each;
 mod editors;
+mod evaluation;
 mod expression;
 mod functions;
 mod generic;
@@ -57,6 +58,14 @@ pub struct World<'a> {
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Whether a call of this name runs programs or code, or deletes.
     pub acts: &'a dyn Fn(&str) -> bool,
+}
+
+impl World<'_> {
+    /// A path with a tilde in front made whole.
+    fn at_home(&self, path: Slice<'_>) -> Text {
+        let rest = path.find(|path| path.strip_prefix('~'));
+        rest.map_or_else(|| path.into(), |rest| Text::joined([self.home.into(), rest]))
+    }
 }
 
 /// The most calls that are read from one piece of code. What is beyond is said to be unread.

@@ -60,12 +60,6 @@ impl CallReader<'_> {
         let text = (0..levels.min(MAX_LEVELS)).fold(Text::from(path), |of, _| directory(of.slice()));
         Some(Expression { name: Some(name.to_owned()), ..Expression::of_text(text) })
     }
-
-    /// A path with a tilde in front made whole.
-    pub fn at_home(&self, text: Slice<'_>) -> Text {
-        let rest = text.find(|text| text.strip_prefix('~'));
-        rest.map_or_else(|| text.into(), |rest| Text::joined([self.world.home.into(), rest]))
-    }
 }
 
 pub(super) fn without_scheme(address: &str) -> &str {

@@ -109,8 +109,8 @@ impl Called<'_> {
     fn worked_out(&self, result: &CallResult) -> Option<Expression> {
         let (subject, arguments, text) = (self.subject, self.arguments, |at: usize| self.text(at));
         match result.gives {
-            Gives::Text => plain(self.reader.at_home(result.text.as_deref()?.into())),
-            Gives::Path => self.path(self.reader.at_home(result.text.as_deref()?.into())),
+            Gives::Text => plain(self.reader.world.at_home(result.text.as_deref()?.into())),
+            Gives::Path => self.path(self.reader.world.at_home(result.text.as_deref()?.into())),
             Gives::Nothing => plain(Text::default()),
             Gives::Same | Gives::SameNames => plain(subject?),
             Gives::SameElements => {
@@ -181,7 +181,7 @@ impl Called<'_> {
                 plain(self.reader.environment(&name)?)
             }
             Gives::PathFrom => plain(Text::joined([above(text(1)?), "/".into(), text(0)?])),
-            Gives::PathAtHome => self.path(self.reader.at_home(text(0).or(subject)?)),
+            Gives::PathAtHome => self.path(self.reader.world.at_home(text(0).or(subject)?)),
             Gives::Directory => {
                 let levels = arguments.get(1).and_then(|levels| levels.raw.as_ref()?.known()?.parse().ok());
                 let levels: usize = levels.unwrap_or(1).min(MAX_LEVELS);

@@ -17,7 +17,7 @@ impl CallReader<'_> {
         }
         let (place, key) = name.rsplit_once('.')?;
         let known = super::names::is_environment(place) || matches!(place, "environ" | "os");
-        (known && matches!(key, "HOME" | "USERPROFILE")).then(|| self.world.home.to_owned())
+        (known && languages().is_home(key)).then(|| self.world.home.to_owned())
     }
 
     /// A member of a text that is the same text: the name of a temporary file, what a response holds.

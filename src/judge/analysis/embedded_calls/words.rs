@@ -6,6 +6,7 @@ use super::super::act::{Piece, Taint, UnknownReason, Value};
 use super::super::code;
 use super::super::expand::Field;
 use super::super::state::unknown;
+use crate::judge::rules::languages::last_part;
 use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::Span;
 
@@ -41,11 +42,6 @@ pub(super) fn leave_out_content(call: &mut code::Call) {
     let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
     let behind = call.args.split_off(first);
     call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
-}
-
-/// The name of a call without what it belongs to.
-pub(super) fn last_part(callee: &str) -> &str {
-    callee.rsplit('.').next().unwrap_or_default()
 }
 
 /// Calls whose first argument alone is the command, or the code.

@@ -3,7 +3,7 @@
 //!
 //! What may not enter: what an earlier command made.
 
-use super::before::{linked, moved_into, naming};
+use super::before::{earlier, linked, moved_into, naming};
 use super::place;
 use crate::judge::analysis::act::{Act, ActId, Effect, Verb};
 use crate::judge::analysis::paths::NormalPath;
@@ -12,8 +12,8 @@ use crate::judge::matcher::match_context::View;
 
 /// Whether the path is a copy of one file, made by the line under a name that was free, and that file is as it was.
 pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
-    let is_kept = |copy: &Copied| !is_changed(view, &copy.from, None) && !moved_into(view, &copy.from);
-    !view.act.recursive && copied(view, path).is_some_and(|copy| is_kept(&copy))
+    let is_kept = |original: &NormalPath| !is_changed(view, original, None) && !moved_into(view, original);
+    !view.act.recursive && original(view, path).is_some_and(|original| is_kept(&original))
 }
 
 /// Whether the act puts back at the path what the line copied from there to where the act takes it from: only what the line
@@ -21,23 +21,17 @@ pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
 pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
     let program = view.act.parent.unwrap_or(view.id);
     let Some(from) = source(view, program, |effect| effect == Effect::Move || reads(effect)) else { return false };
-    copied(view, &from).is_some_and(|copy| place(&copy.from) == place(path)) && !linked(view, path)
+    original(view, &from).is_some_and(|original| place(&original) == place(path)) && !linked(view, path)
 }
 
-/// A copy of one file.
-struct Copied {
-    from: NormalPath,
-}
-
-/// What was copied to a path, where nothing was before and nothing else came since.
-fn copied(view: &View<'_>, path: &NormalPath) -> Option<Copied> {
+/// The one file that was copied to a path, where nothing was before and nothing else came since.
+fn original(view: &View<'_>, path: &NormalPath) -> Option<NormalPath> {
     let text = place(path)?;
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     let program = naming(view, path).find_map(|(_, act)| act.parent).filter(|_| missing)?;
     let copies = view.context.facts.acts.get(program).and_then(|act| view.context.program(act));
     let alone = copies.is_some_and(|program| program.copies) && !is_changed(view, path, Some(program));
-    let from = source(view, program, reads).filter(|_| alone && !linked(view, path))?;
-    Some(Copied { from })
+    source(view, program, reads).filter(|_| alone && !linked(view, path))
 }
 
 fn reads(effect: Effect) -> bool {
@@ -58,7 +52,6 @@ fn source<'a>(view: &'a View<'_>, program: ActId, takes: impl Fn(Effect) -> bool
 
 /// Whether an act of the line, beside those of one program, writes, moves or deletes what is at the path.
 fn is_changed(view: &View<'_>, path: &NormalPath, beside: Option<ActId>) -> bool {
-    let own = view.act.parent.unwrap_or(view.id);
     let placer = &view.context.placer;
     let falls_there = |act: &Act| {
         act.operands.iter().any(|operand| {
@@ -72,7 +65,8 @@ fn is_changed(view: &View<'_>, path: &NormalPath, beside: Option<ActId>) -> bool
         Verb::Effect(effect) => effect.writes() || matches!(effect, Effect::Move | Effect::Delete),
         Verb::Program { .. } => false,
     };
-    let earlier = view.context.facts.acts.iter().take(view.id);
-    let mut others = earlier.filter(|act| act.parent != Some(own) && (act.parent.is_none() || act.parent != beside));
-    !view.context.spend(view.context.facts.acts.len() as u64) || others.any(|act| changes(act) && falls_there(act))
+    let all = view.context.facts.acts.len();
+    let mut others =
+        earlier(view, 0..all).filter(|(id, act)| beside.is_none_or(|own| *id != own && act.parent != beside));
+    others.any(|(_, act)| changes(act) && falls_there(act)) || !view.context.spend(all as u64)
 }

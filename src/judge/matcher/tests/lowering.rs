@@ -249,14 +249,19 @@ fn copying(from: &str, to: &str, parent: usize) -> [Act; 3] {
 
 /// Whether the last act may delete or write over what it names, where `cp` is described to copy and nothing is at `x`.
 fn spared(acts: Vec<Act>, there: &str) -> bool {
+    let last = acts.len() - 1;
+    is_spared(acts, last, there)
+}
+
+/// The same of one of the acts.
+fn is_spared(acts: Vec<Act>, at: usize, there: &str) -> bool {
     const RULE: &str = "program = [\":delete\", \":write\"]\noperand = { which = \"any\" }\nlower = [\"created\"]";
     let described = "[[program]]\nname = \"cp\"\ncopies = true\n[[program]]\nname = \"jq\"\n";
     let answers = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
     let path = Question::Path(format!("/home/me/project/{there}"));
     answers.insert(path, path_answer(PathKind::File, &format!("/home/me/project/{there}"), false));
-    let last = acts.len() - 1;
     let findings = found_with(&catalog_with(&[("one", RULE)], Layer::User, described), &line(acts), &answers);
-    findings.iter().any(|finding| finding.act == Some(last) && finding.tier == Tier::Low)
+    findings.iter().any(|finding| finding.act == Some(at) && finding.tier == Tier::Low)
 }
 
 #[test]
@@ -282,6 +287,16 @@ fn a_copy_that_the_line_made_may_go_while_what_was_copied_is_there() {
     acts[0] = program("jq", &["notes", "x"]);
     acts.push(rm());
     assert!(!spared(acts, "notes"), "what is worked out from a file is no copy of it");
+}
+
+#[test]
+fn in_a_loop_a_copy_may_not_go_when_what_was_copied_is_moved_further_down() {
+    let spared = |last: Option<Act>| {
+        let acts = [effect(Effect::Delete, &["x"])].into_iter().chain(copying("notes", "x", 1)).chain(last);
+        is_spared(acts.map(|act| Act { conditional: true, ..act }).collect(), 0, "notes")
+    };
+    assert!(spared(None));
+    assert!(!spared(Some(effect(Effect::Move, &["notes"]))));
 }
 
 #[test]

@@ -1,0 +1,414 @@
+//! What expressions of languages without a reader of their own come to, as far as the code says it: texts, what is put
+//! together of them, and what is found in a directory.
+//!
+//! Which calls give what is said by `patterns/languages/names.toml`. What may not enter: what a call does, and which names
+//! are bound.
+
+use std::collections::HashMap;
+
+use super::results::filled;
+use super::scan::Token;
+use super::{Gap, Language, Text, World, globs, value};
+use crate::judge::analysis::act::Value;
+use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::{Gives, Holds};
+
+/// The deepest nesting of expressions that is looked into.
+const MAX_DEPTH: u8 = 6;
+
+/// The longest text that is put together, in bytes. No path is longer.
+const MAX_TEXT: usize = 4096;
+
+/// The most values that an expression comes to.
+const MAX_VALUES: usize = 16;
+
+/// The most tokens between a name and what is assigned to it, as its type.
+const MAX_TYPE: usize = 12;
+
+/// The most tokens of one list that are looked at.
+const REACH: usize = 64;
+
+/// Words in front of an expression that change nothing of it.
+const PREFIXES: [&str; 9] = ["new", "mut", "await", "try", "ref", "const", "range", "move", "val"];
+
+/// One value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Item {
+    Text(Text),
+    /// The files that fit a pattern.
+    Files(Value),
+}
+
+impl Item {
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Text(text) => value(text),
+            Self::Files(files) => files.clone(),
+        }
+    }
+
+    /// Whether it stands for what is found in a directory.
+    pub fn is_found(&self) -> bool {
+        match self {
+            Self::Text(text) => text.has(Gap::Found) || text.has(Gap::Name),
+            Self::Files(_) => true,
+        }
+    }
+}
+
+/// The values of an expression; `None` where the code does not tell them.
+pub(super) type Values = Option<Vec<Item>>;
+
+/// Expressions over the tokens of code.
+pub(super) struct Evaluation<'a> {
+    tokens: &'a [Token],
+    world: World<'a>,
+    /// What names stand for.
+    bound: HashMap<String, Vec<Item>>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub fn new(tokens: &'a [Token], world: World<'a>) -> Self {
+        Self { tokens, world, bound: HashMap::new() }
+    }
+
+    /// What a name stands for.
+    pub fn named(&self, name: &str) -> Option<&[Item]> {
+        self.bound.get(name).map(Vec::as_slice)
+    }
+
+    /// Lets a name stand for values; of what is not told, for nothing.
+    pub fn bind(&mut self, name: &str, values: Values) {
+        match values {
+            Some(values) => _ = self.bound.insert(name.to_owned(), values),
+            None => _ = self.bound.remove(name),
+        }
+    }
+
+    pub fn mark(&self, at: usize, mark: char) -> bool {
+        self.tokens.get(at) == Some(&Token::Mark(mark))
+    }
+
+    pub fn name(&self, at: usize) -> Option<&'a str> {
+        match self.tokens.get(at) {
+            Some(Token::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The arguments in brackets, each by itself, and what stands behind them. `at` is behind the opening bracket.
+    pub fn list(&self, mut at: usize, close: char, depth: u8) -> (Vec<Values>, usize) {
+        let mut all = Vec::new();
+        let end = at + REACH;
+        while let Some(token) = self.tokens.get(at).filter(|_| at < end) {
+            match token {
+                Token::Mark(mark) if *mark == close => return (all, at + 1),
+                Token::Mark(',') | Token::Line => at += 1,
+                // `rm(d; recursive = true)`
+                Token::Mark(';') => {
+                    all.push(None);
+                    at += 1;
+                }
+                _ => {
+                    let (values, next) = self.expression(at, depth + 1);
+                    all.push(values);
+                    at = self.to_comma(next.max(at + usize::from(next == at)), close);
+                }
+            }
+            if all.len() > MAX_VALUES {
+                break;
+            }
+        }
+        (all, at)
+    }
+
+    /// Where the argument ends.
+    pub fn to_comma(&self, mut at: usize, close: char) -> usize {
+        let mut open: u32 = 0;
+        let end = at + REACH;
+        while let Some(token) = self.tokens.get(at).filter(|_| at < end) {
+            match token {
+                Token::Mark(mark) if open == 0 && (*mark == close || matches!(mark, ',' | ';')) => break,
+                Token::Mark('(' | '[' | '{') => open += 1,
+                Token::Mark(')' | ']' | '}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// What an expression comes to, and where it ends.
+    pub fn expression(&self, at: usize, depth: u8) -> (Values, usize) {
+        let (mut held, mut at) = self.term(at, depth);
+        while let Some((between, next)) = self.joins(at, held.is_some()) {
+            let (more, after) = self.term(next, depth);
+            held = joined(held, more, between);
+            if after <= at {
+                break;
+            }
+            at = after;
+        }
+        (held, at)
+    }
+
+    /// What two terms are put together with.
+    fn joins(&self, at: usize, is_told: bool) -> Option<(&'static str, usize)> {
+        let is_term =
+            |at: usize| matches!(self.tokens.get(at), Some(Token::Text(_) | Token::Name(_) | Token::Mark('(')));
+        if self.mark(at, '+') && self.mark(at + 1, '+') || self.mark(at, '<') && self.mark(at + 1, '>') {
+            return is_term(at + 2).then_some(("", at + 2));
+        }
+        let between = match self.tokens.get(at) {
+            Some(Token::Mark('+')) => "",
+            Some(Token::Mark('*')) if is_told => "",
+            Some(Token::Mark('/')) if is_told => "/",
+            _ => return None,
+        };
+        is_term(at + 1).then_some((between, at + 1))
+    }
+
+    pub fn term(&self, at: usize, depth: u8) -> (Values, usize) {
+        if depth > MAX_DEPTH {
+            return (None, at + 1);
+        }
+        match self.tokens.get(at) {
+            Some(Token::Mark('&' | '@')) => self.term(at + 1, depth + 1),
+            // `*p` in front of what it points to
+            Some(Token::Mark('*')) => self.term(at + 1, depth + 1),
+            Some(Token::Text(text)) => self.members(Some(vec![Item::Text(text.clone())]), at + 1, depth),
+            Some(Token::Mark('[')) if self.mark(at + 1, ']') => {
+                // `[]string{…}`
+                let kind = self
+                    .tokens
+                    .iter()
+                    .skip(at + 2)
+                    .take(MAX_TYPE)
+                    .take_while(|token| !matches!(token, Token::Mark('{')));
+                let open = at + 2 + kind.count();
+                let (all, next) = self.list(open + 1, '}', depth);
+                (flat(all), next)
+            }
+            Some(Token::Mark(open @ ('(' | '[' | '{'))) => {
+                let close = match open {
+                    '(' => ')',
+                    '[' => ']',
+                    _ => '}',
+                };
+                let (all, next) = self.list(at + 1, close, depth);
+                self.members(flat(all), next, depth)
+            }
+            Some(Token::Name(name)) if PREFIXES.contains(&name.as_str()) => self.term(at + 1, depth + 1),
+            Some(Token::Name(_)) => self.path(at, depth),
+            Some(Token::Number(_)) => (None, at + 1),
+            _ => (None, at),
+        }
+    }
+
+    /// Whether what stands here leads to a member (`.`, `::`, `->`).
+    pub fn is_member(&self, at: usize) -> bool {
+        self.mark(at, '.')
+            || self.mark(at, ':') && at > 0 && self.mark(at - 1, ':')
+            || self.mark(at, '>') && at > 0 && self.mark(at - 1, '-')
+    }
+
+    /// Where the name of a member stands, when one follows.
+    pub fn member(&self, at: usize) -> Option<usize> {
+        let next = if self.mark(at, '.') {
+            at + 1
+        } else if self.mark(at, ':') && self.mark(at + 1, ':') || self.mark(at, '-') && self.mark(at + 1, '>') {
+            at + 2
+        } else {
+            return None;
+        };
+        self.name(next).map(|_| next)
+    }
+
+    /// The name with its members, joined with dots, and where it ends.
+    pub fn dotted(&self, at: usize) -> (String, usize) {
+        let mut whole = self.name(at).unwrap_or_default().to_owned();
+        let mut next = at + 1;
+        while let Some(at) = self.member(next) {
+            whole.push('.');
+            whole.push_str(self.name(at).unwrap_or_default());
+            next = at + 1;
+        }
+        (whole, next)
+    }
+
+    /// Where the arguments of a call begin, behind the mark of a macro and the types that it is given.
+    pub fn opens(&self, at: usize) -> Option<usize> {
+        let at = at + usize::from(self.mark(at, '!'));
+        if self.mark(at, '(') {
+            return Some(at + 1);
+        }
+        let types = at + if self.mark(at, ':') { 2 } else { 0 };
+        if self.mark(types, '<') {
+            let end = self.tokens.iter().skip(types).take(MAX_TYPE).position(|token| *token == Token::Mark('>'))?;
+            return self.mark(types + end + 1, '(').then_some(types + end + 2);
+        }
+        None
+    }
+
+    /// What stands behind the type of a name that is declared: `: &str`.
+    pub fn behind_type(&self, at: usize) -> usize {
+        let is_type = |token: &&Token| {
+            matches!(token, Token::Name(_) | Token::Mark('&' | '<' | '>' | '[' | ']' | '?' | '.' | ':' | '*'))
+        };
+        at + self.tokens.iter().skip(at).take(MAX_TYPE).take_while(is_type).count()
+    }
+
+    /// A name, its members and what calls of them give.
+    fn path(&self, at: usize, depth: u8) -> (Values, usize) {
+        let (whole, next) = self.dotted(at);
+        if let Some(open) = self.opens(next) {
+            let (arguments, behind) = self.list(open, ')', depth);
+            // A method of what a name stands for.
+            let (of, subject) = match whole.split_once('.') {
+                Some((first, rest)) if let Some(held) = self.bound.get(first) => (rest.to_owned(), Some(held.clone())),
+                _ => (whole, None),
+            };
+            return self.members(self.given(&of, subject, &arguments), behind, depth);
+        }
+        // `vec!["a", "b"]`
+        if self.mark(next, '!') && self.mark(next + 1, '[') {
+            let (all, behind) = self.list(next + 2, ']', depth);
+            return self.members(flat(all), behind, depth);
+        }
+        if let Some((Holds::Home, _)) = languages().held(Language::Other, &whole) {
+            return self.members(Some(vec![Item::Text(self.world.home.into())]), next, depth);
+        }
+        let values = match whole.split_once('.') {
+            None => self.bound.get(&whole).cloned(),
+            Some((first, rest)) => {
+                let subject = self.bound.get(first).cloned();
+                subject.and_then(|subject| self.given(rest, Some(subject), &[]))
+            }
+        };
+        self.members(values, next, depth)
+    }
+
+    /// Members of a value, one behind the other.
+    fn members(&self, mut values: Values, mut at: usize, depth: u8) -> (Values, usize) {
+        loop {
+            if self.mark(at, '?') || self.mark(at, '!') && (self.mark(at + 1, '.') || self.mark(at + 1, ')')) {
+                at += 1;
+            } else if let Some(name) = self.member(at) {
+                let callee = self.name(name).unwrap_or_default();
+                let (arguments, next) = match self.opens(name + 1) {
+                    Some(open) => self.list(open, ')', depth),
+                    None => (Vec::new(), name + 1),
+                };
+                values = values.and_then(|values| self.given(callee, Some(values), &arguments));
+                at = next;
+            } else if self.mark(at, '[') {
+                let (_, next) = self.list(at + 1, ']', depth);
+                at = next;
+            } else {
+                return (values, at);
+            }
+        }
+    }
+
+    /// What a call gives, from the value that it is a method of and from its arguments.
+    fn given(&self, callee: &str, subject: Values, arguments: &[Values]) -> Values {
+        let first = || arguments.first().cloned().flatten();
+        let text = |values: Values| match values?.into_iter().next()? {
+            Item::Text(text) => Some(text),
+            Item::Files(_) => None,
+        };
+        let one = |text: Text| Some(vec![Item::Text(text)]);
+        for result in languages().results(Language::Other, callee) {
+            let given = match result.gives {
+                Gives::Text | Gives::Path if arguments.is_empty() => {
+                    one(self.world.at_home(result.text.as_deref()?.into()))
+                }
+                Gives::Nothing => one(Text::default()),
+                Gives::Same | Gives::SameNames => subject.clone(),
+                Gives::PlainPath if arguments.is_empty() => subject.clone(),
+                Gives::Argument | Gives::ArgumentInAnEncoding | Gives::PlainPath => first(),
+                Gives::PathObject | Gives::JoinedPath => below(None, arguments),
+                Gives::PathBelow if subject.is_some() => below(subject.clone(), arguments),
+                Gives::Filled => filled_with(&subject, arguments),
+                Gives::FilledArguments => arguments.split_first().and_then(|(first, rest)| filled_with(first, rest)),
+                Gives::Arguments => flat(arguments.to_vec()),
+                Gives::StrungArguments => match arguments.split_first() {
+                    Some((first, rest)) => rest.iter().cloned().fold(first.clone(), |all, more| joined(all, more, "")),
+                    None => None,
+                },
+                Gives::Reversed => one(text(first().or_else(|| subject.clone()))?.slice().reversed()),
+                Gives::StrungBehind => {
+                    arguments.iter().cloned().fold(subject.clone(), |all, more| joined(all, more, ""))
+                }
+                Gives::Variable => {
+                    let is_home = text(first())?.known().is_some_and(|name| languages().is_home(name));
+                    is_home.then(|| vec![Item::Text(self.world.home.into())])
+                }
+                Gives::TemporaryPath => one(Gap::Temporary.into()),
+                Gives::FilesOfPattern => {
+                    let pattern = text(first())?;
+                    Some(globs::found([&value(&pattern)]).into_iter().map(Item::Files).collect())
+                }
+                Gives::AllIn | Gives::AllBelow if subject.is_some() => {
+                    one(Text::joined([text(subject.clone())?.slice(), Text::from(Gap::Found).slice()]))
+                }
+                Gives::AllInArgument => {
+                    let of = match arguments.is_empty() {
+                        true => ".".into(),
+                        false => text(first())?,
+                    };
+                    one(Text::joined([of.slice(), Text::from(Gap::Found).slice()]))
+                }
+                _ => None,
+            };
+            if given.is_some() {
+                return given;
+            }
+        }
+        None
+    }
+}
+
+/// The values of several expressions as one list; `None` where one alone is not told.
+fn flat(all: Vec<Values>) -> Values {
+    let told: Vec<Item> = all.into_iter().flatten().flatten().take(MAX_VALUES).collect();
+    (!told.is_empty()).then_some(told)
+}
+
+/// Values with others behind them. What is not told of the second is a part that is not known.
+pub(super) fn joined(first: Values, second: Values, between: &str) -> Values {
+    let gap = || vec![Item::Text(Gap::Value.into())];
+    let (first, second) = (first?, second.unwrap_or_else(gap));
+    let mut all = Vec::new();
+    for one in &first {
+        for other in &second {
+            let (Item::Text(one), Item::Text(other)) = (one, other) else { continue };
+            let other =
+                if between.is_empty() { other.slice() } else { other.slice().cut(|text| text.trim_start_matches('/')) };
+            // What is longer is told no further.
+            if one.len() + other.len() > MAX_TEXT {
+                return Some(gap());
+            }
+            all.push(Item::Text(Text::joined([one.slice(), between.into(), other])));
+        }
+    }
+    all.truncate(MAX_VALUES);
+    (!all.is_empty()).then_some(all)
+}
+
+/// Parts of a path, one below the other. A part that is whole by itself begins anew.
+fn below(subject: Values, parts: &[Values]) -> Values {
+    let mut parts = subject.map(Some).into_iter().chain(parts.iter().cloned());
+    let first = parts.next()?;
+    parts.fold(first, |all, part| joined(all, part, "/"))
+}
+
+/// A text with its places filled.
+pub(super) fn filled_with(pattern: &Values, arguments: &[Values]) -> Values {
+    let Some([Item::Text(pattern)]) = pattern.as_deref() else { return None };
+    let values = arguments.iter().map(|argument| match argument.as_deref() {
+        Some([Item::Text(text)]) => value(text),
+        _ => super::unknown(),
+    });
+    Some(vec![Item::Text(filled(pattern.slice(), values.collect()))])
+}
