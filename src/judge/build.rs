@@ -37,6 +37,7 @@ mod judge {
         pub mod source;
         pub mod source_files;
         pub mod subs;
+        pub mod word_list;
     }
 }
 
@@ -53,6 +54,7 @@ use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::source::{Nothing, read_all};
 use judge::rules::source_files::SourceFiles;
+use judge::rules::word_list::WordLists;
 
 /// Where they are: in the repository a link leads there, in a package it is the files themselves.
 const DIRECTORY: &str = "patterns";
@@ -65,6 +67,9 @@ const LANGUAGES: &str = "languages/names.toml";
 
 /// Which files hold code.
 const SOURCE_FILES: &str = "languages/files.toml";
+
+/// Words that belong to no single program or rule.
+const WORD_LISTS: [&str; 2] = ["words/shared.toml", "languages/words.toml"];
 
 /// Where programs take secrets.
 const SECRETS: &str = "redaction/programs.toml";
@@ -136,7 +141,21 @@ fn build() -> Result<(), Box<dyn Error>> {
     std::fs::write(out.join("languages.bin"), names)?;
     std::fs::write(out.join("secrets.bin"), secret_arguments)?;
     std::fs::write(out.join("sources.bin"), source_files)?;
+    std::fs::write(out.join("word_lists.rs"), word_lists()?)?;
     Ok(())
+}
+
+/// The lists of words, as constants.
+fn word_lists() -> Result<String, Box<dyn Error>> {
+    let mut constants = String::new();
+    for file in WORD_LISTS {
+        let text = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(file))?;
+        let lists: WordLists = toml::from_str(&text).map_err(|error| format!("patterns/{file}: {error}"))?;
+        for (name, list) in lists {
+            constants.push_str(&list.constant(&name).map_err(|error| format!("patterns/{file}: {error}"))?);
+        }
+    }
+    Ok(constants)
 }
 
 /// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each

@@ -9,12 +9,8 @@ use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::path_class::PathClass;
 use crate::judge::rules::text::same_flag;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
-
-/// Options that name the directory.
-const INTO: [&str; 2] = ["-t", "--target-directory"];
-/// Options by which the last operand is what is made, also where a directory is there.
-const REPLACING: [&str; 5] = ["-T", "--no-target-directory", "-n", "--no-dereference", "-h"];
 
 /// What a place must be for a file in it to count beside its directory.
 const GRAVE: [PathClass; 6] = [
@@ -35,14 +31,16 @@ impl Walker<'_> {
         let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
         let parents = program.map_or(&[][..], |program| &program.parents);
         let merges = program.is_some_and(|program| program.merges);
-        let replaces = has(&REPLACING[..2]) || links && has(&REPLACING[2..]) || has(&["--exchange"]);
+        let replaces = has(&word_lists::REPLACING_OPTIONS[..2])
+            || links && has(&word_lists::REPLACING_OPTIONS[2..])
+            || has(&["--exchange"]);
         let keeps_parents = reading.flags.iter().any(|flag| parents.iter().any(|name| same_flag(name, &flag.name)));
         let mut landed = Vec::new();
         let mut replaced = Vec::new();
         for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {
             let [target] = on.as_slice() else { continue };
             let named = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&target.value));
-            let into = named.is_some_and(|flag| INTO.contains(&flag.name.as_str()));
+            let into = named.is_some_and(|flag| word_lists::DIRECTORY_OPTIONS.contains(&flag.name.as_str()));
             let sources = match reading.operands.split_last() {
                 _ if into => reading.operands.as_slice(),
                 Some((last, init)) if last.value == target.value && named.is_none() => init,

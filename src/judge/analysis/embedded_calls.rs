@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use self::words::{LINES, arguments, fed, is_worked_out, leave_out_content, leave_out_settings};
+use self::words::{arguments, fed, is_worked_out, leave_out_content, leave_out_settings};
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::documents;
@@ -25,6 +25,7 @@ use super::walk::{Walker, depth};
 use crate::judge::ledger::Own;
 use crate::judge::rules::languages::last_part;
 use crate::judge::rules::model::{ArgumentPlace, EffectSpec, Language, OutputTaint, Rule};
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// The most files that scripts import which are read.
@@ -259,7 +260,8 @@ impl Walker<'_> {
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
-            if LINES.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee) {
+            if word_lists::COMMAND_CALLS.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee)
+            {
                 let program = self.setting.catalog.program(&verb(language, &call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
             } else if self.setting.writes_first(language, &call.callee) {

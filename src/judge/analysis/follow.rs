@@ -7,6 +7,7 @@ use super::arguments::{Arg, Reading};
 use super::builtins::Builtin;
 use super::program::is_shell;
 use crate::judge::risk::Tier;
+use crate::judge::rules::word_lists;
 
 /// What the steps behind an act depend on.
 pub(super) struct StepFacts<'r> {
@@ -100,29 +101,7 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
 
 /// Whether arguments speak of starting something.
 fn launches(words: &[Arg]) -> bool {
-    const LAUNCHING: [&str; 20] = [
-        "exec",
-        "run",
-        "shell",
-        "x",
-        "enter",
-        "develop",
-        "ssh",
-        "spawn",
-        "env",
-        "--",
-        "-c",
-        "-e",
-        "-s",
-        "-x",
-        "-exec",
-        "--exec",
-        "--command",
-        "--run",
-        "--cmd",
-        "-E",
-    ];
-    words.iter().any(|arg| arg.value.known().is_some_and(|word| LAUNCHING.contains(&&*word)))
+    words.iter().any(|arg| arg.value.known().is_some_and(|word| word_lists::LAUNCHING_WORDS.contains(&&*word)))
 }
 
 #[cfg(test)]

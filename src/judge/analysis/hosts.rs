@@ -13,6 +13,7 @@ use super::act::{Piece, Value};
 use super::value::HOLE;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::HostClass;
+use crate::judge::rules::word_lists;
 
 /// The class of the host that a value names. `network`: the argument is one that names a host or URL by its place (what
 /// `curl` fetches), so that a bare `example.org` or `server:path` is a host and no file. `known` are the policy's own
@@ -166,16 +167,10 @@ fn is_domain(name: &str) -> bool {
 
 /// A name with the ending of a usual file, and nothing that speaks for a host.
 fn looks_like_file(name: &str, text: &str) -> bool {
-    const ENDINGS: [&str; 62] = [
-        "txt", "md", "rst", "json", "toml", "yaml", "yml", "lock", "whl", "gz", "tgz", "zip", "tar", "xz", "bz", "zst",
-        "js", "mjs", "cjs", "ts", "tsx", "jsx", "css", "scss", "html", "htm", "cfg", "conf", "ini", "log", "csv",
-        "tsv", "xml", "exe", "deb", "rpm", "jar", "so", "bin", "py", "rb", "go", "rs", "c", "h", "cc", "cpp", "hpp",
-        "java", "kt", "sql", "db", "sh", "bash", "pl", "php", "vue", "svg", "png", "jpg", "pdf", "env",
-    ];
     let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     // `example.org/x` has a path; `a.py/x` is rare, and both are read as a host only when the ending is none.
     let www = name.starts_with("www.") || text.starts_with("www.");
-    !www && ENDINGS.contains(&ending.as_str())
+    !www && word_lists::FILE_ENDINGS.contains(&ending.as_str())
 }
 
 fn percent_decoded(text: &str) -> String {

@@ -32,41 +32,8 @@ use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 use crate::judge::rules::model::{Added, Follow, Program};
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::{Dialect, Span};
-
-/// Variables whose value some program runs as a command.
-const COMMANDS: &[&str] = &[
-    "BROWSER",
-    "CVS_RSH",
-    "EDITOR",
-    "FZF_CTRL_R_COMMAND",
-    "FZF_CTRL_T_COMMAND",
-    "FZF_DEFAULT_COMMAND",
-    "GIT_ASKPASS",
-    "GIT_EDITOR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_PROXY_COMMAND",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "KUBECTL_EXTERNAL_DIFF",
-    "KUBE_EDITOR",
-    "LESSCLOSE",
-    "LESSOPEN",
-    "MANPAGER",
-    "NULLCMD",
-    "PAGER",
-    "PROMPT_COMMAND",
-    "READNULLCMD",
-    "RSYNC_RSH",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "SUDO_EDITOR",
-    "SYSTEMD_EDITOR",
-    "SYSTEMD_PAGER",
-    "VISUAL",
-];
 
 /// Variables that a shell expands, substitutions included, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
@@ -180,7 +147,7 @@ impl Walker<'_> {
             }
             return;
         }
-        if !COMMANDS.contains(&name) || value.is_empty() {
+        if !word_lists::COMMAND_VARIABLES.contains(&name) || value.is_empty() {
             return;
         }
         let Some(text) = value.known_text() else {

@@ -15,6 +15,7 @@ use super::setting::Setting;
 use super::so_far::WalkProgress;
 use super::state::{Bound, Build as _, State};
 use crate::judge::path_class::PathClass;
+use crate::judge::rules::word_lists;
 
 /// The most directories of a `PATH` that are looked in.
 const MAX_DIRECTORIES: usize = 64;
@@ -24,9 +25,6 @@ const MAX_PROGRAMS: usize = 64;
 
 /// The variable with the directories in which a shell looks for programs.
 const PATH: &str = "PATH";
-
-/// Directories whose programs only the system's administrator puts there.
-const SYSTEM: [&str; 8] = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/"];
 
 /// A name with the directories in which a shell looks for it, in order; a name that is a path has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,7 +267,9 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
 
 /// Whether a path is or lies where only the system's administrator writes.
 fn is_of_system(path: &str) -> bool {
-    SYSTEM.iter().any(|place| path.starts_with(place) || place.strip_suffix('/') == Some(path))
+    word_lists::SYSTEM_PROGRAM_DIRECTORIES
+        .iter()
+        .any(|place| path.starts_with(place) || place.strip_suffix('/') == Some(path))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use super::inquiry::Inquiry;
 use super::place::Place;
 use crate::judge::invocation::Invocation;
 use crate::judge::rules::catalog::{Catalog, covers};
+use crate::judge::rules::word_lists;
 
 /// Where an invocation stands: what paths are classed against. Made once for each.
 #[derive(Debug)]
@@ -311,7 +312,7 @@ impl Placer {
     }
 
     fn temp_directories(&self) -> impl Iterator<Item = &str> {
-        system::TEMP.iter().copied().chain(self.temp.iter().map(String::as_str))
+        word_lists::TEMPORARY_DIRECTORIES.iter().copied().chain(self.temp.iter().map(String::as_str))
     }
 
     /// In a temp directory, or one itself. The project, the homes and what holds them are not, wherever they lie. Asks
@@ -439,7 +440,6 @@ const MAX_ABOVE: usize = 12;
 /// Whether the first unknown name of a path is all of a name, at the top of a home or in a directory there that keeps
 /// settings.
 fn is_unnamed(path: &NormalPath, home: &str) -> bool {
-    const SETTINGS: [&str; 5] = [".config", ".local", ".ssh", ".local/share", ".local/bin"];
     if path.found || path.relation(home) != Relation::Below {
         return false;
     }
@@ -447,7 +447,7 @@ fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     let Some(at) = below.iter().position(|component| component.is_unknown()) else { return false };
     let above: Vec<&str> = below.iter().take(at).map(|component| component.text()).collect();
     let whole = below.get(at).is_some_and(|component| component.name.is_all_unknown());
-    whole && (above.is_empty() || SETTINGS.contains(&above.join("/").as_str()))
+    whole && (above.is_empty() || word_lists::SETTINGS_DIRECTORIES.contains(&above.join("/").as_str()))
 }
 
 /// Whether `path` is `directory` or lies below it, both normal.

@@ -14,6 +14,7 @@ use super::state::{Bound, State, unknown};
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Program;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// What a variable is for a command: as set in front of it, else as the shell has it.
@@ -280,10 +281,9 @@ impl Walker<'_> {
 
 /// Whether a path is of a place where programs are installed by name: what they do is known by it.
 pub(super) fn is_installed(path: &str) -> bool {
-    const PLACES: [&str; 7] = ["/usr/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/", "/Library/"];
-    const DIRECTORIES: [&str; 6] = ["bin", "sbin", ".bin", "libexec", "shims", "Scripts"];
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory).rsplit('/').next().unwrap_or_default();
-    PLACES.iter().any(|place| path.starts_with(place)) || DIRECTORIES.contains(&directory)
+    word_lists::PROGRAM_PLACES.iter().any(|place| path.starts_with(place))
+        || word_lists::PROGRAM_DIRECTORIES.contains(&directory)
 }
 
 /// Languages that are walked and not handed on as code.

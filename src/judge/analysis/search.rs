@@ -6,55 +6,13 @@
 use super::act::{Effect, Value};
 use super::arguments::Arg;
 use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::word_lists;
 
 /// More alternatives than this are taken for a deletion without tests.
 const MAX_ALTERNATIVES: usize = 16;
 
 /// How deep brackets may nest before the deletion is taken for one without tests.
 const MAX_DEPTH: usize = 16;
-
-/// Options of the whole search, with how many words follow. They narrow nothing and stay where they are.
-const GLOBAL: [(&str, usize); 16] = [
-    ("-H", 0),
-    ("-L", 0),
-    ("-P", 0),
-    ("-maxdepth", 1),
-    ("-mindepth", 1),
-    ("-d", 0),
-    ("-depth", 0),
-    ("-xdev", 0),
-    ("-x", 0),
-    ("-mount", 0),
-    ("-daystart", 0),
-    ("-follow", 0),
-    ("-noleaf", 0),
-    ("-warn", 0),
-    ("-nowarn", 0),
-    ("-regextype", 1),
-];
-
-/// Those of them that stand in front of the places to search.
-const LEADING: [&str; 3] = ["-H", "-L", "-P"];
-
-/// Actions, and tests that every file may pass.
-const IDLE: [(&str, usize); 13] = [
-    ("-prune", 0),
-    ("-print", 0),
-    ("-print0", 0),
-    ("-ls", 0),
-    ("-quit", 0),
-    ("-true", 0),
-    ("-type", 1),
-    ("-xtype", 1),
-    ("-printf", 1),
-    ("-fprint", 1),
-    ("-fprint0", 1),
-    ("-fls", 1),
-    ("-fprintf", 2),
-];
-
-/// Tests without a value.
-const BARE: [&str; 7] = ["-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup", "-false"];
 
 /// The tests, as places in the words, that must all hold for a file to go.
 type Narrow = Vec<usize>;
@@ -74,9 +32,9 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
         return rewritten.map(|words| vec![words]);
     }
     let first = (0..words.len()).find(|at| {
-        text.get(*at)
-            .and_then(Option::as_deref)
-            .is_some_and(|word| word.starts_with(['-', '(', '!']) && !LEADING.contains(&word))
+        text.get(*at).and_then(Option::as_deref).is_some_and(|word| {
+            word.starts_with(['-', '(', '!']) && !word_lists::LEADING_SEARCH_OPTIONS.contains(&word)
+        })
     })?;
     let mut reader = SearchReader { text: &text, at: first, global: Vec::new(), deleted: Vec::new() };
     let whole = reader.list(&[Vec::new()], MAX_DEPTH).is_some() && reader.at == words.len();
@@ -195,16 +153,16 @@ impl SearchReader<'_> {
             self.at += 1;
             return Some(held.to_vec());
         }
-        if let Some(count) = arity(&GLOBAL, &word) {
+        if let Some(count) = arity(&word_lists::SEARCH_OPTIONS, &word) {
             self.at += 1 + count;
             self.global.extend(begin..self.at);
             return Some(held.to_vec());
         }
-        if let Some(count) = arity(&IDLE, &word) {
+        if let Some(count) = arity(&word_lists::SEARCH_ACTIONS, &word) {
             self.at += 1 + count;
             return Some(held.to_vec());
         }
-        self.at += if BARE.contains(&word.as_str()) { 1 } else { 2 };
+        self.at += if word_lists::SEARCH_FLAGS.contains(&word.as_str()) { 1 } else { 2 };
         let test = begin..self.at;
         Some(held.iter().map(|way| way.iter().copied().chain(test.clone()).collect()).collect())
     }

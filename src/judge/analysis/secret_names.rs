@@ -2,50 +2,25 @@
 //!
 //! What may not enter: values.
 
+use crate::judge::rules::word_lists;
+
 /// Whether a variable is named like a secret: a token, a password, a key that opens something, an address with a password
 /// in it. Names are compared by their parts, so that `TOKENIZERS_PARALLELISM` and `PUBLIC_KEY` are none.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    const LAST: [&str; 9] =
-        ["PASS", "CREDENTIALS", "APIKEY", "PASSWD", "SSHPASS", "DSN", "PRIVATEKEY", "PGPASSWORD", "ACCESSKEY"];
-    const ENDS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "PASSPHRASE"];
-    const KEYS: [&str; 12] = [
-        "API",
-        "ACCESS",
-        "PRIVATE",
-        "SECRET",
-        "AUTH",
-        "ENCRYPTION",
-        "SIGNING",
-        "MASTER",
-        "STRIPE",
-        "OPENAI",
-        "ANTHROPIC",
-        "SENDGRID",
-    ];
-    const STORES: [&str; 11] = [
-        "DATABASE",
-        "DB",
-        "REDIS",
-        "MONGO",
-        "MONGODB",
-        "POSTGRES",
-        "POSTGRESQL",
-        "MYSQL",
-        "AMQP",
-        "RABBITMQ",
-        "BROKER",
-    ];
     let name = name.to_ascii_uppercase();
     let mut parts = name.rsplit('_').skip_while(|part| *part == "ID");
     let (Some(last), before) = (parts.next(), parts.next()) else { return false };
     let is = |kinds: &[&str]| before.is_some_and(|before| kinds.contains(&before));
     match last {
-        "KEY" => is(&KEYS),
-        "URL" | "URI" => is(&STORES),
+        "KEY" => is(&word_lists::SECRET_KEY_WORDS),
+        "URL" | "URI" => is(&word_lists::STORE_WORDS),
         "PWD" | "PAT" => before.is_some(),
         "STRING" => is(&["CONNECTION"]),
-        _ => LAST.contains(&last) || ENDS.iter().any(|end| last.ends_with(end)),
+        _ => {
+            word_lists::SECRET_LAST_WORDS.contains(&last)
+                || word_lists::SECRET_WORD_ENDS.iter().any(|end| last.ends_with(end))
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::judge::analysis::act::Value;
 use crate::judge::ledger::Named;
 use crate::judge::rules::model::{Program, Terminal};
 use crate::judge::rules::text::same_flag;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// The most text typed into one terminal that is looked back on, in bytes.
@@ -212,12 +213,8 @@ impl Setting<'_> {
 
 /// Whether a line ends the program that reads it.
 fn leaves(line: &str) -> bool {
-    const WORDS: [&str; 17] = [
-        "q", "q!", "wq", "wq!", "x", "x!", "qa", "qa!", "wqa", "ZZ", "ZQ", "exit", "exit()", "quit", "quit()", "\\q",
-        ".exit",
-    ];
     let line = line.trim().trim_start_matches(':').trim_end_matches(';');
-    WORDS.contains(&line) || line == ".quit"
+    word_lists::LEAVING_LINES.contains(&line) || line == ".quit"
 }
 
 fn terminal<'p>(described: &'p Program, sub: &[String]) -> Option<&'p Terminal> {
@@ -335,17 +332,13 @@ fn keys(named: &Named) -> Option<Vec<TypedText>> {
 }
 
 fn key(word: &str) -> TypedText {
-    const EDITING: [&str; 19] = [
-        "Up", "Down", "Left", "Right", "BSpace", "BTab", "DC", "Delete", "Home", "End", "IC", "Insert", "NPage",
-        "PageDown", "PgDn", "PPage", "PageUp", "PgUp", "Tab",
-    ];
     let folded = |known: &&str| known.eq_ignore_ascii_case(word);
     match word {
         _ if ["Enter", "C-m", "C-j", "^M", "^J", "KPEnter"].iter().any(folded) => TypedText::Enter,
         _ if ["C-c", "C-u", "^C", "^U", "C-d", "^D"].iter().any(folded) => TypedText::Clear,
         _ if ["Escape", "C-[", "^["].iter().any(folded) => TypedText::Escape,
         _ if folded(&"Space") => TypedText::Text(" ".to_owned()),
-        _ if EDITING.iter().any(folded) => TypedText::Edit,
+        _ if word_lists::EDITING_KEYS.iter().any(folded) => TypedText::Edit,
         _ => {
             let front = word.get(..2).unwrap_or_default();
             let modified = ["C-", "M-", "S-", "KP"].contains(&front) && word.len() < 12 && !word.contains(' ');

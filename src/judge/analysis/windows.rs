@@ -9,38 +9,7 @@ use super::decode;
 use super::so_far::WalkProgress;
 use super::state::State;
 use super::streams::Stream;
-
-/// Options of PowerShell with a value that is no code.
-const VALUED: [&str; 12] = [
-    "-configurationname",
-    "-custompipename",
-    "-ep",
-    "-ex",
-    "-executionpolicy",
-    "-inputformat",
-    "-of",
-    "-outputformat",
-    "-psconsolefile",
-    "-settingsfile",
-    "-windowstyle",
-    "-workingdirectory",
-];
-
-/// Options of PowerShell without a value.
-const BARE: [&str; 12] = [
-    "-interactive",
-    "-login",
-    "-mta",
-    "-noexit",
-    "-nologo",
-    "-noninteractive",
-    "-noprofile",
-    "-noprofileloadtime",
-    "-sta",
-    "-help",
-    "-version",
-    "-?",
-];
+use crate::judge::rules::word_lists;
 
 /// What an interpreter of Windows is given.
 enum Given {
@@ -98,9 +67,16 @@ fn powershell(args: &[Value]) -> Given {
         }
         let versioned = "-version".starts_with(&name)
             && rest.first().is_some_and(|next| next.leading().starts_with(|c: char| c.is_ascii_digit()));
-        if versioned || name == "-wd" || name == "-if" || VALUED.iter().any(|full| begins(full, &name)) {
+        if versioned
+            || name == "-wd"
+            || name == "-if"
+            || word_lists::POWERSHELL_VALUED_OPTIONS.iter().any(|full| begins(full, &name))
+        {
             at += 2;
-        } else if BARE.iter().any(|full| begins(full, &name)) || name == "-nop" || name == "-noni" {
+        } else if word_lists::POWERSHELL_FLAGS.iter().any(|full| begins(full, &name))
+            || name == "-nop"
+            || name == "-noni"
+        {
             at += 1;
         } else {
             return code(args.get(at..).unwrap_or_default());

@@ -9,9 +9,7 @@ use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
-
-/// Languages whose programs replace text in a file where it lies.
-const EDITORS: [&str; 2] = ["sed", "perl"];
+use crate::judge::rules::word_lists;
 
 /// What the substitutions among the arguments of an editor put in, each on a line of its own.
 fn replacements(act: &Act) -> String {
@@ -84,7 +82,7 @@ impl Walker<'_> {
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         // What is edited where it lies says what it said, and what is put in.
-        let edits = reading.code.iter().any(|source| EDITORS.contains(&source.language.as_str()));
+        let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
         let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| derived.effect.writes());

@@ -17,3 +17,6 @@ pub mod source;
 pub mod source_files;
 pub mod subs;
 pub mod text;
+#[cfg(test)]
+mod word_list;
+pub(crate) mod word_lists;

@@ -60,6 +60,8 @@ pub enum TableError {
     Gives(Vec<String>),
     #[error("{0:?} has neither endings nor files")]
     NoFiles(String),
+    #[error("the list {0:?} needs entries of one kind: words, pairs, counts or by-language")]
+    Entries(String),
     #[error("{0:?} is listed twice")]
     ListedTwice(String),
 }

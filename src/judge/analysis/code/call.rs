@@ -5,6 +5,7 @@ use super::expression::{Expression, bare};
 use super::scan::Token;
 use super::{Call, Gap, Language, Text, database, globs};
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::word_lists;
 
 /// The most arguments that a chain of calls is followed with.
 const MAX_CARRIED: usize = 32;
@@ -12,32 +13,6 @@ const MAX_CARRIED: usize = 32;
 impl CallReader<'_> {
     /// Ruby, Perl and Lua call without brackets.
     pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
-        const BARE: [&str; 24] = [
-            "chdir",
-            "system",
-            "exec",
-            "unlink",
-            "rmtree",
-            "rm_rf",
-            "rm_r",
-            "rm",
-            "spawn",
-            "rmdir",
-            "open",
-            "eval",
-            "chmod",
-            "chown",
-            "rename",
-            "kill",
-            "symlink",
-            "link",
-            "truncate",
-            "remove_tree",
-            "glob",
-            "send",
-            "decode_base64",
-            "syscall",
-        ];
         let Some(name) = of.name.as_deref() else { return false };
         let bare = match self.language {
             Language::Ruby | Language::Perl | Language::Lua => true,
@@ -56,7 +31,7 @@ impl CallReader<'_> {
         match self.peek(0) {
             Some(Token::Text(_) | Token::Shell(_)) => true,
             Some(Token::Name(next)) => {
-                let takes = BARE.contains(&last) || self.is_described(name);
+                let takes = word_lists::CALLS_WITHOUT_BRACKETS.contains(&last) || self.is_described(name);
                 self.language != Language::Lua && takes && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
             }
             // `rm_rf ["a", "b"]`, `rm *files`, `drop_table :users`: a list, a name, and no member or product.
@@ -66,7 +41,8 @@ impl CallReader<'_> {
             }
             Some(Token::Mark(':')) => self.is_described(name) && self.named(1).is_some(),
             Some(Token::Number(_)) => {
-                self.language != Language::Lua && (BARE.contains(&last) || self.is_described(name))
+                self.language != Language::Lua
+                    && (word_lists::CALLS_WITHOUT_BRACKETS.contains(&last) || self.is_described(name))
             }
             Some(Token::Mark('<')) => self.language == Language::Perl && last == "unlink",
             Some(Token::Mark('{')) => self.language == Language::Perl && matches!(last, "exec" | "system"),
@@ -227,7 +203,7 @@ impl CallReader<'_> {
         };
         let mut arguments = arguments;
         // `f.call(this, x)`, `method(:f).call(x)`
-        for (language, suffix, skip) in CALLED {
+        for (language, suffix, skip) in word_lists::INDIRECT_CALLS {
             if language == self.language
                 && let Some(name) = callee.strip_suffix(suffix).filter(|name| (self.world.knows)(name))
             {
@@ -256,7 +232,10 @@ impl CallReader<'_> {
         let first = arguments.first().and_then(|argument| argument.text.clone());
         self.functions.called(&callee, &arguments);
         self.roots.extend(
-            arguments.iter().filter(|_| ADDS_ROOT.contains(&callee.as_str())).filter_map(|root| root.text.clone()),
+            arguments
+                .iter()
+                .filter(|_| word_lists::MODULE_PATH_CALLS.contains(&callee.as_str()))
+                .filter_map(|root| root.text.clone()),
         );
         // Modules that are named by a string.
         let module = match callee.as_str() {
@@ -376,7 +355,7 @@ impl CallReader<'_> {
             Language::Mongo => callee.rsplit('.').next().unwrap_or_default().to_owned(),
             _ => callee.clone(),
         };
-        let writes = callee.rsplit('.').next().is_some_and(|last| WRITES.contains(&last));
+        let writes = callee.rsplit('.').next().is_some_and(|last| word_lists::TEXT_WRITING_CALLS.contains(&last));
         if writes && empty {
             self.calls.push(Call::new("empty".into(), carried.iter().take(1).cloned().collect()));
         }
@@ -409,50 +388,20 @@ fn is_switch(argument: &Expression) -> bool {
     argument.text.is_none() && argument.setting.is_none() && argument.name.as_deref().is_some_and(is)
 }
 
-/// Calls that add a directory to those in which modules are looked for.
-const ADDS_ROOT: [&str; 4] = ["sys.path.insert", "sys.path.append", "site.addsitedir", "package.path"];
-
-/// Calls that write a text into a file which they name.
-const WRITES: [&str; 7] =
-    ["write", "write_text", "writeFile", "writeFileSync", "writeTextFile", "writeTextFileSync", "file_put_contents"];
-
-/// Ways to call a function that has a name, by language, and how many arguments stand in front of its own.
-const CALLED: [(Language, &str, usize); 8] = [
-    (Language::Js, ".call", 1),
-    (Language::Js, ".apply", 1),
-    (Language::Js, ".bind", 1),
-    (Language::Ruby, ".call", 0),
-    (Language::Ruby, ".to_proc.call", 0),
-    (Language::Ruby, ".bind.call", 0),
-    (Language::Python, ".__call__", 0),
-    (Language::Lua, ".call", 0),
-];
-
 /// The file that is run as code: `exec(open(path).read())`.
 fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
-    const READS: [&str; 8] = [
-        "open.read",
-        "Path.read_text",
-        "fs.readFileSync",
-        "File.read",
-        "IO.read",
-        "file_get_contents",
-        "toString",
-        "compile",
-    ];
     let runs = matches!(callee.rsplit('.').next(), Some("exec" | "eval" | "runInThisContext" | "instance_eval"));
     let argument = arguments.first().filter(|argument| runs && argument.called)?;
     let name = argument.name.as_deref()?;
-    let path = argument.carried.first().filter(|_| READS.iter().any(|read| name.ends_with(read)))?;
+    let path =
+        argument.carried.first().filter(|_| word_lists::TEXT_READING_CALLS.iter().any(|read| name.ends_with(read)))?;
     path.known().is_some().then(|| path.clone())
 }
 
 /// Whether what a keyword argument gives is what the call is about, and no setting.
 fn names_what_it_takes(keyword: &str, value: &Expression) -> bool {
-    const TAKES: [&str; 6] = ["args", "cmd", "command", "path", "url", "dst"];
-    const CALLS: [&str; 6] = ["target", "func", "function", "callback", "preexec_fn", "initializer"];
-    TAKES.contains(&keyword) && (value.text.is_some() || value.list.is_some())
-        || CALLS.contains(&keyword) && value.name.is_some()
+    word_lists::SUBJECT_KEYWORDS.contains(&keyword) && (value.text.is_some() || value.list.is_some())
+        || word_lists::FUNCTION_KEYWORDS.contains(&keyword) && value.name.is_some()
 }
 
 fn is_keyword(name: &str) -> bool {

@@ -7,6 +7,7 @@ use super::functions::Functions;
 use super::scan::{Token, UNKNOWN_NAME, tokens};
 use super::{Call, Gap, Language, Slice, Text, World};
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::word_lists;
 
 /// Reads all calls of `text`.
 pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> {
@@ -33,7 +34,10 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
     reader.goes_on = reader.tokens.iter().any(caught);
     reader.all();
     // What a comprehension goes through stands behind what it does with it.
-    let loops = reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str())));
+    let loops = reader
+        .tokens
+        .iter()
+        .any(|token| matches!(token, Token::Name(name) if word_lists::LOOP_WORDS.contains(&name.as_str())));
     let turns = reader.functions.turns(&reader.bound);
     let mut all: Vec<Call> = Vec::new();
     for turn in 0..turns.max(usize::from(loops)) {
@@ -82,9 +86,6 @@ pub(super) fn bound_by(
     reader.all();
     reader.bound
 }
-
-/// Words with which names come to stand for something after they are used.
-const LOOPS: [&str; 5] = ["for", "find", "finddepth", "map", "grep"];
 
 pub(super) struct CallReader<'a> {
     pub language: Language,

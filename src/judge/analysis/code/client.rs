@@ -4,17 +4,13 @@ use super::sql::{copy, fact_of};
 use super::{Call, Slice, value};
 #[cfg(test)]
 use crate::judge::analysis::act::Value;
-
-/// The commands of `sqlite3` that run something or touch a file, in the order in which it tries a name that is cut short.
-const DOTTED: [&str; 13] = [
-    "backup", "clone", "import", "load", "log", "once", "open", "output", "read", "restore", "save", "shell", "system",
-];
+use crate::judge::rules::word_lists;
 
 /// The command of `sqlite3` that a line is, by its whole name, and what stands behind it.
 fn dotted(line: &str) -> Option<(&'static str, &str)> {
     let rest = line.strip_prefix('.')?;
     let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let command = DOTTED.iter().find(|command| word.len() > 1 && command.starts_with(word))?;
+    let command = word_lists::SQLITE_COMMANDS.iter().find(|command| word.len() > 1 && command.starts_with(word))?;
     Some((command, rest.trim()))
 }
 
@@ -37,14 +33,12 @@ fn of_file(line: Slice<'_>) -> Option<Call> {
 
 /// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
 pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
-    const SHELL: [&str; 9] =
-        ["\\!", ".shell ", ".system ", "system ", "!! ", "pager ", "\\P ", "\\setenv PAGER ", "\\setenv PSQL_EDITOR "];
     let (line, at) = (text.rough(), |cut| text.part(cut));
     // `.import "|cmd" t`, `.output |cmd`, and `.sh cmd` for `.shell cmd`
     let dot = dotted(line);
     let piped = dot.and_then(|(_, rest)| rest.trim_start_matches(['"', '\'']).strip_prefix('|'));
     let run = dot.filter(|(command, _)| matches!(*command, "shell" | "system")).map(|(_, rest)| rest);
-    let shell = SHELL.iter().find_map(|mark| line.strip_prefix(mark)).or(run).or(piped);
+    let shell = word_lists::CLIENT_SHELL_COMMANDS.iter().find_map(|mark| line.strip_prefix(mark)).or(run).or(piped);
     if let Some(command) = shell {
         let command = command.trim_end_matches(';').trim().trim_matches('\'');
         return Some(Call::new("shell".into(), vec![value(at(command))]));

@@ -2,14 +2,7 @@
 
 use super::windows::{MAX_DEPTH, argument, run, variable};
 use super::{Call, Gap, Sign, Slice, Text};
-
-/// Commands of cmd itself. All others are programs.
-const BUILTINS: [&str; 44] = [
-    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
-    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
-    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
-    "verify", "vol", "@",
-];
+use crate::judge::rules::word_lists;
 
 /// The commands of a line as cmd reads it.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
@@ -127,7 +120,7 @@ fn in_loop(all: &[Vec<Text>], word: Option<&Text>) -> bool {
 }
 
 fn is_builtin(word: &str) -> bool {
-    BUILTINS.contains(&word.trim_start_matches('@').to_ascii_lowercase().as_str())
+    word_lists::CMD_BUILTINS.contains(&word.trim_start_matches('@').to_ascii_lowercase().as_str())
 }
 
 fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
@@ -167,7 +160,7 @@ fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
             command(&texts(rest.get(skip..).unwrap_or_default()), depth + 1, calls);
         }
         "rem" | "::" => {}
-        builtin if BUILTINS.contains(&builtin) => {
+        builtin if word_lists::CMD_BUILTINS.contains(&builtin) => {
             let args = rest.iter().map(|word| match word.slice().find(|word| word.strip_prefix('/')) {
                 Some(switch) if !switch.rough().contains('/') => {
                     let given = |sign: Sign| if sign == Sign::Letter(':') { Sign::Letter('=') } else { sign };

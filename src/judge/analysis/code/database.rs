@@ -5,38 +5,16 @@ use super::expression::Expression;
 use super::sql;
 use super::{Language, Slice};
 use crate::judge::analysis::act::Value;
-
-/// What stands in front of the name of a file in an address.
-const SCHEMES: [&str; 6] = ["sqlite:///", "sqlite://", "sqlite:", "dbi:sqlite:", "duckdb:///", "duckdb:"];
-
-/// Clients that keep all in memory where no file is named.
-const IN_MEMORY: [&str; 5] = ["duckdb", "better-sqlite3", "bun:sqlite", "bun.sqlite", "sequel.sqlite"];
+use crate::judge::rules::word_lists;
 
 /// Whether a call hands a statement to a client of databases, or a command to one of another machine: what the
 /// connection was made with is no part of it.
 pub(super) fn is_statement(callee: &str) -> bool {
-    const STATEMENTS: [&str; 15] = [
-        "execute",
-        "executescript",
-        "executemany",
-        "execute_batch",
-        "exec_driver_sql",
-        "query",
-        "exec",
-        "raw",
-        "do",
-        "prepare",
-        "run",
-        "sql",
-        "exec_command",
-        "sudo",
-        "execute_sql",
-    ];
     let Some((before, last)) = callee.rsplit_once('.') else { return false };
     // A program that is run, and what is run on another machine.
     let runs = !matches!(last, "run" | "sudo") || before.ends_with("Connection") || is_of_file(before);
     let runs = runs && !before.starts_with("boto3");
-    STATEMENTS.contains(&last) && runs
+    word_lists::STATEMENT_CALLS.contains(&last) && runs
 }
 
 /// Whether a call is made on a repository: what that was opened with is its place, and no part of the call.
@@ -56,7 +34,10 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
     let name = of.name.as_deref()?;
     let first = of.carried.first();
     let leading = first.map(|first| first.leading().to_ascii_lowercase()).unwrap_or_default();
-    let scheme = SCHEMES.iter().find(|scheme| leading.starts_with(**scheme)).map_or(0, |scheme| scheme.len());
+    let scheme = word_lists::DATABASE_SCHEMES
+        .iter()
+        .find(|scheme| leading.starts_with(**scheme))
+        .map_or(0, |scheme| scheme.len());
     let lower = name.to_ascii_lowercase();
     if scheme == 0 && !is_of_file(name) {
         return None;
@@ -64,7 +45,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
     let first = match first {
         // What is no path is a setting.
         Some(first) if !first.is_option() => first.without_leading(scheme),
-        _ if IN_MEMORY.iter().any(|client| lower.starts_with(client)) => Value::text(":memory:"),
+        _ if word_lists::IN_MEMORY_DATABASES.iter().any(|client| lower.starts_with(client)) => Value::text(":memory:"),
         _ => return None,
     };
     let leading = first.leading();

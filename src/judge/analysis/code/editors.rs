@@ -2,6 +2,7 @@
 
 use super::scan::{Token, tokens};
 use super::{Call, Language, Slice, Text, value};
+use crate::judge::rules::word_lists;
 
 /// The most commands in one line that are joined by bars.
 const MAX_BARS: usize = 16;
@@ -41,13 +42,12 @@ fn deletes_all(line: &str) -> bool {
 }
 
 fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
-    const QUIET: [&str; 8] = ["silent!", "silent", "sil!", "sil", "noautocmd", "keepjumps", "keepalt", "vertical"];
     // A part of the line as it was written.
     let at = |cut| text.part(cut);
     let mut line = text.rough().trim_start_matches(|c: char| c == ':' || c.is_whitespace());
     // A range: `%`, `1,$`, `.`, `'<,'>`.
     line = line.trim_start_matches(|c: char| "%.$,;'<>+-".contains(c) || c.is_ascii_digit());
-    while let Some(rest) = QUIET.iter().find_map(|word| line.strip_prefix(word)) {
+    while let Some(rest) = word_lists::EX_MODIFIERS.iter().find_map(|word| line.strip_prefix(word)) {
         line = rest.trim_start_matches(|c: char| c == ':' || c.is_whitespace());
     }
     if let Some(command) = line.strip_prefix('!') {
@@ -103,9 +103,7 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
             }
         }
         "call" | "echo" | "echom" | "let" | "put" | "if" | "eval" => {
-            const RUNS: [&str; 7] =
-                ["system", "systemlist", "job_start", "jobstart", "termopen", "term_start", "libcall"];
-            named_calls(at(rest), &RUNS, "exec", 0, calls);
+            named_calls(at(rest), &word_lists::VIM_RUNNING_FUNCTIONS, "exec", 0, calls);
             named_calls(at(rest), &["delete"], "delete", 0, calls);
             named_calls(at(rest), &["writefile", "rename"], "write", usize::MAX, calls);
             named_calls(at(rest), &["readfile"], "read", 0, calls);

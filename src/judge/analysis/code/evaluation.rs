@@ -12,6 +12,7 @@ use super::{Gap, Language, Text, World, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::{Gives, Holds};
+use crate::judge::rules::word_lists;
 
 /// The deepest nesting of expressions that is looked into.
 const MAX_DEPTH: u8 = 6;
@@ -27,9 +28,6 @@ const MAX_TYPE: usize = 12;
 
 /// The most tokens of one list that are looked at.
 const REACH: usize = 64;
-
-/// Words in front of an expression that change nothing of it.
-const PREFIXES: [&str; 9] = ["new", "mut", "await", "try", "ref", "const", "range", "move", "val"];
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,7 +196,9 @@ impl<'a> Evaluation<'a> {
                 let (all, next) = self.list(at + 1, close, depth);
                 self.members(flat(all), next, depth)
             }
-            Some(Token::Name(name)) if PREFIXES.contains(&name.as_str()) => self.term(at + 1, depth + 1),
+            Some(Token::Name(name)) if word_lists::EXPRESSION_PREFIXES.contains(&name.as_str()) => {
+                self.term(at + 1, depth + 1)
+            }
             Some(Token::Name(_)) => self.path(at, depth),
             Some(Token::Number(_)) => (None, at + 1),
             _ => (None, at),

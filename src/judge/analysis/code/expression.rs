@@ -6,6 +6,7 @@ use super::each::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
 use super::{Call, Gap, Language, Sign, Slice, Text, globs, names, results, unknown, value};
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::word_lists;
 
 /// The deepest nesting of brackets that is read.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -15,24 +16,6 @@ pub(super) const MAX_TEXT: usize = 1 << 16;
 
 /// The most elements of lists that are put together.
 pub(super) const MAX_LIST: usize = 1 << 12;
-
-/// Functions of Python that no import is needed for.
-const BUILTINS: [&str; 14] = [
-    "open",
-    "print",
-    "exec",
-    "eval",
-    "compile",
-    "getattr",
-    "len",
-    "str",
-    "int",
-    "list",
-    "dict",
-    "range",
-    "input",
-    "__import__",
-];
 
 /// What an expression is.
 #[derive(Clone, Debug, Default)]
@@ -309,7 +292,7 @@ impl CallReader<'_> {
             return Expression::of_text(own);
         }
         match &self.everything_of {
-            Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
+            Some(module) if self.mark(0, '(') && !word_lists::PYTHON_BUILTINS.contains(&name.as_str()) => {
                 Expression::of_name(format!("{module}.{name}"))
             }
             Some(module) if self.language == Language::Ruby && (self.world.knows)(&format!("{module}.{name}")) => {

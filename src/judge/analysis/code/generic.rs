@@ -11,6 +11,7 @@ use super::{Call, Language, Slice, World, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::OPENS;
+use crate::judge::rules::word_lists;
 
 /// The most tokens of one call that are looked at.
 const REACH: usize = 64;
@@ -55,7 +56,7 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                     calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
                 // What a call is given that nothing describes is of no account, unless it is handed on.
-                let hands_on = matches!(name.as_str(), "call" | "new" | "arg" | "args" | "Seq" | "List" | "Process");
+                let hands_on = word_lists::ARGUMENT_PASSING_NAMES.contains(&name.as_str());
                 let told =
                     (hands_on || (world.knows)(&name)).then(|| told_arguments(at, constants.evaluation())).flatten();
                 let mut args = told.unwrap_or_else(|| arguments(&tokens, at, constants.evaluation(), world));
@@ -64,7 +65,7 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                     args.splice(0..0, last.iter().cloned());
                 }
                 // Code in a text: `eval(parse(text = "…"))`.
-                if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
+                if word_lists::CODE_TEXT_CALLS.contains(&name.as_str()) && depth > 0 {
                     let inner =
                         args.iter().filter_map(Value::known).flat_map(|text| nested((&*text).into(), world, depth - 1));
                     calls.extend(inner.collect::<Vec<_>>());
@@ -143,10 +144,8 @@ fn is_handed_on(tokens: &[Token], at: usize) -> bool {
 /// What a file is opened for, as its arguments say.
 fn mode(tokens: &[Token], at: usize) -> &'static str {
     let writes = |token: &Token| match token {
-        Token::Text(text) => matches!(text.rough(), "w" | "wb" | "w+" | "wt" | "wb+" | "w+b"),
-        Token::Name(name) => {
-            ["TRUNC", "WRONLY", "RDWR", "Truncate", "Create", "Write"].iter().any(|word| name.contains(word))
-        }
+        Token::Text(text) => word_lists::WRITING_MODES.contains(&text.rough()),
+        Token::Name(name) => word_lists::WRITING_MODE_NAMES.iter().any(|word| name.contains(word)),
         _ => false,
     };
     let arguments =
@@ -183,7 +182,7 @@ fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
         open == 0
     };
     let end = tokens.iter().skip(at).take(REACH).position(closes).map_or(at, |length| at + length);
-    matches!(name, "Seq" | "List" | "Vector" | "Process")
+    word_lists::COMMAND_LISTS.contains(&name)
         && tokens.get(end + 1) == Some(&Token::Mark('.'))
         && (tokens.get(end + 2) == Some(&Token::Mark('!'))
             || matches!(tokens.get(end + 2), Some(Token::Name(run)) if run == "run" || run == "lazyLines"))

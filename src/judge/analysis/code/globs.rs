@@ -2,47 +2,20 @@
 
 use super::{Gap, Language, Slice, Text};
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use crate::judge::rules::word_lists;
 
 /// The most patterns that the braces of one are written out to.
 const MAX_PATTERNS: usize = 64;
 
 /// Whether a call gives the files of a pattern.
 pub(super) fn finds(language: Language, callee: &str) -> bool {
-    const FINDS: [&str; 24] = [
-        "glob",
-        "globSync",
-        "glob.glob",
-        "glob.iglob",
-        "glob.sync",
-        "glob.globSync",
-        "fs.glob",
-        "fs.globSync",
-        "fs.promises.glob",
-        "fs/promises.glob",
-        "fast-glob",
-        "fast-glob.sync",
-        "fast-glob.glob",
-        "fast-glob.globSync",
-        "globby",
-        "globby.sync",
-        "globby.globby",
-        "globby.globbySync",
-        "tinyglobby.glob",
-        "tinyglobby.globSync",
-        "Dir.glob",
-        "Pathname.glob",
-        "File.Glob.bsd_glob",
-        "bsd_glob",
-    ];
-    FINDS.contains(&callee)
+    word_lists::GLOB_CALLS.contains(&callee)
         && (callee != "glob" || matches!(language, Language::Php | Language::Perl | Language::Js | Language::Mongo))
 }
 
 /// Whether a call takes patterns where others take names.
 pub(super) fn takes(callee: &str) -> bool {
-    const TAKES: [&str; 8] =
-        ["del", "del.sync", "del.del", "del.deleteSync", "del.deleteAsync", "shelljs.rm", "shelljs.mv", "trash"];
-    TAKES.contains(&callee)
+    word_lists::PATTERN_TAKING_CALLS.contains(&callee)
 }
 
 /// What patterns find: a value for each, where braces stand one for each that they write out.

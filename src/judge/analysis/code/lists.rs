@@ -5,6 +5,7 @@ use super::calls::CallReader;
 use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
     pub fn list(&mut self, depth: usize) -> Expression {
@@ -87,9 +88,11 @@ impl CallReader<'_> {
 
     /// `list.append(…)` and its like.
     pub fn grows(&self, name: &str) -> bool {
-        const GROWS: [&str; 6] = ["append", "extend", "push", "unshift", "add", "concat"];
         let is_list = self.bound.get(name).is_some_and(|bound| bound.list.is_some());
-        is_list && self.mark(1, '.') && self.named(2).is_some_and(|part| GROWS.contains(&&*part)) && self.mark(3, '(')
+        is_list
+            && self.mark(1, '.')
+            && self.named(2).is_some_and(|part| word_lists::LIST_GROWING_METHODS.contains(&&*part))
+            && self.mark(3, '(')
     }
 
     pub fn grown(&mut self, name: &str) {

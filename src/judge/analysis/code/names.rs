@@ -9,45 +9,7 @@ use super::scan::{Token, UNKNOWN_NAME};
 use super::{Call, Gap, Language, Text, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;
-
-/// What stands in front of a name without changing what it names, by language; and what stands for it instead.
-const SAME: [(Language, &str, &str); 26] = [
-    (Language::Python, "sys.modules.", ""),
-    (Language::Python, "builtins.", ""),
-    (Language::Python, "__builtins__.", ""),
-    (Language::Python, "globals.", ""),
-    (Language::Python, "locals.", ""),
-    (Language::Python, "posix.", "os."),
-    (Language::Python, "nt.", "os."),
-    (Language::Python, "importlib.__import__", "__import__"),
-    (Language::Js, "globalThis.", ""),
-    (Language::Js, "global.", ""),
-    (Language::Js, "window.", ""),
-    (Language::Js, "process.mainModule.", ""),
-    (Language::Js, "process.getBuiltinModule", "require"),
-    (Language::Js, "require.main.", ""),
-    (Language::Js, "module.require", "require"),
-    (Language::Js, "module.constructor._load", "require"),
-    (Language::Js, "constructor.constructor", "Function"),
-    (Language::Js, "module._load", "require"),
-    (Language::Ruby, "Kernel.", ""),
-    (Language::Ruby, "Object.", ""),
-    (Language::Ruby, "FileUtils.Verbose.", "FileUtils."),
-    (Language::Perl, "CORE.GLOBAL.", ""),
-    (Language::Perl, "CORE.", ""),
-    (Language::Perl, "POSIX.", ""),
-    (Language::Lua, "_G.", ""),
-    (Language::Lua, "_ENV.", ""),
-];
-
-/// Parts of a name behind which it begins anew: `shutil.os.system` is `os.system`.
-const ANEW: [(Language, &str, &str); 5] = [
-    (Language::Python, ".__globals__.", ""),
-    (Language::Python, ".os.", "os."),
-    (Language::Python, ".sys.modules.", ""),
-    (Language::Js, ".mainModule.", ""),
-    (Language::Js, ".process.", "process."),
-];
+use crate::judge::rules::word_lists;
 
 /// A name by its common spelling.
 pub(super) fn plain_name(language: Language, mut name: String) -> String {
@@ -60,7 +22,7 @@ pub(super) fn plain_name(language: Language, mut name: String) -> String {
     if language == Language::Python && name.contains(".__dict__") {
         name = name.replace(".__dict__", "");
     }
-    for (_, part, plain) in ANEW.iter().filter(|(of, ..)| *of == language) {
+    for (_, part, plain) in word_lists::RESTARTING_PARTS.iter().filter(|(of, ..)| *of == language) {
         // Names grow at their end.
         let mut from = name.len().saturating_sub(TAIL);
         while !name.is_char_boundary(from) {
@@ -70,7 +32,7 @@ pub(super) fn plain_name(language: Language, mut name: String) -> String {
             name = format!("{plain}{}", name.get(at + part.len()..).unwrap_or_default());
         }
     }
-    for (_, front, plain) in SAME.iter().filter(|(of, ..)| *of == language) {
+    for (_, front, plain) in word_lists::EQUAL_PREFIXES.iter().filter(|(of, ..)| *of == language) {
         if let Some(rest) = name.strip_prefix(front) {
             name = format!("{plain}{rest}");
         }
@@ -81,55 +43,10 @@ pub(super) fn plain_name(language: Language, mut name: String) -> String {
 /// How much of a long name is looked at for where it begins anew, in bytes.
 const TAIL: usize = 256;
 
-/// Where a language keeps the environment.
-const ENVIRONMENT: [&str; 9] =
-    ["$_SERVER", "os.environ", "os.environb", "process.env", "ENV", "$ENV", "$_ENV", "Deno.env", "Bun.env"];
-
 /// Whether a name is that of the whole environment.
 pub(super) fn is_environment(name: &str) -> bool {
-    ENVIRONMENT.contains(&name)
+    word_lists::ENVIRONMENT_NAMES.contains(&name)
 }
-
-/// Calls and members that give what they are called on, in another form.
-const PASSES: [&str; 37] = [
-    "Dumper",
-    "items",
-    "values",
-    "copy",
-    "to_h",
-    "to_a",
-    "to_hash",
-    "inspect",
-    "to_s",
-    "dict",
-    "str",
-    "repr",
-    "list",
-    "sorted",
-    "dumps",
-    "stringify",
-    "entries",
-    "assign",
-    "get",
-    "getenv",
-    "fetch",
-    "format",
-    "pformat",
-    "map",
-    "join",
-    "each",
-    "each_pair",
-    "forEach",
-    "sort",
-    "String",
-    "json_encode",
-    "tuple",
-    "toObject",
-    "toString",
-    "dump",
-    "to_json",
-    "get_all",
-];
 
 /// Whether a member of something secret is secret too.
 pub(super) fn stays_secret(of: &Expression, part: &str) -> bool {
@@ -137,7 +54,7 @@ pub(super) fn stays_secret(of: &Expression, part: &str) -> bool {
     if whole && part.starts_with(|c: char| c.is_ascii_uppercase()) {
         return is_secret_name(part);
     }
-    of.secret && PASSES.contains(&part)
+    of.secret && word_lists::PASSING_CALLS.contains(&part)
 }
 
 /// Whether what a call gives is secret.
@@ -153,7 +70,7 @@ pub(super) fn gives_secret(callee: &str, of: &Expression, arguments: &[Expressio
     let names = matches!(last, "sorted" | "list" | "tuple" | "join" | "map");
     let secret =
         |argument: &Expression| argument.secret && !(names && argument.name.as_deref().is_some_and(is_environment));
-    PASSES.contains(&last) && (of.secret || arguments.iter().any(secret))
+    word_lists::PASSING_CALLS.contains(&last) && (of.secret || arguments.iter().any(secret))
 }
 
 /// Whether a key may be the name of a secret.
@@ -163,42 +80,14 @@ fn of_keys(key: Expression) -> bool {
 
 /// Whether a call prints what it is given.
 pub(super) fn prints(callee: &str) -> bool {
-    const PRINTS: [&str; 26] = [
-        "print",
-        "pprint",
-        "pprint.pprint",
-        "sys.stdout.write",
-        "sys.stderr.write",
-        "console.log",
-        "console.error",
-        "console.info",
-        "console.dir",
-        "console.table",
-        "console.warn",
-        "console.debug",
-        "process.stdout.write",
-        "process.stderr.write",
-        "print_r",
-        "var_dump",
-        "var_export",
-        "printf",
-        "puts",
-        "p",
-        "pp",
-        "STDOUT.puts",
-        "$stdout.puts",
-        "say",
-        "io.write",
-        "rich.print",
-    ];
-    PRINTS.contains(&callee)
+    word_lists::PRINTING_CALLS.contains(&callee)
 }
 
 /// Whether code looks at names before it prints them.
 pub(super) fn asks(tokens: &[Token]) -> bool {
-    const ASKS: [&str; 10] =
-        ["if", "startswith", "startsWith", "start_with", "includes", "match", "test", "grep", "filter", "select"];
-    tokens.iter().any(|token| matches!(token, Token::Name(name) if ASKS.contains(&name.as_str())))
+    tokens
+        .iter()
+        .any(|token| matches!(token, Token::Name(name) if word_lists::COMPARING_WORDS.contains(&name.as_str())))
 }
 
 impl CallReader<'_> {
@@ -353,7 +242,6 @@ impl CallReader<'_> {
 
     /// A function that an argument names, with what it comes to be called with.
     pub fn hands_on(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<(String, Vec<Value>)> {
-        const EACH: [&str; 8] = ["map", "forEach", "each", "starmap", "imap", "filter", "flatMap", "for_each"];
         let is_function = |argument: &Expression| {
             let dotted =
                 |name: &String| name.contains('.') || matches!(name.as_str(), "exec" | "eval" | "system" | "spawn");
@@ -379,7 +267,7 @@ impl CallReader<'_> {
             .filter(|(index, other)| is_other(*index, other))
             .map(|(_, other)| other.clone());
         let mut values: Vec<Value> = others.flat_map(Expression::values).chain(of.carried.iter().cloned()).collect();
-        if values.is_empty() && EACH.contains(&callee.rsplit('.').next()?) {
+        if values.is_empty() && word_lists::EACH_CALLS.contains(&callee.rsplit('.').next()?) {
             values.push(super::unknown());
         }
         Some((name, values))

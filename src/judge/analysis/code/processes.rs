@@ -5,6 +5,7 @@ use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, Gap, Language, Text, value};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
+use crate::judge::rules::word_lists;
 
 /// What an id that code counts or goes through is.
 pub(super) const COUNTED: &str = "each of the numbers that code goes through";
@@ -53,11 +54,8 @@ impl CallReader<'_> {
 
     /// The texts that names of processes are compared with.
     fn chosen_by(&self) -> Vec<Text> {
-        const LOOKS: [&str; 9] =
-            ["includes", "startswith", "startsWith", "start_with", "endswith", "match", "search", "include", "test"];
-        const OTHERS: [&str; 4] = ["username", "uids", "status", "create_time"];
         let is = |token: Option<&Token>, names: &[&str]| matches!(token, Some(Token::Name(name)) if names.contains(&name.as_str()));
-        if self.tokens.iter().any(|token| is(Some(token), &OTHERS)) {
+        if self.tokens.iter().any(|token| is(Some(token), &word_lists::PROCESS_PROPERTIES)) {
             return Vec::new();
         }
         let at = |at: Option<usize>| at.and_then(|at| self.tokens.get(at));
@@ -71,7 +69,7 @@ impl CallReader<'_> {
                 let before = |back: usize| at(index.checked_sub(back));
                 let compared = mark(before(1), '=') && mark(before(2), '=') && !text.is_empty();
                 let within = is(at(Some(index + 1)), &["in"]);
-                let looked = mark(before(1), '(') && is(before(2), &LOOKS);
+                let looked = mark(before(1), '(') && is(before(2), &word_lists::PROCESS_COMPARING_CALLS);
                 compared || within || looked
             })
             .map(|(_, text)| text.clone())

@@ -1,6 +1,7 @@
 //! Tokens of scripting languages: names, strings, marks. Comments are left out.
 
 use super::{Language, Sign, Slice, Text};
+use crate::judge::rules::word_lists;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +22,6 @@ pub enum Token {
 
 /// Stands for what is not known where a name may stand. A name in code has no such letter.
 pub const UNKNOWN_NAME: &str = "\0";
-
-/// Functions of Ruby behind which a text may stand without brackets and without a letter for its kind.
-const TAKE_TEXT: [&str; 7] = ["eval", "exec", "p", "print", "puts", "spawn", "system"];
 
 /// The marks that are names of variables of Perl and Ruby behind `$`, as far as they mean something else elsewhere.
 const SPECIAL: &str = "#`'\"/<>()&;";
@@ -269,18 +267,15 @@ impl Scanner {
         let named = matches!(self.tokens.last(), Some(Token::Name(_)));
         let kind = matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x');
         // A number has no remainder by a bracket that stands right behind the mark, but a name may.
-        let takes_text = || matches!(self.tokens.last(), Some(Token::Name(name)) if TAKE_TEXT.contains(&name.as_str()));
+        let takes_text = || matches!(self.tokens.last(), Some(Token::Name(name)) if word_lists::RUBY_TEXT_TAKING_FUNCTIONS.contains(&name.as_str()));
         let open = |c: char| matches!(c, '(' | '{' | '[' | '<');
         apart && named && (kind && open(self.peek(2)) || open(self.peek(1)) && takes_text())
     }
 
     /// A slash begins a regular expression where no value stands in front of it.
     fn may_be_pattern(&self) -> bool {
-        const BEFORE: [&str; 16] = [
-            "return", "split", "if", "unless", "while", "until", "when", "case", "and", "or", "not", "grep", "map",
-            "in", "elsif", "puts",
-        ];
-        !self.after_value() || matches!(self.tokens.last(), Some(Token::Name(name)) if BEFORE.contains(&name.as_str()))
+        !self.after_value()
+            || matches!(self.tokens.last(), Some(Token::Name(name)) if word_lists::WORDS_BEFORE_PATTERNS.contains(&name.as_str()))
     }
 
     fn pattern(&mut self) {

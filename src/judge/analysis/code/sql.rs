@@ -4,6 +4,7 @@ mod blocks;
 
 use super::{Call, Sign, Slice, Text, client, value};
 use crate::judge::analysis::act::Value;
+use crate::judge::rules::word_lists;
 
 /// A word, a quoted name or a mark of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,16 +128,16 @@ fn word(token: Option<&Token>) -> Option<String> {
     }
 }
 
-/// The verbs that are looked for behind `WITH …` and `EXPLAIN ANALYZE`.
-const VERBS: &[&str] = &["select", "insert", "update", "delete", "merge", "replace"];
-
 fn read_statement(statement: &[Token]) -> Vec<Call> {
     let Some(mut verb) = word(statement.first()) else { return Vec::new() };
     let mut rest = statement.get(1..).unwrap_or_default();
     if verb == "with" || (verb == "explain" && is_switched_on(rest, "analyze")) {
         // Each writing part of a common table expression counts.
         let all: Vec<Call> = (0..rest.len())
-            .filter(|at| word(rest.get(*at)).is_some_and(|word| VERBS.contains(&word.as_str()) && word != "select"))
+            .filter(|at| {
+                word(rest.get(*at))
+                    .is_some_and(|word| word_lists::SQL_VERBS.contains(&word.as_str()) && word != "select")
+            })
             .flat_map(|at| read_statement(rest.get(at..).unwrap_or_default()))
             .collect();
         if !all.is_empty() {
@@ -161,7 +162,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     if let Some(calls) = blocks::made_when_it_runs(&verb, rest) {
         return calls;
     }
-    if blocks::STEPS.contains(&verb.as_str()) {
+    if word_lists::SQL_BLOCK_WORDS.contains(&verb.as_str()) {
         return blocks::step(rest);
     }
     let (mut args, mut facts) = (Vec::new(), Vec::new());
@@ -273,13 +274,12 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
 
 /// Whether the passwords of accounts are asked for.
 fn shows_passwords(tokens: &[Token]) -> bool {
-    const COLUMNS: [&str; 4] = ["rolpassword", "authentication_string", "password_hash", "passwd"];
     let all = tokens.first() == Some(&Token::Mark('*'));
     let of = |table: &str| {
         tokens.iter().any(|token| word(Some(token)).is_some_and(|it| it.rsplit('.').next() == Some(table)))
     };
     let of_accounts = of("pg_shadow") || of("pg_authid") || of("sql_logins") || has(tokens, "mysql.user");
-    of_accounts && (all || COLUMNS.iter().any(|column| has(tokens, column)))
+    of_accounts && (all || word_lists::SQL_PASSWORD_COLUMNS.iter().any(|column| has(tokens, column)))
 }
 
 /// The table that a statement makes, which was not there before.
@@ -316,40 +316,13 @@ pub(super) fn fact_of<'t>(fact: &'t str, says: impl Into<Slice<'t>>) -> Value {
 
 /// The files that a statement reads and writes: what stands as text behind the words that say so.
 fn files(tokens: &[Token]) -> Vec<Value> {
-    const WRITES: [&str; 10] = [
-        "outfile",
-        "dumpfile",
-        "to",
-        "into",
-        "writefile",
-        "lo_export",
-        "pg_file_write",
-        "directory",
-        "general_log_file",
-        "slow_query_log_file",
-    ];
-    const READS: [&str; 13] = [
-        "infile",
-        "from",
-        "read_text",
-        "read_blob",
-        "read_csv",
-        "read_csv_auto",
-        "read_json",
-        "read_json_auto",
-        "file",
-        "pg_read_file",
-        "pg_read_binary_file",
-        "load_file",
-        "readfile",
-    ];
     let mut before = None;
     let mut all = Vec::new();
     for token in tokens {
         match (token, before.as_deref()) {
             (Token::Text(file), Some(word)) if file.rough().contains(['/', '.']) => {
-                let option = if WRITES.contains(&word) { Some("--to=") } else { None };
-                let option = option.or(READS.contains(&word).then_some("--from="));
+                let option = if word_lists::SQL_WRITING_WORDS.contains(&word) { Some("--to=") } else { None };
+                let option = option.or(word_lists::SQL_READING_WORDS.contains(&word).then_some("--from="));
                 all.extend(option.map(|option| fact_of(option, file)));
             }
             (Token::Mark('(' | ',' | '['), _) => {}

@@ -8,17 +8,7 @@ use super::expression::Expression;
 use super::scan::Token;
 use super::{Call, Language, Slice, World};
 use crate::judge::analysis::act::Value;
-
-/// Functions of the C library by which embedded code runs programs or deletes.
-const LIBRARY: [&str; 12] = [
-    "execl", "execv", "execve", "execvp", "kill", "popen", "remove", "rename", "rmdir", "system", "unlink", "unlinkat",
-];
-
-/// What stands in the name of a library that is loaded as it is.
-const LOADERS: [&str; 8] = ["CDLL", "cdll", "LoadLibrary", "FFI", "ffi.C", "ffi.cdef", "Fiddle", "koffi"];
-
-/// Names by which code gets at what no import gives it.
-const INSIDES: [&str; 2] = ["__globals__", "__subclasses__"];
+use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
     /// Whether an expression is a function that runs programs or deletes, and is not called.
@@ -51,7 +41,8 @@ impl CallReader<'_> {
         let mut names = std::mem::take(&mut self.loose);
         names.sort();
         names.dedup();
-        let inside = |token: &Token| matches!(token, Token::Name(name) if INSIDES.contains(&name.as_str()));
+        let inside =
+            |token: &Token| matches!(token, Token::Name(name) if word_lists::HIDDEN_MEMBERS.contains(&name.as_str()));
         // To go through the classes of an object is to look; to take one of them by its place is on the way out.
         let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
         if self.language == Language::Python && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
@@ -74,7 +65,9 @@ impl CallReader<'_> {
         if let Some(bound) = self.bound.get(last).filter(|bound| self.is_loose(bound)) {
             return bound.name.clone();
         }
-        if LIBRARY.contains(&last) && LOADERS.iter().any(|loader| before.contains(loader)) {
+        if word_lists::LIBC_FUNCTIONS.contains(&last)
+            && word_lists::LIBRARY_LOADERS.iter().any(|loader| before.contains(loader))
+        {
             let known = match self.language {
                 Language::Lua if matches!(last, "remove" | "rmdir" | "unlink" | "unlinkat") => "os.remove".to_owned(),
                 Language::Lua if last == "rename" => "os.rename".to_owned(),

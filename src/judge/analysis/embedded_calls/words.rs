@@ -8,6 +8,7 @@ use super::super::expand::Field;
 use super::super::state::unknown;
 use crate::judge::rules::languages::last_part;
 use crate::judge::rules::model::Language;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// Whether a value is more than text and what a search finds.
@@ -25,7 +26,7 @@ pub(super) fn is_worked_out(value: &Value) -> bool {
 pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdir: &[String]) {
     let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
     call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
-    let is_line = LINES.contains(&last_part(&call.callee));
+    let is_line = word_lists::COMMAND_CALLS.contains(&last_part(&call.callee));
     if language != Language::Js && !is_line {
         return;
     }
@@ -43,9 +44,6 @@ pub(super) fn leave_out_content(call: &mut code::Call) {
     let behind = call.args.split_off(first);
     call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
 }
-
-/// Calls whose first argument alone is the command, or the code.
-pub(super) const LINES: [&str; 7] = ["exec", "execSync", "eval", "shell_exec", "passthru", "popen", "system"];
 
 /// What a call hands to the program that it runs, where it says so.
 pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
@@ -98,7 +96,8 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
     });
     // What follows a command line says what to do with its output.
     let last = last_part(&call.callee);
-    if matches!(language, Language::Js | Language::Php | Language::Python) && LINES.contains(&last) {
+    if matches!(language, Language::Js | Language::Php | Language::Python) && word_lists::COMMAND_CALLS.contains(&last)
+    {
         rest.truncate(1);
     }
     // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.

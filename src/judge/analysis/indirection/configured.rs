@@ -15,12 +15,7 @@ use crate::judge::analysis::so_far::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::{Load, Tasks};
-
-/// Options by which a program of tasks is told where it works.
-const DIRECTORIES: [&str; 6] = ["-C", "-d", "--dir", "--directory", "-r", "--cwd"];
-
-/// Keys of sentences for people.
-const SAID: [&str; 9] = ["desc", "description", "summary", "name", "help", "message", "msg", "title", "id"];
+use crate::judge::rules::word_lists;
 
 /// The most lines of one file that are taken for commands.
 const MAX_LINES: usize = 200;
@@ -29,7 +24,7 @@ impl Walker<'_> {
     /// Walks the commands in what was written for a program of tasks to run.
     pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, span, .. } = ran;
-        let Some(dir) = Self::named_directory(state, reading, &DIRECTORIES) else { return };
+        let Some(dir) = Self::named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
         let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
         for file in &load.files {
@@ -108,7 +103,7 @@ fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mu
         Json::String(text) if inside => all.push(text.clone()),
         Json::Array(values) => values.iter().for_each(|value| strings(value, named, inside, all)),
         Json::Object(entries) => {
-            for (key, value) in entries.iter().filter(|(key, _)| !SAID.contains(&key.as_str())) {
+            for (key, value) in entries.iter().filter(|(key, _)| !word_lists::SENTENCE_KEYS.contains(&key.as_str())) {
                 strings(value, named, inside || named(key), all);
             }
         }
@@ -165,21 +160,10 @@ fn add(program: &mut Option<String>, argument: &str) {
     }
 }
 
-/// Properties of a build that stand for the same place in every project, with how a shell names it. Sources: the manuals of
-/// Ant, Maven and MSBuild.
-const PROPERTIES: [(&str, &str); 6] = [
-    ("${basedir}", "."),
-    ("${project.basedir}", "."),
-    ("$(MSBuildProjectDirectory)", "."),
-    ("${env.HOME}", "\"$HOME\""),
-    ("${user.home}", "\"$HOME\""),
-    ("$(HOME)", "\"$HOME\""),
-];
-
 /// The word of the shell for the value of an attribute. `None`: it holds a property that the project sets, such as its
 /// directory of build output.
 fn word_of(value: &str) -> Option<String> {
-    let (place, rest) = PROPERTIES
+    let (place, rest) = word_lists::BUILD_PROPERTIES
         .iter()
         .find_map(|(property, place)| Some((*place, value.strip_prefix(property)?)))
         .unwrap_or(("", value));
@@ -232,7 +216,7 @@ fn parts(line: &str) -> Vec<String> {
     let lists = ["= [", "\": [", "': [", "\":[", "':["];
     if line.starts_with(['{', '"', '[']) || lists.iter().any(|list| line.contains(list)) {
         // Every string of JSON, and of a list.
-        let said = SAID.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
+        let said = word_lists::SENTENCE_KEYS.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
         all.extend(quoted(line).filter(|_| !said));
         // A key in quotes, and a text without.
         let behind = line.strip_prefix('"').and_then(|rest| Some(rest.split_once("\": ")?.1.trim()));
@@ -244,7 +228,7 @@ fn parts(line: &str) -> Vec<String> {
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"'".contains(c))
     });
     match key {
-        Some((key, _)) if SAID.contains(&key.trim().trim_matches(['"', '\''])) => {}
+        Some((key, _)) if word_lists::SENTENCE_KEYS.contains(&key.trim().trim_matches(['"', '\''])) => {}
         Some((_, value)) => {
             let value = value.trim().trim_end_matches(',');
             // Lists and objects of one line.

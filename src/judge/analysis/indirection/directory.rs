@@ -5,52 +5,7 @@ use crate::judge::analysis::pattern::Pattern;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
-
-/// Directories in a home.
-const IN_HOME: [&str; 18] = [
-    ".aws",
-    ".azure",
-    ".cargo",
-    ".claude",
-    ".codex",
-    ".config",
-    ".config/gcloud",
-    ".config/guard",
-    ".docker",
-    ".gnupg",
-    ".kube",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".password-store",
-    ".ssh",
-    "Desktop",
-    "Documents",
-    "Library",
-];
-
-/// Directories of the system.
-const OF_SYSTEM: [&str; 20] = [
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/etc/cron.d",
-    "/etc/ssh",
-    "/etc/systemd",
-    "/home",
-    "/lib",
-    "/opt",
-    "/proc",
-    "/root",
-    "/sbin",
-    "/srv",
-    "/sys",
-    "/usr",
-    "/usr/bin",
-    "/usr/local/bin",
-    "/var",
-    "/var/lib",
-];
+use crate::judge::rules::word_lists;
 
 impl Walker<'_> {
     /// The directory that a glob means, where it can mean one of these alone.
@@ -64,8 +19,13 @@ impl Walker<'_> {
             return Some(Place::of(pattern));
         }
         let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
-        let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
-        let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
+        let own =
+            word_lists::HOME_DIRECTORIES.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
+        let mut meant = word_lists::SYSTEM_DIRECTORIES
+            .iter()
+            .map(|&name| name.to_owned())
+            .chain(own)
+            .filter(|path| names(&pattern, path));
         let first = meant.next()?;
         meant.next().is_none().then(|| Place::of(first))
     }

@@ -22,6 +22,7 @@ use crate::judge::analysis::streams::Stream;
 use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{ArgumentPlace, Files, HostClass, Program};
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// What runs when something starts, and what is guard's own.
@@ -35,68 +36,6 @@ const OWNED: [PathClass; 6] = [
     PathClass::Device,
     PathClass::Secret,
 ];
-/// Words of options whose value is a secret that is meant to be used, not a file that is shown.
-const USES: [&str; 26] = [
-    "env",
-    "envfile",
-    "key",
-    "keyfile",
-    "identity",
-    "cert",
-    "certfile",
-    "cacert",
-    "ca",
-    "tls",
-    "ssl",
-    "cred",
-    "credential",
-    "credentials",
-    "token",
-    "pass",
-    "password",
-    "passphrase",
-    "secret",
-    "secrets",
-    "kubeconfig",
-    "netrc",
-    "keystore",
-    "keyring",
-    "auth",
-    "pem",
-];
-/// Words of options whose value is a file that is written.
-const WRITES: [&str; 23] = [
-    "o",
-    "out",
-    "output",
-    "outfile",
-    "outdir",
-    "dump",
-    "dumpfile",
-    "log",
-    "logfile",
-    "report",
-    "junit",
-    "junitxml",
-    "save",
-    "write",
-    "export",
-    "dest",
-    "destination",
-    "keyout",
-    "target",
-    "record",
-    "trace",
-    "pidfile",
-    "pid",
-];
-
-/// Those of them whose file is replaced by whatever program takes such an option.
-const REPLACES: [&str; 6] = ["o", "out", "output", "outfile", "dump", "dumpfile"];
-
-/// Names of options whose value is a host.
-const HOSTS: [&str; 4] = ["h", "host", "server", "remote-host"];
-
 /// An argument, or a part of one, that may name a file.
 struct Named {
     value: Value,
@@ -179,14 +118,16 @@ impl Walker<'_> {
             let classes = self.setting.classes(state.cwd.as_ref(), &value);
             let operand = Operand { value, span: named.span };
             let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
-            let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
-            let replaces = described.is_none() && !named.option.is_empty() && REPLACES.into_iter().any(has);
+            let writes = !named.option.is_empty() && word_lists::WRITING_OPTIONS.into_iter().any(has);
+            let replaces = described.is_none()
+                && !named.option.is_empty()
+                && word_lists::FILE_REPLACING_OPTIONS.into_iter().any(has);
             if writes && classes.has_any(&OWNED) && !is_own_work(classes) || replaces {
                 written.push(operand);
                 continue;
             }
             if classes.has(PathClass::Secret) {
-                let rightly = reading.files == Files::Used || USES.into_iter().any(has);
+                let rightly = reading.files == Files::Used || word_lists::SECRET_USING_OPTIONS.into_iter().any(has);
                 if !rightly {
                     read.push(operand.clone());
                 } else if classes.has(PathClass::System) {
@@ -260,7 +201,8 @@ fn is_bare(text: &str) -> bool {
 
 /// Whether an option's name says that its value is a host.
 fn names_host(option: &str) -> bool {
-    option.starts_with('-') && HOSTS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
+    option.starts_with('-')
+        && word_lists::HOST_OPTIONS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
 }
 
 /// Whether code that is given beside standard input may print what it reads there. What filters are told is read for that.

@@ -18,6 +18,7 @@ use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
 use crate::judge::rules::model::Follow;
+use crate::judge::rules::word_lists;
 
 impl Walker<'_> {
     #[inline(never)]
@@ -152,9 +153,8 @@ impl Walker<'_> {
     pub(super) fn git_push(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, env, span, .. } = ran;
         const CALL: Callee = Callee::Step("a remote by its address");
-        const REMOTE: [&str; 5] = ["push", "fetch", "pull", "ls-remote", "clone"];
         let is = |wanted: &str| reading.sub.first().is_some_and(|sub| sub == wanted);
-        if !REMOTE.into_iter().any(is) || context.is_called(&CALL) {
+        if !word_lists::REMOTE_SUBCOMMANDS.into_iter().any(is) || context.is_called(&CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());

@@ -11,13 +11,11 @@ use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::word_lists;
 use crate::judge::tier::Tier;
 
 /// The most scripts that are looked for in one command.
 const MAX_HANDED: usize = 8;
-
-/// What a name of a module may leave out at its end.
-const ENDINGS: [&str; 4] = [".js", ".cjs", ".rb", ".py"];
 
 /// What stands around a path in an argument: `--plugin=name=./x`, `-o 'r=./x y'`.
 const MARKS: [char; 11] = [' ', '=', ',', ':', ';', '|', '"', '\'', '@', '(', ')'];
@@ -49,7 +47,7 @@ impl Walker<'_> {
 
     fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: ProgramRun<'_>) {
         // A name with its ending leaves nothing out.
-        let endings = ENDINGS.into_iter().filter(|_| language_of(script).is_none());
+        let endings = word_lists::MODULE_ENDINGS.into_iter().filter(|_| language_of(script).is_none());
         for end in std::iter::once("").chain(endings) {
             let file = format!("{script}{end}");
             let Some(path) = state.path(&file).filter(|path| !is_installed(path)) else { return };

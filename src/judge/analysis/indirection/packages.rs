@@ -11,25 +11,13 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::ran::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
-
-/// Scripts of a package that installing it runs.
-const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
+use crate::judge::rules::word_lists;
 
 /// So many texts of one manifest are read.
 const MAX_MANIFESTS: usize = 16;
 
-/// Options that name members of a workspace, or all of them. One of the first that takes no value means the root.
-const WORKSPACES: [&str; 5] = ["-w", "--workspace", "--workspaces", "-r", "-F"];
-
 /// So many members of a workspace are looked at.
 const MAX_MEMBERS: usize = 16;
-
-/// What projects call their scripts, though programs are called so too.
-const SCRIPTS: &[&str] = &[
-    "build", "check", "clean", "deploy", "dev", "down", "find", "format", "info", "install", "kill", "link", "lint",
-    "make", "migrate", "move", "publish", "release", "render", "reset", "run", "seed", "serve", "setup", "sort",
-    "start", "stop", "task", "test", "type", "up", "watch",
-];
 
 impl Walker<'_> {
     #[inline(never)]
@@ -57,7 +45,7 @@ impl Walker<'_> {
                 }
             }
             Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
-                (ON_INSTALL.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
+                (word_lists::INSTALL_SCRIPTS.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
             }
             // npm knows no scripts without `run`.
             Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
@@ -66,8 +54,9 @@ impl Walker<'_> {
         let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
         let everywhere = first.as_deref() == Some("workspaces");
         let named = (first.as_deref() == Some("workspace")).then(|| operand(skip)).flatten();
-        let is_workspace =
-            |flag: &&Flag| WORKSPACES.contains(&flag.name.as_str()) && (flag.name != "-w" || flag.value.is_some());
+        let is_workspace = |flag: &&Flag| {
+            word_lists::WORKSPACE_OPTIONS.contains(&flag.name.as_str()) && (flag.name != "-w" || flag.value.is_some())
+        };
         let mut flags = reading.flags.iter().filter(is_workspace).peekable();
         if !everywhere && named.is_none() && flags.peek().is_none() {
             self.scripts_in(state, context, ran, (&scripts, rest), &dir);
@@ -194,7 +183,7 @@ impl Walker<'_> {
             Some(_) => None,
             None => operand(0),
         };
-        let is_program = |word: &String| name != "npm" && !SCRIPTS.contains(&word.as_str());
+        let is_program = |word: &String| name != "npm" && !word_lists::SCRIPT_NAMES.contains(&word.as_str());
         let Some(word) = word.filter(is_program) else { return };
         let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
         let rest = args.iter().skip(at + 1).map(Field::arg);

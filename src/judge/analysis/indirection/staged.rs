@@ -16,15 +16,13 @@ use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::word_lists;
 
 /// The most files that are read with one run, the latest first.
 const MAX_FILES: usize = 16;
 
 /// The most bytes of them.
 const MAX_BYTES: usize = 128 * 1024;
-
-/// Directories below which a project keeps code of others, which their manager wrote.
-const OF_OTHERS: [&str; 3] = ["/node_modules/", "/site-packages/", "/.git/"];
 
 impl Walker<'_> {
     /// Reads what the session wrote, where a program runs code of the project in which it starts. One that nothing describes
@@ -52,7 +50,8 @@ impl Walker<'_> {
             let below = |dir: &String| path.strip_prefix(&**dir).is_some_and(|rest| rest.starts_with('/'));
             let place =
                 || home.and_then(|home| path.strip_prefix(home)).is_some_and(|below| is_place_of(ran.name, below));
-            (dirs.iter().any(below) || place()) && !OF_OTHERS.iter().any(|others| path.contains(others))
+            (dirs.iter().any(below) || place())
+                && !word_lists::FOREIGN_DIRECTORIES.iter().any(|others| path.contains(others))
         };
         let written: Vec<&str> = ledger.written().filter(|path| is_below(path)).collect();
         self.setting.inquiry.fuel.spend(written.len() as u64 / 4);

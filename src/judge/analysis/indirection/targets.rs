@@ -11,13 +11,11 @@ use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::state::{Bound, Build as _, State};
 use crate::judge::analysis::walk::{TOO_LARGE, Walker};
 use crate::judge::rules::model::Program;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// The most calls of make's `shell` that are followed.
 const MAX_SHELLS: usize = 64;
-
-/// Options with which recipes are printed or counted and not run.
-const REHEARSALS: [&str; 2] = ["-n", "-q"];
 
 impl Walker<'_> {
     #[inline(never)]
@@ -131,7 +129,7 @@ impl Walker<'_> {
                 self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }
         }
-        let rehearsed = reading.flags.iter().any(|flag| REHEARSALS.contains(&flag.name.as_str()));
+        let rehearsed = reading.flags.iter().any(|flag| word_lists::DRY_RUN_OPTIONS.contains(&flag.name.as_str()));
         let mut recipes = Recipes::read(kind, text.text());
         for (name, value) in program.defaults.iter().filter_map(|given| given.split_once('=')) {
             recipes.give(name, value);

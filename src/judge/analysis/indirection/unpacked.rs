@@ -14,12 +14,10 @@ use crate::judge::rules::model::{Packed, Program, Unpack};
 
 use super::patch;
 use crate::judge::analysis::ran::ProgramRun;
+use crate::judge::rules::word_lists;
 
 /// Stands for the content of a file that came out of an archive.
 const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
-
-/// What is taken off the name of a file that is decompressed.
-const PACKED: [&str; 11] = [".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".lz", ".lzo", ".br", ".Z", ".z"];
 
 /// Whether all that is known of a text is that it came out of an archive.
 pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
@@ -51,7 +49,7 @@ impl Walker<'_> {
     fn decompressed(&mut self, state: &State, context: &Context, reading: &Reading) {
         for operand in &reading.operands {
             let Some(path) = operand.value.known_text() else { continue };
-            let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
+            let plain = word_lists::COMPRESSED_ENDINGS.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
             let key = state.file(&operand.value);
             let fetched = key.is_some_and(|key| self.so_far().is_fetched(&key));
             let taint = if fetched { Taint::FETCHED } else { Taint::default() };

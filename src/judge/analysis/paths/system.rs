@@ -1,60 +1,12 @@
 //! The places of the operating system, Linux, macOS and Windows drives as WSL mounts them.
 
 use super::normal::{NormalPath, Relation};
-
-/// Temp directories.
-pub(super) const TEMP: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/var/folders"];
-
-/// Below these lies what was put there by hand (sources, sites, services), not the system.
-const HOSTED: [&str; 6] = ["/opt", "/srv", "/usr/src", "/usr/local/src", "/var/www", "/var/lib/jenkins/workspace"];
-
-/// Directories whose loss is the loss of the system, or of a large part of it.
-const TOPS: [&str; 36] = [
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/proc",
-    "/run",
-    "/sbin",
-    "/snap",
-    "/srv",
-    "/sys",
-    "/usr",
-    "/var",
-    "/nix",
-    "/efi",
-    "/System",
-    "/Library",
-    "/Applications",
-    "/private",
-    "/cores",
-    "/mnt",
-    "/media",
-    "/Volumes",
-    "/usr/bin",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/sbin",
-    "/usr/local",
-    "/usr/share",
-    "/var/lib",
-    "/var/log",
-    "/gnu",
-];
-
-/// Directories that mount other file systems: their tops matter, what is below is not the system's.
-const MOUNTS: [&str; 3] = ["/mnt", "/media", "/Volumes"];
+use crate::judge::rules::word_lists;
 
 /// Whether the first name of a path may be that of a place of the system: most paths are elsewhere, and it is seen at once.
 fn may_be_system(path: &NormalPath) -> bool {
     let Some(first) = path.components.first().filter(|_| path.is_plain()) else { return true };
-    TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text().as_bytes()))
+    word_lists::SYSTEM_TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text().as_bytes()))
 }
 
 /// The top of a system directory, a drive's, or everything in it.
@@ -63,7 +15,7 @@ pub(super) fn is_top(path: &NormalPath) -> bool {
     if let [only] = path.components.as_slice()
         && (only.is_unknown() || only.glob.is_some())
     {
-        return only.is_unknown() || TOPS.iter().any(|top| path.relation(top) == Relation::Same);
+        return only.is_unknown() || word_lists::SYSTEM_TOPS.iter().any(|top| path.relation(top) == Relation::Same);
     }
     if !may_be_system(path) {
         return false;
@@ -72,7 +24,7 @@ pub(super) fn is_top(path: &NormalPath) -> bool {
         [mnt, drive] => mnt.text() == "mnt" && drive.text().len() == 1,
         _ => false,
     };
-    drive || TOPS.iter().any(|top| path.relation(top) == Relation::Same)
+    drive || word_lists::SYSTEM_TOPS.iter().any(|top| path.relation(top) == Relation::Same)
 }
 
 /// Below a system directory.
@@ -81,7 +33,7 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
         return false;
     }
     let below = |top: &str| path.relation(top) == Relation::Below;
-    if MOUNTS.into_iter().any(below) {
+    if word_lists::MOUNT_DIRECTORIES.into_iter().any(below) {
         let windows = path.components.get(2).is_some_and(|third| {
             ["Windows", "Program Files", "Program Files (x86)", "ProgramData"].iter().any(|name| third.may_be(name))
         });
@@ -92,14 +44,14 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
         .components
         .first()
         .is_some_and(|first| first.text() == "dev" || first.text() == "proc" || first.text() == "sys")
-        && TOPS.into_iter().any(below)
-        && !HOSTED.into_iter().any(below)
+        && word_lists::SYSTEM_TOPS.into_iter().any(below)
+        && !word_lists::HOSTED_DIRECTORIES.into_iter().any(below)
 }
 
 /// A text that is the system's.
 pub(super) fn is_system(path: &str) -> bool {
     NormalPath::absolute(path).is_some_and(|path| {
-        let temp = TEMP.iter().any(|temp| path.relation(temp) == Relation::Below);
+        let temp = word_lists::TEMPORARY_DIRECTORIES.iter().any(|temp| path.relation(temp) == Relation::Below);
         !temp && (path.components.is_empty() || is_top(&path) || is_below(&path))
     })
 }
@@ -123,16 +75,14 @@ pub fn names_sink(text: &str) -> bool {
 }
 
 fn is_sink_name(name: &str) -> bool {
-    const SINKS: [&str; 12] =
-        ["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd", "pts", "console"];
-    SINKS.contains(&name)
+    word_lists::SINK_DEVICES.contains(&name)
 }
 
 /// A disk, or another device that holds something; terminals, sinks and shared memory are none.
 pub(super) fn is_device(path: &NormalPath) -> bool {
-    const OTHERS: [&str; 14] =
-        ["tty", "pts", "shm", "tcp", "udp", "log", "ptmx", "snd", "dri", "video", "input", "kvm", "net", "kmsg"];
-    device_name(path).is_some_and(|name| !is_sink(path) && !OTHERS.iter().any(|other| name.starts_with(other)))
+    device_name(path).is_some_and(|name| {
+        !is_sink(path) && !word_lists::DEVICES_WITHOUT_DATA.iter().any(|other| name.starts_with(other))
+    })
 }
 
 /// `/proc` and `/sys`.

@@ -13,6 +13,7 @@ use crate::judge::ledger::Named;
 use crate::judge::matcher::match_context::{MatchContext, View};
 use crate::judge::matcher::seen::InspectedValue;
 use crate::judge::risk::Tier;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
@@ -212,11 +213,10 @@ impl<'a> Maker<'a> {
 pub(super) fn chooses(context: &MatchContext<'_>, act: &Act) -> bool {
     // The shell's own.
     const ELSEWHERE: [&str; 5] = ["export", "source", ".", "eval", "cd"];
-    const CHOOSING: [&str; 3] = ["config", "context", "use-context"];
     let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
     named
         || context.program(act).is_some_and(|program| program.chooses)
-        || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
+        || act.sub.iter().any(|word| word_lists::CHOOSING_SUBCOMMANDS.contains(&word.as_str()))
 }
 
 /// Whether what stands behind this text runs only where what stands before it succeeded: everything is joined by `&&`, or

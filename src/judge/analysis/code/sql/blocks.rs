@@ -2,6 +2,7 @@
 
 use super::{Token, call, read, read_statement, tokens, word};
 use crate::judge::analysis::code::Call;
+use crate::judge::rules::word_lists;
 
 /// Statements that run a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, and blocks of code that do. A
 /// text that is put together when it runs is told by `--unknown`.
@@ -45,18 +46,13 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
     }
 }
 
-/// Verbs that are looked for inside blocks.
-const INSIDE: [&str; 7] = ["drop", "truncate", "delete", "update", "alter", "execute", "exec"];
-
-/// Words that begin a step of a block of code, in front of a statement.
-pub(super) const STEPS: [&str; 10] =
-    ["for", "foreach", "while", "loop", "if", "else", "elsif", "elseif", "when", "exception"];
-
 /// Where a statement stands in a step of a block. A lock (`SELECT … FOR UPDATE`) is none.
 pub(super) fn first_inside(tokens: &[Token]) -> Option<usize> {
     let is = |at: usize, wanted: &str| at > 0 && word(tokens.get(at - 1)).is_some_and(|before| before == wanted);
     tokens.iter().enumerate().position(|(at, token)| {
-        word(Some(token)).is_some_and(|it| INSIDE.contains(&it.as_str())) && !is(at, "for") && !is(at, "on")
+        word(Some(token)).is_some_and(|it| word_lists::SQL_BLOCK_VERBS.contains(&it.as_str()))
+            && !is(at, "for")
+            && !is(at, "on")
     })
 }
 
