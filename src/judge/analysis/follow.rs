@@ -7,6 +7,7 @@ use super::arguments::{Arg, Reading};
 use super::builtins::Builtin;
 use super::program::is_shell;
 use crate::judge::risk::Tier;
+use crate::judge::rules::model::{Follow, Program};
 use crate::judge::rules::word_lists;
 
 /// What the steps behind an act depend on.
@@ -97,6 +98,60 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
         steps.push(Step::Prints);
     }
     steps
+}
+
+/// Something that a program leads to and that is written elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    /// Variables that hold commands.
+    CommandVariables,
+    /// The code of the project.
+    ProjectCode,
+    /// Code that the session wrote.
+    SessionCode,
+    /// Files of code, modules and settings that it loads.
+    Loads,
+    /// Scripts that it is given, of which nothing says what it does with them.
+    UnknownScripts,
+    /// Files that it downloads.
+    Downloads,
+    /// Files that it takes out of archives, or makes by a patch.
+    Archives,
+    /// Files that hold its operands.
+    OperandLists,
+    /// What it builds where an archive was unpacked.
+    Built,
+    /// What programs of its kind read.
+    Kind(Follow),
+    /// Sources that it compiles.
+    Sources,
+}
+
+/// What a program leads to, in order: what it loads is there before it fetches anything.
+pub(super) fn leads(program: Option<&Program>, reading: &Reading, is_remote: bool) -> Vec<Lead> {
+    let loads = !is_remote && program.is_some_and(|program| !program.loads.is_empty());
+    if reading.dry_run {
+        // What it is told to load comes before it lists or checks anything.
+        return loads.then_some(Lead::Loads).into_iter().collect();
+    }
+    let mut leads = vec![Lead::CommandVariables];
+    if is_remote {
+        return leads;
+    }
+    leads.extend(program.map(|_| Lead::ProjectCode));
+    leads.push(Lead::SessionCode);
+    leads.extend(loads.then_some(Lead::Loads));
+    leads.push(Lead::UnknownScripts);
+    if let Some(program) = program {
+        leads.extend([Lead::Downloads, Lead::Archives]);
+        leads.extend(program.lists.is_some().then_some(Lead::OperandLists));
+    }
+    if reading.compiles || program.is_some_and(Program::builds_projects) {
+        leads.push(Lead::Built);
+    }
+    leads.extend(program.iter().flat_map(|program| &program.follows).map(|follow| Lead::Kind(*follow)));
+    leads.extend(reading.compiles.then_some(Lead::Sources));
+    leads
 }
 
 /// Whether arguments speak of starting something.

@@ -25,6 +25,7 @@ use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::enclosing::Context;
 use super::expand::Field;
+use super::follow::{self, Lead};
 use super::place::Place;
 use super::question::FileFacts;
 use super::ran::ProgramRun;
@@ -42,64 +43,62 @@ impl Walker<'_> {
     /// Walks what a program leads to, where something says so.
     #[inline(never)]
     pub fn leads(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
-        let ProgramRun { name, known: program, reading, args, env, span } = ran;
-        if reading.dry_run {
-            // What it is told to load comes before it lists or checks anything.
-            if let Some(program) = program.filter(|program| !program.loads.is_empty() && context.remote.is_none()) {
-                self.given(state, context, &program.loads, ran);
-            }
-            return;
-        }
-        for (variable, value) in env {
-            self.command_variable(state, context, variable, value, span);
-        }
-        if context.remote.is_some() {
-            return;
-        }
-        if let Some(program) = program {
-            self.project_code(state, context, program, ran);
-        }
-        self.staged_code(state, context, ran);
-        // What it loads is there before it fetches anything.
-        if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
-            self.given(state, context, &program.loads, ran);
-        }
-        self.handed(state, context, ran);
-        if let Some(program) = program {
-            self.fetches(state, context, program, ran);
-            self.unpacks(state, context, program, ran);
-        }
-        if let Some(list) = program.and_then(|program| program.lists.as_ref()) {
-            self.operands_in_files(state, context, list, ran);
-        }
-        if !self.files.written.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
-            self.built(state);
-        }
-        for (described, follow) in program.iter().flat_map(|of| of.follows.iter().map(move |follow| (*of, follow))) {
-            match follow {
-                Follow::Git => {
-                    self.git_settings(state, context, ran);
-                    self.git_push(state, context, ran);
-                    self.git_alias(state, context, ran);
+        for lead in follow::leads(ran.known, ran.reading, context.remote.is_some()) {
+            match (lead, ran.known) {
+                (Lead::CommandVariables, _) => {
+                    for (variable, value) in ran.env {
+                        self.command_variable(state, context, variable, value, ran.span);
+                    }
                 }
-                Follow::Packages => {
-                    let state = &self.with_bins(state, name, env);
-                    self.package_set(state, context, args, reading);
-                    self.package_script(state, context, ran);
-                    self.package_program(state, context, ran);
+                (Lead::SessionCode, _) => self.staged_code(state, context, ran),
+                (Lead::UnknownScripts, _) => self.handed(state, context, ran),
+                (Lead::Built, _) => self.built(state),
+                (Lead::Sources, _) => self.source_of_the_line(state, context, ran.args, ran.span),
+                (Lead::ProjectCode, Some(program)) => self.project_code(state, context, program, ran),
+                (Lead::Loads, Some(program)) => self.given(state, context, &program.loads, ran),
+                (Lead::Downloads, Some(program)) => self.fetches(state, context, program, ran),
+                (Lead::Archives, Some(program)) => self.unpacks(state, context, program, ran),
+                (Lead::OperandLists, Some(program)) => {
+                    program.lists.iter().for_each(|list| self.operands_in_files(state, context, list, ran));
                 }
-                Follow::Entrypoint => self.entrypoint(state, context, ran),
-                Follow::Makefile => {
-                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Make, reading, span)
-                }
-                Follow::Justfile => {
-                    self.recipe(&state.child(env), context, (name, described), RecipeKind::Just, reading, span)
-                }
-                Follow::TildeCommands => self.tilde_commands(state, context, name, span),
+                (Lead::Kind(kind), Some(program)) => self.of_kind(state, context, kind, program, ran),
+                // Without a description there is none of these.
+                (
+                    Lead::ProjectCode
+                    | Lead::Loads
+                    | Lead::Downloads
+                    | Lead::Archives
+                    | Lead::OperandLists
+                    | Lead::Kind(_),
+                    None,
+                ) => {}
             }
         }
-        if reading.compiles {
-            self.source_of_the_line(state, context, args, span);
+    }
+
+    /// Walks what programs of a kind read.
+    fn of_kind(&mut self, state: &State, context: &Context, kind: Follow, program: &Program, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, args, env, span, .. } = ran;
+        match kind {
+            Follow::Git => {
+                self.git_settings(state, context, ran);
+                self.git_push(state, context, ran);
+                self.git_alias(state, context, ran);
+            }
+            Follow::Packages => {
+                let state = &self.with_bins(state, name, env);
+                self.package_set(state, context, args, reading);
+                self.package_script(state, context, ran);
+                self.package_program(state, context, ran);
+            }
+            Follow::Entrypoint => self.entrypoint(state, context, ran),
+            Follow::Makefile => {
+                self.recipe(&state.child(env), context, (name, program), RecipeKind::Make, reading, span);
+            }
+            Follow::Justfile => {
+                self.recipe(&state.child(env), context, (name, program), RecipeKind::Just, reading, span);
+            }
+            Follow::TildeCommands => self.tilde_commands(state, context, name, span),
         }
     }
 

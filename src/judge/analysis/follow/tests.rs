@@ -3,7 +3,7 @@ use super::*;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::arguments;
 use crate::judge::analysis::testing::catalog;
-use crate::judge::rules::model::Program;
+use crate::judge::rules::model::{Load, Program};
 use crate::judge::syntax::tree::Span;
 
 /// The steps behind a command, by the catalog of the tests.
@@ -79,4 +79,29 @@ fn a_program_by_its_path_is_read_as_what_lies_there() {
     assert_eq!(by_path("rm a", true), Some(Executable { if_brought: false }));
     assert_eq!(by_path("nobody-describes-this", true), Some(Executable { if_brought: false }));
     assert!(!behind("rm a", |ran| ran.elsewhere = true).contains(&Typed));
+}
+
+#[test]
+fn what_a_program_loads_comes_before_what_it_fetches() {
+    use Lead::{Archives, CommandVariables, Downloads, Kind, Loads, ProjectCode, SessionCode, UnknownScripts};
+    let of = |program: &Program| leads(Some(program), &Reading::default(), false);
+    assert_eq!(leads(None, &Reading::default(), false), [CommandVariables, SessionCode, UnknownScripts]);
+    let plain = [CommandVariables, ProjectCode, SessionCode, UnknownScripts, Downloads, Archives];
+    assert_eq!(of(&Program::default()), plain);
+    let program = Program { loads: vec![Load::default()], follows: vec![Follow::Git], ..Program::default() };
+    let all =
+        [CommandVariables, ProjectCode, SessionCode, Loads, UnknownScripts, Downloads, Archives, Kind(Follow::Git)];
+    assert_eq!(of(&program), all);
+    let compiled = leads(None, &Reading { compiles: true, ..Reading::default() }, false);
+    assert_eq!(compiled, [CommandVariables, SessionCode, UnknownScripts, Lead::Built, Lead::Sources]);
+}
+
+#[test]
+fn on_another_machine_and_in_a_dry_run_little_leads_on() {
+    let program = Program { loads: vec![Load::default()], follows: vec![Follow::Git], ..Program::default() };
+    let dry = Reading { dry_run: true, ..Reading::default() };
+    assert_eq!(leads(Some(&program), &Reading::default(), true), [Lead::CommandVariables]);
+    assert_eq!(leads(Some(&program), &dry, false), [Lead::Loads]);
+    assert_eq!(leads(Some(&program), &dry, true), []);
+    assert_eq!(leads(Some(&Program::default()), &dry, false), []);
 }
