@@ -5,12 +5,13 @@
 //! reads the verbs, and knows all of it for the help, the man page and the completions.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal as _};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::authorize::RunOptions;
 use crate::app::shell::shell_name::ShellName;
-use crate::app::shell::{ShellCall, ShellCallError};
+use crate::app::shell::{CommandSource, ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
     install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, screen, serve, session, setup,
@@ -202,9 +203,9 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     if let Some(called) = named.or_else(|| ShellName::behind(path?, name)).or_else(|| ShellName::by(name)) {
         return shell(called, arguments, RunOptions::default());
     }
+    // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
+    let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
     if arguments.is_empty() {
-        // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
-        let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
         return if is_a_shell {
             shell(ShellName::guard(), arguments, RunOptions::default())
         } else {
@@ -229,7 +230,12 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
         };
     }
     if is_shell_option(first) {
-        return shell(ShellName::guard(), rest, options);
+        return match shell(ShellName::guard(), rest, options) {
+            CommandLine::Shell { call, .. } if !is_a_shell && lacks_commands(&call) => {
+                CommandLine::Wrong(CommandLineError::NoVerb(suggestions::no_commands(first)))
+            }
+            read => read,
+        };
     }
     with_clap(arguments)
 }
@@ -240,6 +246,15 @@ fn shell(called: ShellName, arguments: &[OsString], options: RunOptions) -> Comm
         Ok(call) => CommandLine::Shell { called, call, options },
         Err(error) => CommandLine::Wrong(CommandLineError::Shell(error)),
     }
+}
+
+/// Whether nothing says that a shell is wanted at this terminal: an option such as `-v` may have been meant for guard.
+fn lacks_commands(call: &ShellCall) -> bool {
+    call.reads == CommandSource::Stdin
+        && !(call.interactive || call.login)
+        && call.positional.is_empty()
+        && !call.options.iter().any(|option| option == "-s")
+        && io::stdin().is_terminal()
 }
 
 /// Whether a first argument is a shell's option rather than guard's own.
@@ -279,7 +294,10 @@ fn with_clap(arguments: &[OsString]) -> CommandLine {
     };
     match verb {
         Ok(verb) => CommandLine::Verb(Box::new(verb)),
-        Err(error) => CommandLine::Wrong(CommandLineError::Clap(error)),
+        Err(error) => CommandLine::Wrong(match suggestions::unquoted(arguments, &error) {
+            Some(said) => CommandLineError::NoVerb(said),
+            None => CommandLineError::Clap(error),
+        }),
     }
 }
 

@@ -222,7 +222,8 @@ impl Approvals {
             Reply::Always => self.allow(one, AnswerScope::of(always.as_ref().map(|offer| &offer.until)), None, report),
             Reply::No { words, typed: true } => self.deny(&one.whole.pending, words.as_deref(), report),
             Reply::No { .. } => {
-                report.no(one.id(), "not approved; the request still waits (n denies it)");
+                let id = one.id();
+                report.no(id, format!("not approved; the request still waits (to deny it: guard deny {id})"));
                 Ok(())
             }
             Reply::TimedOut { .. } => {

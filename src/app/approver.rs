@@ -157,7 +157,8 @@ fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approve
     writeln!(out, "Enrolled {} ({}): {}", approver.name, approver.key.kind(), path.display())?;
     writeln!(out, "From now on approvals of tier 3 and above must be signed.")?;
     if enrolled.changeable {
-        writeln!(out, "{}", how_to_move(enrolled))?;
+        let (why, how) = how_to_move(enrolled);
+        write!(out, "{}{how}", screen::fitted(&why))?;
     }
     Ok(exit::ALLOW)
 }
@@ -294,22 +295,28 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
             Style::Plain,
             "No approvers are enrolled, so approvals are not signed. To enrol one: guard approver add NAME",
         ));
-    } else if enrolled.changeable {
-        lines.push(Line::of(Style::Dim, how_to_move(enrolled)));
     }
     let columns = screen::columns();
     let fitted = |line: Line| if line.width() > columns { wrap::styled(&line, columns) } else { vec![line] };
     let lines: Vec<Line> = lines.into_iter().flat_map(fitted).collect();
-    out.write_all(style::render(&lines, &look).as_bytes())
+    out.write_all(style::render(&lines, &look).as_bytes())?;
+    if enrolled.is_any() && enrolled.changeable {
+        let (why, how) = how_to_move(enrolled);
+        write!(out, "{}{how}", screen::fitted(&why))?;
+    }
+    Ok(())
 }
 
-/// What it is worth where the keys lie, and where they are better kept.
-#[must_use]
-pub fn how_to_move(enrolled: &Enrolled) -> String {
+/// What it is worth where the keys lie, and the commands that move them to where they are better kept. These are to be
+/// copied, so no line of theirs is broken.
+fn how_to_move(enrolled: &Enrolled) -> (String, String) {
     let directory = enrolled.directory.display();
-    format!(
-        "This account, and every program that it runs, can change the approvers. To prevent that: sudo install -d -o \
-         root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {directory}/*.toml {MACHINE}/approvers/"
+    (
+        "This account, and every program that it runs, can change the approvers. To prevent that:".to_owned(),
+        format!(
+            "  sudo install -d -o root -m 755 {MACHINE}/approvers\n  sudo install -o root -m 644 {directory}/*.toml \
+             {MACHINE}/approvers/\n"
+        ),
     )
 }
 

@@ -24,10 +24,11 @@ use crate::prompt::answer::{PromptAnswer, PromptClosed, ReviewInProgress};
 use crate::prompt::prompt_loop::PromptRequest;
 use crate::prompt::terminal;
 use crate::store::{Entry, Filter, Store, StoreError, is_probe};
-use crate::ui::card_view::CardView;
+use crate::ui::card_view::{CardView, command_bytes};
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
+use crate::ui::{pending, visible};
 use crate::world::paths;
 use crate::world::terminal::TerminalState;
 
@@ -88,6 +89,9 @@ pub fn ask(
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
+/// So much of a command is shown beside the question who signs.
+const SHOWN: usize = 60;
+
 const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
 /// A yes on the card, with the signature that it wants. Only then is it said.
@@ -117,7 +121,9 @@ fn signed(
         scope: AnswerScope::of(grant.as_ref().map(|offer| &offer.until)),
     };
     let message = approval.message();
-    let signed = sign::sign(&enrolled, "To approve this command", &message, &[]);
+    // The card is gone by now: whoever signs must see what for.
+    let command = pending::cut(&visible::line(&command_bytes(&invocation.request), false), SHOWN);
+    let signed = sign::sign(&enrolled, &format!("To approve `{command}`"), &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
         Ok(names) => {
             said();

@@ -10,7 +10,7 @@ pub mod hook_installer;
 pub mod hosts;
 pub mod json;
 pub mod manual;
-mod mcp;
+pub mod mcp;
 pub mod places;
 pub mod shims;
 mod toml;
@@ -125,7 +125,7 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         }
     }
     if agent == Some("shims") {
-        let directory = args.dir.clone().unwrap_or_else(|| data.join("shims"));
+        let directory = args.dir.clone().unwrap_or_else(|| shims::directory(&data));
         let directory = caller.cwd.join(directory);
         let guard = places.guard()?;
         let shims = shims::Shims { caller: &caller, directory: &directory, guard: Path::new(&guard) };
@@ -137,10 +137,10 @@ fn install(args: &InstallArgs) -> Result<u8, InstallError> {
         ));
     }
     if agent == Some("mcp") {
-        let backups = Backups::new(&data.join("mcp"));
+        let backups = mcp::backups(&data);
         return mcp::Install { args, places: &places, backups, look: look() }.run();
     }
-    let shims = data.join("shims");
+    let shims = shims::directory(&data);
     let installer =
         HookInstaller { places, backups: Backups::new(&data), uninstall: args.uninstall, project: args.project };
     let session = InstallSession { args, caller: &caller, installer, shims, look: look() };

@@ -134,7 +134,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     };
     let offers = offers(&approvals.engine)?;
     let Some(offer) = number.checked_sub(1).and_then(|at| offers.get(at)) else {
-        return refused("no such offer; guard learn lists the offers");
+        return refused("no such suggestion; guard learn lists the suggestions");
     };
     // A grant that an approver has to sign is given by the verb that asks for the signature.
     if sign::is_wanted(&approvals.engine.approvers(), Tier::High, 1) {

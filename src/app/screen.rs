@@ -19,17 +19,35 @@ pub fn columns() -> usize {
     width().unwrap_or(usize::MAX)
 }
 
-/// A text as standard output shows it: on a terminal no line is wider than that.
+/// A text as standard output shows it, its last line ended: on a terminal no line is wider than that.
 #[must_use]
 pub fn fitted(text: &str) -> String {
-    width().map_or_else(|| text.to_owned(), |columns| wrap::text(text, columns))
+    fitted_to(text, width())
+}
+
+fn fitted_to(text: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) => wrap::text(text, columns),
+        None if text.is_empty() || text.ends_with('\n') => text.to_owned(),
+        None => format!("{text}\n"),
+    }
 }
 
 /// Says it on standard error, on a terminal in lines that fit. What cannot be said there is not said.
 pub fn complain(text: &str) {
     let mut errors = io::stderr().lock();
-    let text = if errors.is_terminal() { wrap::text(text, line::columns().max(20)) } else { format!("{text}\n") };
+    let text = if errors.is_terminal() { complaint(text, line::columns().max(20)) } else { format!("{text}\n") };
     let _ = errors.write_all(text.as_bytes());
+}
+
+/// A complaint in lines that fit. What stands below a line that ends with a colon is there to be copied, and is not
+/// broken.
+fn complaint(text: &str, columns: usize) -> String {
+    let (words, copied) = text.split_once(":\n").unwrap_or((text, ""));
+    if copied.is_empty() {
+        return wrap::text(text, columns);
+    }
+    format!("{}{}\n", wrap::text(&format!("{words}:"), columns), copied.trim_end())
 }
 
 /// Output whose lines are wrapped at blanks where they are wider than the terminal that standard output is.
@@ -71,5 +89,25 @@ impl<W: Write> Write for WrappedOutput<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.put()?;
         self.to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complaint, fitted_to};
+
+    #[test]
+    fn the_last_line_is_ended_wherever_it_goes() {
+        for columns in [None, Some(80)] {
+            assert_eq!(["a", "a\n", ""].map(|text| fitted_to(text, columns)), ["a\n", "a\n", ""]);
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_copied_is_not_broken() {
+        let said =
+            complaint("guard: fix it, or add this by hand:\n  {\"command\": \"guard\", \"words\": \"a b\"}\n", 30);
+        assert_eq!(said, "guard: fix it, or add this by\nhand:\n  {\"command\": \"guard\", \"words\": \"a b\"}\n");
+        assert_eq!(complaint("guard: one two three", 12), "guard: one\ntwo three\n");
     }
 }

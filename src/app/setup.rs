@@ -10,6 +10,7 @@ pub mod edits;
 pub mod error;
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -25,7 +26,8 @@ use super::install::file::Backups;
 use super::install::hook_installer::{HookInstaller, PlannedChanges};
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
-use super::install::{self, InstallError};
+use super::install::shims::{self, Shims};
+use super::install::{self, InstallError, mcp};
 use super::{screen, status};
 use crate::config::values::place;
 use crate::judge::policy::Preset;
@@ -63,23 +65,42 @@ pub struct SetupArgs {
     json: bool,
 }
 
+/// What a link named after a shell is called.
+const LINK: &str = "shell link";
+
 /// Everything that changes.
+#[derive(Default)]
 struct Plan {
     edits: Vec<Edit>,
     wired: Vec<PlannedChanges>,
     unwired: Vec<PlannedChanges>,
+    /// The configurations of MCP clients that guard is taken out of.
+    servers: Vec<Edit>,
+    /// Links named after shells that are removed.
+    links: Vec<PathBuf>,
     /// What cannot be changed, and why: the rest is.
     problems: Vec<String>,
 }
 
 impl Plan {
     fn is_empty(&self) -> bool {
-        self.edits.is_empty() && self.wired.is_empty() && self.unwired.is_empty()
+        self.edits.is_empty()
+            && self.wired.is_empty()
+            && self.unwired.is_empty()
+            && self.servers.is_empty()
+            && self.links.is_empty()
     }
 
     fn render(&self, look: &Look) -> String {
         let agents = self.wired.iter().chain(&self.unwired).map(|planned| planned.render(look));
-        self.edits.iter().map(|edit| edit.render(look)).chain(agents).collect()
+        let links = self.links.iter().map(|link| format!("{LINK}: {} (removed)\n", link.display()));
+        self.edits
+            .iter()
+            .map(|edit| edit.render(look))
+            .chain(agents)
+            .chain(self.servers.iter().map(|edit| edit.render(look)))
+            .chain(links)
+            .collect()
     }
 
     /// Each file that changes, for programs.
@@ -87,7 +108,9 @@ impl Plan {
         let agents = self.wired.iter().chain(&self.unwired).flat_map(|planned| {
             planned.changes.iter().map(|change| (planned.host.name, &change.path, &change.old, &change.new))
         });
-        let own = self.edits.iter().map(|edit| (edit.about, &edit.path, &edit.old, &edit.new));
+        let own = self.edits.iter().chain(&self.servers).map(|edit| (edit.about, &edit.path, &edit.old, &edit.new));
+        let links = self.links.iter();
+        let links = links.map(|link| json!({ "about": LINK, "file": link.display().to_string(), "change": "removed" }));
         let how = |old: &Option<String>, new: &Option<String>| match (old, new) {
             (None, _) => "new",
             (_, None) => "removed",
@@ -97,6 +120,7 @@ impl Plan {
             .map(|(about, path, old, new)| {
                 json!({ "about": about, "file": path.display().to_string(), "change": how(old, new) })
             })
+            .chain(links)
             .collect()
     }
 }
@@ -138,11 +162,20 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         }
         choices.ask(&found).map_err(|error| Failure::Message(format!("not changed: {error}")))?;
     }
-    let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
+    let mut plan = Plan::default();
+    let data = engine::paths()?.directory().to_owned();
+    let guard = into.places.guard().map_err(InstallError::from).map_err(said)?;
+    let links = shims::directory(&data);
+    let shims = Shims { caller: &engine.caller, directory: &links, guard: Path::new(&guard) };
+    let of_servers = mcp::backups(&data);
     if args.remove {
         (plan.edits, plan.problems) = planner.taken_back();
         // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
+        let servers = mcp::taken_out(&into.places, &of_servers).map_err(said)?;
+        plan.servers = servers.files.into_iter().map(|(path, old, new)| Edit::of_servers(path, old, new)).collect();
+        plan.problems.extend(servers.problems);
+        plan.links = shims.links();
     } else {
         plan.edits = planner.changes(&choices).map_err(failed)?;
     }
@@ -200,12 +233,19 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         for planned in &plan.wired {
             into.carry_out(planned).map_err(said)?;
         }
+        for edit in &plan.servers {
+            edit.carry_out(&of_servers, args.remove)
+                .map_err(|why| Failure::Message(format!("{}: {why}", edit.path.display())))?;
+        }
+        if !plan.links.is_empty() {
+            shims.remove(&plan.links).map_err(|error| Failure::Message(error.to_string()))?;
+        }
         for planned in &plan.unwired {
             out_of.carry_out(planned).map_err(said)?;
         }
     }
     if args.remove {
-        return removed(args, &engine, &plan, code);
+        return removed(args, &engine, &plan, &shims, code);
     }
     closing::after(args, &engine, &choices, &plan, code)
 }
@@ -226,7 +266,7 @@ fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u8, Failure> {
+fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, shims: &Shims<'_>, code: u8) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     if args.json {
         let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems });
@@ -234,6 +274,9 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, code: u8) -> Result<u
     } else {
         let mut out = screen::WrappedOutput::over(out, true);
         writeln!(out, "Agents and new shells no longer ask guard. Open shells still do.")?;
+        if !plan.links.is_empty() {
+            writeln!(out, "{}", shims.lines_stay())?;
+        }
         writeln!(out, "Kept the record: {}", engine::paths()?.directory().display())?;
         if let Some(file) = edits::config_file(engine).filter(|file| file.exists()) {
             writeln!(out, "Kept your configuration: {}", file.display())?;

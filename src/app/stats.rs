@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::{engine, exit, screen, time};
 use crate::judge::sort;
 use crate::store::{Stats, Store};
+use crate::ui::count::counted;
 use crate::ui::visible;
 
 /// The arguments of `guard stats`.
@@ -53,8 +54,8 @@ fn words(stats: &Stats, since: &str) -> String {
     }
     if stats.unjudged > 0 {
         text.push_str(&format!(
-            "{} calls of agents were refused without judging them (guard log --search unjudged).\n",
-            stats.unjudged
+            "{} refused without being judged (guard log --search unjudged).\n",
+            counted(stats.unjudged, "call of an agent was", "calls of agents were")
         ));
     }
     if stats.attempts > 0 {

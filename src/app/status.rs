@@ -228,7 +228,9 @@ fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
         if is_probe(&entry.findings) {
             continue;
         }
-        if let Some(command) = entry.command {
+        // A call that was not judged has no command; why it was refused stands in its place.
+        let why = || entry.words.map(|words| format!("({words})"));
+        if let Some(command) = entry.command.filter(|command| !command.is_empty()).or_else(why) {
             all.push(Refused { row, time: entry.time, command });
         }
     }

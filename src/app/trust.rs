@@ -93,8 +93,8 @@ enum TrustError {
     #[error("{}: {why}", path.display())]
     List { path: PathBuf, why: ListError },
     #[error(
-        "{directory} {} {}",
-        if *.removes { "is not among the directories of" } else { "is already trusted by" },
+        "{directory} is {} trusted in {}",
+        if *.removes { "not" } else { "already" },
         path.display()
     )]
     Already { directory: String, removes: bool, path: PathBuf },

@@ -31,8 +31,9 @@ const BROKEN: u8 = 1;
 
 /// What no reading of the record itself can show.
 const LIMITS: &str = "\
-This detects rows that were edited, removed or moved. It does not detect rows removed at the end (except answers that the queue still
-contains) or a rebuilt chain: for that, keep the head elsewhere (another machine, paper) and pass it to guard verify --head.";
+This detects rows that were edited, removed or moved. It does not detect rows removed at the end (except answers that \
+the queue still contains) or a rebuilt chain: for that, keep the head elsewhere (another machine, paper) and pass it to \
+guard verify --head.";
 
 /// Where saved heads are given.
 #[derive(Clone, Debug)]

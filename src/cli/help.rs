@@ -74,7 +74,7 @@ guard setup --remove       undo the setup
 3 high       hard to undo, or affects other people
 4 critical   cannot be undone and does great damage: you type a random word; no grant covers it
 
-Context adds to the score: production, root, ssh, outside the project, obfuscation. At your own terminal guard asks
+Context adds to the score: production, root, ssh, outside the project, obfuscation. At your own terminal guard asks \
 from score 3.0, for an agent's commands from 2.0, and always at tier 3 and 4. guard explain 'COMMAND' shows the sum.
 ",
     ),
@@ -114,9 +114,9 @@ Agent by agent: guard-agents(7)
         "approvals",
         "the queue, and who can answer",
         "\
-A command that needs an answer, with no person at its terminal, waits in the queue as a request. guard pending lists
-the requests, guard review shows them on the whole screen, guard approve ID and guard deny ID -r WORDS answer one; an ID
-may be shortened. guard serve and guard channel send requests to a page or a messenger. With guard approver add,
+A command that needs an answer, with no person at its terminal, waits in the queue as a request. guard pending lists \
+the requests, guard review shows them on the whole screen, guard approve ID and guard deny ID -r WORDS answer one; an ID \
+may be shortened. guard serve and guard channel send requests to a page or a messenger. With guard approver add, \
 approvals of tier 3 and above are signed.
 More: guard-approvals(7), guard-gateway(8)
 ",
@@ -125,8 +125,8 @@ More: guard-approvals(7), guard-gateway(8)
         "record",
         "what guard records",
         "\
-Every decision is a row, written before the command runs and chained by hash to the previous row. guard log lists the
-rows, guard log show ID shows one, guard log day summarises a day; guard verify checks the chain; guard export
+Every decision is a row, written before the command runs and chained by hash to the previous row. guard log lists the \
+rows, guard log show ID shows one, guard log day summarises a day; guard verify checks the chain; guard export \
 exports the rows.
 More: guard-record(7)
 ",
@@ -135,7 +135,7 @@ More: guard-record(7)
         "rules",
         "rules of your own",
         "\
-guard patterns new mine creates a pattern file with a rule, its reason and examples; guard patterns test runs the
+guard patterns new mine creates a pattern file with a rule, its reason and examples; guard patterns test runs the \
 examples; guard patterns show ID shows a rule.
 More: guard-patterns(5)
 ",
@@ -209,6 +209,20 @@ mod tests {
         let verbs = Cli::command();
         assert!(topics().all(|(name, _)| verbs.find_subcommand(name).is_none()));
         assert!(topic("files", 80).unwrap().contains("guard.db") && topic("nothing", 80).is_none());
+    }
+
+    #[test]
+    fn a_paragraph_fills_its_lines_whatever_the_width() {
+        for (name, ..) in TOPICS {
+            let text = topic(name, 60).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            for pair in lines.windows(2) {
+                // What begins with a small letter goes on from the line above.
+                let goes_on = pair[1].starts_with(char::is_lowercase) && !pair[1].starts_with("guard ");
+                let next = pair[1].split(' ').next().unwrap_or_default();
+                assert!(!goes_on || pair[0].len() + 1 + next.len() > 60, "{name}: {pair:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::CommandFactory as _;
+use clap::error::{ContextKind, ErrorKind};
 use strsim::damerau_levenshtein;
 
 use super::Cli;
@@ -25,7 +26,6 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
     let Some((first, rest)) = words.split_first() else {
         return "no command given: guard --help lists them".to_owned();
     };
-    let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     let with = |verb: &str| [vec![verb.to_owned()], rest.to_vec()].concat();
     let meant = match near(first) {
         Some(verb) => format!("guard {}", quoted(&with(&verb))),
@@ -42,6 +42,40 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
     };
     // On a line of its own it can be copied from a narrow terminal too.
     format!("unknown command {} (guard --help lists them)\n  did you mean: {meant}", quote(first))
+}
+
+/// What to say of a shell's option that no commands follow.
+pub(super) fn no_commands(option: &OsStr) -> String {
+    let option = quote(&option.to_string_lossy());
+    format!(
+        "{option} is an option of the shell, and -c 'COMMANDS' is missing (guard --help lists the options of guard; \
+         guard -i starts a shell)"
+    )
+}
+
+/// What to say of a command whose words stand without quotes behind a verb that takes one string; `None` where the error
+/// is another.
+pub(super) fn unquoted(arguments: &[OsString], error: &clap::Error) -> Option<String> {
+    let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let [verb, first, _, ..] = words.as_slice() else { return None };
+    let is_misspelled = error.get(ContextKind::SuggestedArg).is_some();
+    if error.kind() != ErrorKind::UnknownArgument
+        || is_misspelled
+        || !matches!(verb.as_str(), "check" | "explain")
+        || first.starts_with('-')
+        || first.contains(char::is_whitespace)
+    {
+        return None;
+    }
+    let command = quoted(words.get(1..)?);
+    Some(format!(
+        "guard {verb} takes a command as one string, or a program and its arguments after --\n  did you mean: guard \
+         {verb} -- {command}"
+    ))
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether this is a verb or another name that the command line knows.
@@ -66,6 +100,8 @@ fn near(word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     fn said(words: &[&str]) -> String {
@@ -88,6 +124,26 @@ mod tests {
         assert_eq!(said(&["ls"]), "guard -- ls");
         assert_eq!(said(&["make clean && ls"]), "guard -c 'make clean && ls'");
         assert_eq!(said(&["git", "commit", "-m", "it's"]), r"guard -- git commit -m 'it'\''s'");
+    }
+
+    #[test]
+    fn a_command_without_quotes_is_told_how_to_judge() {
+        let said = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(Into::into).collect();
+            let error = Cli::try_parse_from([OsString::from("guard")].iter().chain(&words)).err()?;
+            unquoted(&words, &error)
+        };
+        let ends = |words: &[&str], with: &str| {
+            let said = said(words).unwrap();
+            assert!(said.ends_with(&format!("\n  did you mean: {with}")), "{said}");
+        };
+        ends(&["check", "rm", "-rf", "a b"], "guard check -- rm -rf 'a b'");
+        ends(&["explain", "git", "push"], "guard explain -- git push");
+        for words in
+            [&["check", "ls", "--jsno"][..], &["check", "rm -rf x", "--foo"], &["check", "--foo", "ls"], &["log", "x"]]
+        {
+            assert_eq!(said(words), None, "{words:?}");
+        }
     }
 
     #[test]

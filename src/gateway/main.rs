@@ -44,8 +44,19 @@ enum GatewayCommand {
     Describe,
 }
 
+/// The exit code where the gateway itself fails, or is not called as it can be.
+const FAILED: u8 = 125;
+
 fn main() -> ExitCode {
-    let done = match Cli::parse().verb {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // What cannot be printed cannot be reported either.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { FAILED } else { 0 });
+        }
+    };
+    let done = match cli.verb {
         GatewayCommand::Serve(args) => told(serve::run(&args)),
         GatewayCommand::Token(args) => told(token::run(&args)),
         GatewayCommand::Review(args) => told(reviewer::run(&args)),
@@ -64,6 +75,6 @@ fn main() -> ExitCode {
 fn told(done: Result<u8, impl std::fmt::Display>) -> u8 {
     done.unwrap_or_else(|why| {
         eprintln!("guard-gateway: {why}");
-        125
+        FAILED
     })
 }

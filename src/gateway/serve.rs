@@ -189,6 +189,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let slots = Slots::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
     let head_time = config.client_timeout();
     let limits = |slots: &Arc<Slots>| ConnectionLimits { slots: slots.clone(), head_time, ended: ended.clone() };
+    // First: that a gateway runs already says more than that its address is in use.
+    let unix = bind(&socket).await?;
     for listener in listeners(&config).await? {
         let bound = listener.local_addr()?;
         if let Some(why) = blocked_ports::warning(bound.port()) {
@@ -207,7 +209,6 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         servers.spawn(connections::serve(listener, router, limits, about));
         println!("guard-gateway: http://{bound}");
     }
-    let unix = bind(&socket).await?;
     // Room of its own: whoever fills the other keeps the account from nothing.
     let own = limits(&Slots::new(OWN, OWN));
     servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| PeerInfo {

@@ -184,7 +184,7 @@ impl Dialog {
                     let right = self.word.as_ref().is_some_and(|word| word == typed);
                     return KeyEffect::Answered(if right { PromptAnswer::Once } else { NO });
                 }
-                _ => self.hint = Some("type the word and press Enter; Esc denies"),
+                _ => self.hint = Some("type the word and press Enter"),
             },
         }
         KeyEffect::On

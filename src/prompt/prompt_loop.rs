@@ -236,7 +236,7 @@ impl<'a> PromptLoop<'a> {
             ReadResult::End => return Err(PromptClosed::HungUp),
             ReadResult::Bytes(_) if early => {
                 self.decoder.clear();
-                self.dialog.hint.get_or_insert("too soon; key ignored");
+                self.dialog.hint.get_or_insert("too soon; press it again");
                 KeyEffect::On
             }
             ReadResult::Bytes(length) if self.line_by_line => {

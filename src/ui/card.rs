@@ -1,5 +1,7 @@
 //! The card: what will run, where, why it is asked, and which keys answer.
 
+use std::iter;
+
 use super::card_view::{CardInput, CardState, CardView};
 use super::command::{Command, more};
 use super::style::{Line, Look, Style};
@@ -93,14 +95,10 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
     let slip = why::is_syntax_error(&view.risk);
     let risk = Line::of(Style::Tier(view.risk.tier), if slip { "syntax error" } else { risk });
     let undo = match view.risk.reversibility {
-        Reversibility::ReadOnly | Reversibility::Soft => "",
-        Reversibility::Hard => " that is hard to undo",
-        Reversibility::Irreversible => " that cannot be undone",
+        Reversibility::ReadOnly | Reversibility::Soft => ["", ""],
+        Reversibility::Hard => [" that is hard to undo", ", hard to undo"],
+        Reversibility::Irreversible => [" that cannot be undone", ", cannot be undone"],
     };
-    if short {
-        let rest = if slip { "" } else { " command" };
-        return vec![Line::of(Style::Plain, "guard: ").and(&risk).with(Style::Plain, rest)];
-    }
     let lead = match (view.origin, view.agent.as_deref()) {
         (Origin::Cli, _) => "guard: this is a ".to_owned(),
         (Origin::Agent, Some(agent)) => {
@@ -116,9 +114,17 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
         let lead = lead.strip_suffix("a ").unwrap_or(&lead);
         Line::of(Style::Plain, format!("{lead}a command with a ")).and(&risk)
     } else {
-        Line::of(Style::Plain, lead).and(&risk).with(Style::Plain, format!(" command{undo}"))
+        Line::of(Style::Plain, lead).and(&risk).with(Style::Plain, format!(" command{}", undo[0]))
     };
-    wrap::styled(&line, columns)
+    if !short {
+        return wrap::styled(&line, columns);
+    }
+    // The one that says most in one line.
+    let brief = |rest: String| Line::of(Style::Plain, "guard: ").and(&risk).with(Style::Plain, rest);
+    let least = brief(if slip { "" } else { " command" }.to_owned());
+    let briefer = [brief(format!(" command{}", undo[0])), brief(undo[1].to_owned())];
+    let mut all = iter::once(line).chain(briefer.into_iter().filter(|_| !slip));
+    vec![all.find(|line| line.width() <= columns).unwrap_or(least)]
 }
 
 /// At most `room` lines; a cut says so in the last of them.

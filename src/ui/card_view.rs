@@ -39,6 +39,8 @@ pub struct CardView {
     pub standing_grant: Option<String>,
     /// A plain yes is a grant as well, and the evidence says which.
     pub lasts: bool,
+    /// It is a request in the queue: without an answer it goes on waiting there.
+    pub queued: bool,
     /// It is the first of its kind that this account sees: the card says what it is.
     pub first: bool,
 }
@@ -48,6 +50,12 @@ impl CardView {
     #[must_use]
     pub const fn yes(&self) -> &'static str {
         if self.lasts { "yes" } else { "once" }
+    }
+
+    /// What Esc does where no key is a no.
+    #[must_use]
+    pub const fn escape(&self) -> &'static str {
+        if self.queued { "Esc leaves it" } else { "Esc denies" }
     }
 
     /// The view of an invocation and its risk, with no evidence and no grants on offer.
@@ -70,6 +78,7 @@ impl CardView {
             session_grant: None,
             standing_grant: None,
             lasts: false,
+            queued: false,
             first: false,
         }
     }

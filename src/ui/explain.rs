@@ -200,6 +200,9 @@ pub fn reviewer(role: &Role) -> Option<String> {
     }
 }
 
+/// Where a request goes without a person at the terminal.
+const QUEUE: &str = "Without one the request waits in the queue (guard pending).";
+
 /// What would happen and who would be asked, in sentences.
 #[must_use]
 pub fn outcome(decision: &Decision) -> Vec<String> {
@@ -228,13 +231,17 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
         ],
         Decision::Ask(prompt) if prompt.tier == Tier::Critical => vec![
             format!(
-                "Guard asks the person at the terminal to type a random word, with {} s to begin and {} s to finish.",
+                "Guard asks the person at the terminal to type a random word, with {} s to begin and {} s to finish. \
+                 {QUEUE}",
                 prompt.seconds, prompt.finish_seconds
             ),
             "No grant, mode or reviewer replaces the person. No answer means no.".to_owned(),
         ],
         Decision::Ask(prompt) => {
-            vec![format!("Guard asks the person at the terminal and waits {} s. No answer means no.", prompt.seconds)]
+            vec![
+                format!("Guard asks the person at the terminal and waits {} s. {QUEUE}", prompt.seconds),
+                "No answer means no.".to_owned(),
+            ]
         }
         Decision::Refuse(Refusal::Rule { rule, reason }) => {
             vec![format!("It is refused by rule {rule}: {reason}")]

@@ -29,7 +29,8 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
         CardInput::Overrule(typed) => {
-            let long = "The reviewer denied it. To run it anyway, type a reason and press Enter; Esc denies:";
+            let long =
+                format!("The reviewer denied it. To run it anyway, type a reason and press Enter; {}:", view.escape());
             let mut lines = wrap::styled(&Line::of(Style::Strong, long), columns);
             lines.extend(entry(&Line::of(Style::Plain, "reason: "), typed, columns));
             lines
@@ -38,7 +39,7 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             let lead = |before: &str, after: &str| {
                 Line::of(Style::Plain, before).with(Style::Key, word).with(Style::Plain, after)
             };
-            let long = lead("To run it, type ", " and press Enter; Esc denies: ");
+            let long = lead("To run it, type ", &format!(" and press Enter; {}: ", view.escape()));
             if long.width() + 12 <= columns {
                 entry(&long, typed, columns)
             } else {

@@ -287,7 +287,7 @@ fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
     enrol(&home, "ada", WORDS, None);
     let mut terminal = person(&home, &[&["--yes", "--"], &FLAGGED[..]].concat());
     answer_card(&mut terminal, "y");
-    terminal.wait_for("To approve this command, enter the passphrase of ada:");
+    terminal.wait_for("To approve `git push --force origin main`, enter the passphrase of ada:");
     assert_eq!(home.ran(), 0);
     terminal.send(&format!("{WORDS}\r"));
     assert_eq!(ended(terminal.wait_exit()), "exit 0");

@@ -93,6 +93,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
         session_grant: Some("exactly this command, in this directory, until this session ends".to_owned()),
         standing_grant: Some("exactly this command, in ~/work/api and below, until you revoke it".to_owned()),
         lasts: false,
+        queued: false,
         first: false,
     }
 }
@@ -159,6 +160,28 @@ fn a_card_fits_forty_columns() {
 #[test]
 fn a_small_card_shows_the_command_first() {
     picture("card_small", &text(&full(), CardInput::Key, Size { columns: 60, rows: 12 }));
+}
+
+#[test]
+fn the_header_of_a_low_card_is_one_line_and_says_what_fits() {
+    for (columns, said) in [
+        (100, "guard: claude wants to run a high-risk command that cannot be undone"),
+        (60, "guard: high-risk command that cannot be undone"),
+        (40, "guard: high-risk, cannot be undone"),
+        (34, "guard: high-risk command"),
+    ] {
+        let shown = text(&full(), CardInput::Key, Size { columns, rows: 12 });
+        assert_eq!(shown.lines().next().unwrap().trim_end(), format!("┃ {said}"), "{shown}");
+    }
+}
+
+#[test]
+fn escape_denies_nothing_on_the_card_of_a_request_that_waits() {
+    let entry = CardInput::Word { word: "walnut", typed: "", started: false };
+    for (queued, said) in [(false, "Esc denies"), (true, "Esc leaves it")] {
+        let shown = text(&CardView { queued, ..full() }, entry, ROOMY);
+        assert!(shown.contains(&format!("press Enter; {said}: ")), "{shown}");
+    }
 }
 
 #[test]

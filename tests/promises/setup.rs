@@ -89,6 +89,31 @@ fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
 }
 
 #[test]
+fn what_guard_install_wrote_is_taken_back_too() {
+    let home = lived_in();
+    let servers = "{\"mcpServers\": {\"x\": {\"command\": \"npx\", \"args\": [\"-y\", \"a\"]}}}\n";
+    std::fs::write(home.path("home/.claude.json"), servers).unwrap();
+    let before = files(&home);
+    for what in [&["mcp", "--all"][..], &["shims"]] {
+        home.prints(&[&["install", "--yes"], what].concat(), 0);
+    }
+    let links = home.data().join("shims");
+    assert!(files(&home) != before && links.join("sh").is_symlink());
+    let plan: Value = serde_json::from_str(&home.prints(&["setup", "--remove", "--dry-run", "--json"], 0)).unwrap();
+    let of = |about: &str| plan["changes"].as_array().unwrap().iter().filter(|one| one["about"] == about).count();
+    assert!(of("MCP servers") == 1 && of("shell link") >= 1 && links.exists(), "{plan}");
+
+    let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
+    terminal.wait_for("Undo these changes? [y/N]");
+    terminal.send("y\n");
+    terminal.wait_for("can now delete the program");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert!(terminal.screen().contains("Remove the lines with "), "{}", terminal.screen());
+    assert_eq!(files(&home), before);
+    assert!(!links.exists());
+}
+
+#[test]
 fn what_a_person_wrote_since_stays_when_guard_goes() {
     let home = lived_in();
     home.prints(&["setup", "--yes", "--agents", "none"], 0);

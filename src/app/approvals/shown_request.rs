@@ -112,6 +112,7 @@ impl ShownRequest {
                 ids.join(", ")
             ),
         };
+        card.view.queued = true;
         let evidence = &mut card.view.evidence;
         if let Some(so_far) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
             // In the place of how many are wanted, which it says too.

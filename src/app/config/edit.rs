@@ -74,13 +74,20 @@ pub enum EditError {
     NoTable(String),
     #[error("{0} is not set in the file")]
     Absent(String),
-    #[error("not valid TOML: {0}")]
-    NotToml(String),
+    #[error("not valid TOML in line {line}: {what}")]
+    NotToml { line: usize, what: String },
     #[error("the change cannot be tested: {0}")]
     Untested(#[source] io::Error),
     /// What the loader has against the changed file.
     #[error("{0}")]
     Refused(String),
+}
+
+impl EditError {
+    fn not_toml(text: &str, error: &toml_edit::TomlError) -> Self {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        Self::NotToml { line: before.matches('\n').count() + 1, what: error.message().to_owned() }
+    }
 }
 
 /// Sets a key.
@@ -213,11 +220,19 @@ fn value(key: &str, typed: &str) -> Result<Value, EditError> {
 /// The text with a key set to a value, or without it; every other byte stays as it was.
 fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError> {
     let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| EditError::NotToml(error.message().to_owned()))?;
+        text.parse().map_err(|error: toml_edit::TomlError| EditError::not_toml(text, &error))?;
     let (table, name) = match key.split_once('.') {
         Some((table, name)) => (Some(table), name),
         None => (None, key),
     };
+    if let (Some(table), Some(value)) = (table, &value)
+        && !document.contains_key(table)
+    {
+        // toml_edit would put it above the comments that stand at the end.
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let ended = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Ok(format!("{text}{ended}{gap}[{table}]\n{name} = {value}\n"));
+    }
     let inner = match table {
         None => document.as_table_mut(),
         Some(table) if value.is_none() && !document.contains_key(table) => return absent(key),
@@ -289,6 +304,8 @@ mod tests {
         assert_eq!(set(TEXT, "mode", "\"off\"").unwrap(), TEXT.replace("\"manual\"", "\"off\""));
         assert_eq!(set(TEXT, "thresholds.agent", "1.5").unwrap(), TEXT.replace("2.5\n", "2.5\nagent = 1.5\n"));
         assert_eq!(set("", "timeouts.high", "20").unwrap(), "[timeouts]\nhigh = 20\n");
+        let noted = "mode = \"off\"\n\n# [queue]\n# wait = 9";
+        assert_eq!(set(noted, "queue.wait", "5").unwrap(), format!("{noted}\n\n[queue]\nwait = 5\n"));
         assert_eq!(set("", "known_hosts", "[\"a.example\"]").unwrap(), "known_hosts = [\"a.example\"]\n");
     }
 
@@ -318,7 +335,7 @@ mod tests {
     fn what_is_no_key_or_no_toml_is_told() {
         assert_eq!(value("modes", "off").unwrap_err().to_string(), "unknown key modes; did you mean mode?");
         assert!(value("grant", "x").unwrap_err().to_string().contains("by hand"));
-        assert!(set("a = [", "mode", "off").unwrap_err().to_string().starts_with("not valid TOML"));
+        assert!(set("a = 1\nb = [", "mode", "off").unwrap_err().to_string().starts_with("not valid TOML in line 2: "));
         assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().to_string().contains("by hand"));
     }
 

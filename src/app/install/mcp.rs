@@ -69,6 +69,86 @@ enum ServersFormat {
     Array,
 }
 
+impl ServersFile {
+    fn path(&self, places: &Places<'_>) -> PathBuf {
+        if self.project {
+            return places.project().join(&self.path);
+        }
+        let mac = self.mac.as_ref().filter(|_| guard_system::IS_MACOS);
+        places.home().join(mac.unwrap_or(&self.path))
+    }
+
+    /// The text of this file with its servers behind guard, or without guard again: where only guard changed it, as it
+    /// was before.
+    fn changed(
+        &self,
+        path: &Path,
+        old: &str,
+        guard: &str,
+        backups: &Backups,
+        takes_out: bool,
+    ) -> Result<Wrapped, WrapError> {
+        let mut done = if path.extension().is_some_and(|extension| extension == "toml") {
+            wrap::toml(old, &self.keys, guard, takes_out)?
+        } else {
+            wrap::json(old, &self.keys, ConfigStyle { form: self.form, http: &self.http }, guard, takes_out)?
+        };
+        if takes_out && let Some(kept) = backups.kept(path, old).filter(|kept| kept.untouched) {
+            done.text = kept.before.unwrap_or(done.text);
+        }
+        Ok(done)
+    }
+}
+
+fn clients() -> Result<Clients, InstallError> {
+    toml::from_str(CLIENTS).map_err(|error| InstallError::Wrong(error.to_string()))
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+/// The copies of the clients' files from before guard, below the directory of the record.
+#[must_use]
+pub fn backups(data: &Path) -> Backups {
+    Backups::new(&data.join("mcp"))
+}
+
+/// The clients' configurations without guard.
+#[derive(Debug, Default)]
+pub struct TakenOut {
+    /// Each that changes: as it is, and as it is without guard.
+    pub files: Vec<(PathBuf, String, String)>,
+    /// A sentence for each that guard changed and cannot read any more.
+    pub problems: Vec<String>,
+}
+
+/// The files of the account whose servers are behind guard, without guard.
+///
+/// # Errors
+/// guard's own list of clients, or guard itself, cannot be found.
+pub fn taken_out(places: &Places<'_>, backups: &Backups) -> Result<TakenOut, InstallError> {
+    let mut all = TakenOut::default();
+    let (clients, guard) = (clients()?, places.guard()?);
+    for place in clients.client.iter().flat_map(|client| &client.file).filter(|place| !place.project) {
+        let path = place.path(places);
+        if is_yaml(&path) {
+            continue;
+        }
+        let Ok(Some(old)) = file::read(&path) else { continue };
+        match place.changed(&path, &old, &guard, backups, true) {
+            Ok(done) if done.text == old => {}
+            Ok(done) => all.files.push((path, old, done.text)),
+            // A file that guard never changed is nobody's concern here.
+            Err(why) if backups.kept(&path, &old).is_some() => {
+                all.problems.push(format!("{}: {why}; not changed", path.display()));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(all)
+}
+
 pub(super) struct Install<'a> {
     pub args: &'a InstallArgs,
     pub places: &'a Places<'a>,
@@ -82,7 +162,7 @@ impl Install<'_> {
     /// # Errors
     /// A configuration is broken or cannot be written; nothing of that client is changed then.
     pub fn run(&self) -> Result<u8, InstallError> {
-        let clients: Clients = toml::from_str(CLIENTS).map_err(|error| InstallError::Wrong(error.to_string()))?;
+        let clients = clients()?;
         let names = || clients.client.iter().map(|client| client.name.as_str()).collect::<Vec<_>>().join(", ");
         let wanted: Vec<&Client> = match &self.args.client {
             Some(name) => clients.client.iter().filter(|client| client.name == *name).collect(),
@@ -148,43 +228,17 @@ impl Install<'_> {
         Ok(Some(exit::ALLOW))
     }
 
-    fn path(&self, place: &ServersFile) -> PathBuf {
-        if place.project {
-            return self.places.project().join(&place.path);
-        }
-        let mac = place.mac.as_ref().filter(|_| guard_system::IS_MACOS);
-        self.places.home().join(mac.unwrap_or(&place.path))
-    }
-
     /// One file; `None` where it is not there or holds no servers.
     fn file(&self, client: &Client, place: &ServersFile) -> Result<Option<u8>, InstallError> {
-        let path = self.path(place);
+        let path = place.path(self.places);
         let wrong = |why: &dyn Display| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
         let Some(old) = file::read(&path).map_err(|why| wrong(&why))? else { return Ok(None) };
-        if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+        if is_yaml(&path) {
             return self.left_out(client, place, &path, &old);
         }
         let guard = self.places.guard()?;
-        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-        let change = |text: &str| -> Result<Wrapped, WrapError> {
-            match (is_toml, self.args.uninstall) {
-                (true, takes_out) => wrap::toml(text, &place.keys, &guard, takes_out),
-                (false, takes_out) => wrap::json(
-                    text,
-                    &place.keys,
-                    ConfigStyle { form: place.form, http: &place.http },
-                    &guard,
-                    takes_out,
-                ),
-            }
-        };
-        let mut done = change(&old).map_err(|why| wrong(&why))?;
+        let done = place.changed(&path, &old, &guard, &self.backups, self.args.uninstall).map_err(|why| wrong(&why))?;
         let kept = self.backups.kept(&path, &old);
-        if self.args.uninstall
-            && let Some(before) = kept.as_ref().filter(|kept| kept.untouched).and_then(|kept| kept.before.clone())
-        {
-            done.text = before;
-        }
         let mut out = io::stdout().lock();
         for (server, why) in &done.left {
             let said = screen::fitted(&format!("{}: {server}: not changed: {why}\n", client.title));

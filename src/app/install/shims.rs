@@ -38,6 +38,12 @@ pub enum ShimsError {
     Print(#[from] io::Error),
 }
 
+/// Where the links are made, below the directory of the record.
+#[must_use]
+pub fn directory(data: &Path) -> PathBuf {
+    data.join("shims")
+}
+
 /// Removes a file.
 fn remove(path: &Path) -> Result<(), ShimsError> {
     fs::remove_file(path).map_err(|error| ShimsError::Remove { path: path.to_owned(), error })
@@ -93,28 +99,18 @@ impl Shims<'_> {
         let mut out = io::stdout().lock();
         let mut say = |line: &str| writeln!(out, "{line}");
         if uninstall {
-            let links: Vec<PathBuf> =
-                SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect();
+            let links = self.links();
             if links.is_empty() {
                 say(&format!("{}: no links of guard", self.directory.display()))?;
                 return Ok(exit::ALLOW);
             }
+            if !dry_run {
+                self.remove(&links)?;
+            }
             for link in links {
-                if !dry_run {
-                    remove(&link)?;
-                }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
-            for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
-                if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
-                    remove(&path)?;
-                    self.forget(&path);
-                }
-            }
-            // Only an empty one goes.
-            let _ = fs::remove_dir(self.directory.join(SCRIPTS));
-            let _ = fs::remove_dir(self.directory);
-            say("Remove the lines with this directory from your shell's startup file and from the agents' settings.")?;
+            say(&self.lines_stay())?;
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
@@ -122,6 +118,41 @@ impl Shims<'_> {
             say(&line)?;
         }
         Ok(exit::ALLOW)
+    }
+
+    /// The links of guard that are there.
+    #[must_use]
+    pub fn links(&self) -> Vec<PathBuf> {
+        SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect()
+    }
+
+    /// What a person has to do once the links are gone.
+    #[must_use]
+    pub fn lines_stay(&self) -> String {
+        format!(
+            "Remove the lines with {} from your shell's startup file and from the agents' settings.",
+            self.directory.display()
+        )
+    }
+
+    /// Removes these links, the scripts beside them, and the directories that this leaves empty.
+    ///
+    /// # Errors
+    /// A link or a script cannot be removed.
+    pub fn remove(&self, links: &[PathBuf]) -> Result<(), ShimsError> {
+        for link in links {
+            remove(link)?;
+        }
+        for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
+            if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+                remove(&path)?;
+                self.forget(&path);
+            }
+        }
+        // Only an empty one goes.
+        let _ = fs::remove_dir(self.directory.join(SCRIPTS));
+        let _ = fs::remove_dir(self.directory);
+        Ok(())
     }
 
     /// Makes the links that are not there yet.

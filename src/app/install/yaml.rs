@@ -66,8 +66,72 @@ fn value_of<'a>(row: &Row<'a>, key: &str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| value.trim())
 }
 
+/// What is open at a place of the text, where it is no plain one.
+#[derive(Default)]
+struct Opened {
+    quote: Option<char>,
+    brackets: usize,
+    /// The line of what is open.
+    row: usize,
+}
+
+impl Opened {
+    fn is_any(&self) -> bool {
+        self.quote.is_some() || self.brackets > 0
+    }
+
+    /// Reads the line `number`; whether it ends in the head of a block scalar.
+    fn read(&mut self, number: usize, text: &str) -> bool {
+        // A value, or a key, may begin here: only there a quote or a bracket is one.
+        let (mut begins, mut before) = (true, ' ');
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match (self.quote, letter) {
+                (Some('"'), '\\') => drop(letters.next()),
+                (Some('\''), '\'') if letters.peek() == Some(&'\'') => drop(letters.next()),
+                (Some(quote), _) if quote == letter => self.quote = None,
+                (Some(_), _) => {}
+                (None, '#') if before == ' ' => return false,
+                (None, '|' | '>') if begins && self.brackets == 0 => return true,
+                (None, '"' | '\'' | '[' | '{') if begins => {
+                    if !self.is_any() {
+                        self.row = number;
+                    }
+                    match letter {
+                        '[' | '{' => self.brackets += 1,
+                        quote => (self.quote, begins) = (Some(quote), false),
+                    }
+                }
+                (None, ']' | '}') => (self.brackets, begins) = (self.brackets.saturating_sub(1), false),
+                (None, ',') => begins |= self.brackets > 0,
+                (None, ':' | '-') if letters.peek().is_none_or(|next| *next == ' ') => begins = true,
+                (None, ' ') => {}
+                (None, _) => begins = false,
+            }
+            before = letter;
+        }
+        false
+    }
+}
+
+/// The line of a quote or a bracket that is never closed: what comes behind it would be part of it.
+fn unclosed(rows: &[Row]) -> Option<usize> {
+    let mut opened = Opened::default();
+    let mut block = None;
+    for (number, row) in rows.iter().enumerate().filter(|(_, row)| !row.text.is_empty()) {
+        if block.is_some_and(|indent| row.indent > indent) {
+            continue;
+        }
+        block = opened.read(number, row.text).then_some(row.indent);
+    }
+    opened.is_any().then_some(opened.row)
+}
+
 fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, SyntaxError> {
     let error = |row: &Row, what: &str| SyntaxError { at: row.span.start, what: what.to_owned() };
+    if let Some(row) = unclosed(rows).and_then(|row| rows.get(row)) {
+        return Err(error(row, "a quote or a bracket is not closed"));
+    }
     let mut outer = None;
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| is_content(row)) {
         if row.text.starts_with('\t') {
@@ -308,6 +372,22 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_or_a_bracket_inside_of_a_value_is_text() {
+        for text in [
+            "a: it's [x\n",
+            "a: \"x [ \\\" '\"\n",
+            "a: 'it''s'\n",
+            "a: 1 # \"\n",
+            "a: |\n  \"x\n  [y\nb: >-\n  'z\n",
+            "a: [1,\n  'x', {b: \"c\"}\n]\n",
+            "a: \"x\n  y\"\n",
+            "- url: http://x/[\n",
+        ] {
+            assert!(unclosed(&rows(text)).is_none(), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_not_plain_block_style_is_left_alone() {
         for text in [
             "{hooks: {}}\n",
@@ -322,6 +402,10 @@ mod tests {
             "hooks:\n- a\n",
             "hooks:\n    a: 1\n  b: 2\n",
             "hooks:\n  pre_tool_call:\n    a: 1\n",
+            "a: [1\nb: 2\n",
+            "a: \"x\nb: 2\n",
+            "a:\n- 'x\n",
+            "a: {b: [1}\n",
         ] {
             assert!(added(text, KEYS, &item()).is_err(), "{text}");
         }

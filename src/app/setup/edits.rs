@@ -45,6 +45,12 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// A configuration of an MCP client that guard is taken out of.
+    #[must_use]
+    pub const fn of_servers(path: PathBuf, old: String, new: String) -> Self {
+        Self { about: SERVERS, path, old: Some(old), new: Some(new), before: None }
+    }
+
     /// The change as a person reads it.
     #[must_use]
     pub fn render(&self, look: &Look) -> String {
@@ -96,6 +102,7 @@ impl Edit {
 
 const CONFIG: &str = "configuration";
 const COMPLETIONS: &str = "completions";
+const SERVERS: &str = "MCP servers";
 const PAGE: &str = "manual page";
 
 /// Where all of it lies.

@@ -129,8 +129,10 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             })
         }
         ChannelCommand::Remove { name } => {
-            let text =
-                std::fs::read_to_string(&path).map_err(|error| SetupError::File { path: path.clone(), error })?;
+            let text = match std::fs::read_to_string(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(SetupError::Unknown(name.clone())),
+                text => text.map_err(|error| SetupError::File { path: path.clone(), error })?,
+            };
             let kept = without(&text, name).ok_or_else(|| SetupError::Unknown(name.clone()))?;
             Config::parse(&kept).map_err(|why| SetupError::Needed { name: name.clone(), why })?;
             write(&path, &kept, reader.map(|(_, group)| group))?;

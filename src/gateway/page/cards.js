@@ -39,12 +39,15 @@ function reasons({ grounds, why }) {
   return el("ul", { class: "reasons", "aria-label": "Why it is asked about" }, ...grounds.findings.map(finding), ...evidence);
 }
 
+/** A score as the terminal shows it. */
+const points = (score) => Number.isInteger(score) ? score.toFixed(1) : `${score}`;
+
 /** The score with what it is made of, and whether it can be undone. */
 function score(request) {
   const more = (request.grounds?.context ?? []).map(({ words, weight, detail }) =>
     `${words}${detail ? ` (${detail})` : ""} ${weight < 0 ? "" : "+"}${weight}`);
   const undo = request.grounds ? `; ${request.grounds.undo}` : "";
-  return `${[`${request.score} (tier ${request.tier}`, ...more].join(", ")})${undo}`;
+  return `${[`${points(request.score)} (tier ${request.tier}`, ...more].join(", ")})${undo}`;
 }
 
 function facts(request) {

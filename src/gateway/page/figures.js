@@ -55,7 +55,7 @@ export function figures(stats) {
 export function sessions(all, does) {
   if (all.length === 0) return [el("p", {}, "No sessions with prompts yet.")];
   return all.map((session, at) => {
-    const how = [`${session.prompts_last_hour} prompts in the last hour`, `${session.denials_in_a_row} denied in a row`];
+    const how = [`${session.prompts_last_hour} ${session.prompts_last_hour === 1 ? "prompt" : "prompts"} in the last hour`, `${session.denials_in_a_row} denied in a row`];
     if (session.waiting) how.push(session.waiting === 1 ? "1 waiting" : `${session.waiting} waiting`);
     if (session.trusted_by) how.push(`trusted by grant ${session.trusted_by}; to revoke it: guard allow remove ${session.trusted_by}`);
     if (session.edited_row) how.push(`stopped: row ${session.edited_row} of the record was changed after it was written; see guard verify`);

@@ -39,10 +39,15 @@ pub enum ServeError {
     Passed { at: usize, error: io::Error },
     #[error("systemd's socket: {0}")]
     PassedPlain(ConfigError),
-    #[error("{address}: {error}")]
+    #[error("cannot listen at {address}: {error}{}", another(error))]
     Listen { address: SocketAddr, error: io::Error },
     #[error("{}: {error}", path.display())]
     Socket { path: PathBuf, error: io::Error },
     #[error("a gateway already listens at {}; see guard serve --status", .0.display())]
     Runs(PathBuf),
+}
+
+/// What to do where the address is taken.
+fn another(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::AddrInUse { "; choose another with --listen ADDRESS:PORT" } else { "" }
 }

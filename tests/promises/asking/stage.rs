@@ -78,6 +78,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         session_grant: Some("this exact command, in this directory, until the session ends".to_owned()),
         standing_grant: Some("this exact command, in /home/ada/project, until you revoke it".to_owned()),
         lasts: false,
+        queued: false,
         first: false,
     }
 }

@@ -76,9 +76,11 @@ fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     );
     let stats = home.prints(&["stats"], 0);
     assert!(
-        stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused without judging them"),
+        stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused without being judged"),
         "{stats}"
     );
+    let status = home.prints(&["status"], 0);
+    assert!(status.contains("(the command is too large") && status.contains("(the input is not"), "{status}");
     // It counts neither for nor against the session.
     assert_eq!(store.standing(rows[0].root.as_deref().unwrap(), jiff::Timestamp::now()).unwrap().denials_in_a_row, 0);
 }

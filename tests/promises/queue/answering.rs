@@ -72,6 +72,22 @@ fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
 }
 
 #[test]
+fn where_a_word_is_asked_for_escape_leaves_the_request_and_the_card_says_so() {
+    let home = home();
+    let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    terminal.wait_for("Esc leaves it");
+    assert!(!terminal.screen().contains("Esc denies"), "{}", terminal.screen());
+    answer_card(&mut terminal, "\x1b");
+    assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
+    let how = format!("the request still waits (to deny it: guard deny {})", asker.id);
+    assert!(terminal.screen().contains(&how), "{}", terminal.screen());
+    assert_eq!(state(&home, &asker.id), RequestState::Waiting);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
 fn who_comes_second_hears_what_was_decided_and_by_whom() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::snippets;
 use crate::harness::home::Home;
+use crate::harness::pty::{self, Terminal};
 use crate::harness::tools;
 
 /// A directory with guard under the names of shells, in a home where nothing is asked.
@@ -257,6 +258,16 @@ fn what_is_no_shell_language_ends_a_script_as_the_shell_ends_it() {
             assert_eq!(first(&guard), first(&real), "{name} {script}");
         }
     }
+}
+
+#[test]
+fn an_option_that_was_meant_for_guard_starts_no_shell_at_a_terminal() {
+    let home = Home::that_asks_nobody();
+    let mut command = home.guard(&["-v"]);
+    command.arg0("guard");
+    let mut terminal = Terminal::spawn(command);
+    assert_eq!(pty::ended(terminal.wait_exit()), "exit 125");
+    assert!(terminal.screen().contains("-c 'COMMANDS' is missing"), "{}", terminal.screen());
 }
 
 #[test]
