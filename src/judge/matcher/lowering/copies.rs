@@ -16,12 +16,14 @@ pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
     !view.act.recursive && copied(view, path).is_some_and(|copy| is_kept(&copy))
 }
 
-/// Whether the act puts back at the path what the line copied from there to where the act takes it from: only what the line
-/// wrote since is lost.
+/// Whether the act puts back at the path what the line copied or moved from there to where the act takes it from: only what
+/// the line wrote since is lost. Nothing lay where it was put, so that a move which failed leaves nothing to put back.
 pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
     let program = view.act.parent.unwrap_or(view.id);
-    let Some(from) = source(view, program, |effect| effect == Effect::Move || reads(effect)) else { return false };
-    copied(view, &from).is_some_and(|copy| place(&copy.from) == place(path)) && !linked(view, path)
+    let Some(from) = source(view, program, takes) else { return false };
+    put_aside(view, &from, takes).is_some_and(|copy| place(&copy.from) == place(path))
+        && !moved_into(view, path)
+        && !linked(view, path)
 }
 
 /// A copy of one file.
@@ -31,17 +33,26 @@ struct Copied {
 
 /// What was copied to a path, where nothing was before and nothing else came since.
 fn copied(view: &View<'_>, path: &NormalPath) -> Option<Copied> {
+    put_aside(view, path, reads)
+}
+
+/// The same of what was put there in one of these ways.
+fn put_aside(view: &View<'_>, path: &NormalPath, ways: fn(Effect) -> bool) -> Option<Copied> {
     let text = place(path)?;
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     let program = naming(view, path).find_map(|(_, act)| act.parent).filter(|_| missing)?;
     let copies = view.context.facts.acts.get(program).and_then(|act| view.context.program(act));
     let alone = copies.is_some_and(|program| program.copies) && !is_changed(view, path, Some(program));
-    let from = source(view, program, reads).filter(|_| alone && !linked(view, path))?;
+    let from = source(view, program, ways).filter(|_| alone && !linked(view, path))?;
     Some(Copied { from })
 }
 
 fn reads(effect: Effect) -> bool {
     matches!(effect, Effect::Load | Effect::Show)
+}
+
+fn takes(effect: Effect) -> bool {
+    effect == Effect::Move || reads(effect)
 }
 
 /// The one file that a program takes what it writes from; of one that moves, only where moves are asked for.
