@@ -7,6 +7,7 @@ mod before;
 mod copies;
 mod made;
 mod own;
+mod refs;
 
 use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
@@ -17,6 +18,7 @@ use copies::{is_own_copy, is_put_back};
 pub(super) use made::{is_maker, made};
 pub(super) use own::OWN_NOTE;
 use own::{has_own_edits_alone, is_own_note, own_work};
+pub(super) use refs::unborn;
 
 use super::history::History;
 use super::match_context::{MatchContext, View};

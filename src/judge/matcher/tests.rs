@@ -6,8 +6,11 @@ use crate::judge::analysis::act::{
     Value,
 };
 use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
+use crate::judge::analysis::question::{
+    FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer,
+};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{
     Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,

@@ -54,6 +54,8 @@ pub struct Rule {
     /// Programs with their subcommands (`docker run`): what one of them made earlier in the line, by the same name, does
     /// not count.
     pub made_by: Vec<Vec<String>>,
+    /// Where in a repository the names lie that the rule is about (`refs/heads/`): those that are not there do not count.
+    pub refs: Option<String>,
 }
 
 /// What an act must be for a rule to match. Every part that is given must hold.

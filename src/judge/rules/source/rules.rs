@@ -81,6 +81,7 @@ pub fn rule(
         when,
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
         made_by: makers(shape),
+        refs: shape.refs.clone(),
     };
     let examples = Examples {
         rule: id.to_owned(),
