@@ -144,6 +144,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     };
     let here = || {
         let made = lowering::made(view, &rule.made_by, rule.tier);
+        let made = made.or_else(|| lowering::unborn(view, rule.refs.as_deref(), &rule.when.flags));
         made.or_else(|| lowering::of_place(view, &rule.lower)).map(|reason| vec![reason])
     };
     let reasons = if rule.tier > Tier::Low { reasons.or_else(here) } else { None };

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use super::env::EnvView;
+use super::paths::NormalPath;
 use super::place::Place;
 pub use super::value::Value;
 pub use crate::judge::effect::Effect;
@@ -138,6 +139,8 @@ pub struct Act {
     pub parent: Option<ActId>,
     /// Under a condition, in a loop or in a function body that may not run. It counts all the same.
     pub conditional: bool,
+    /// Files that a condition around it found not to be there.
+    pub absent: Rc<[NormalPath]>,
     /// In a file of the session that the command may load. Only what is grave counts.
     pub staged: bool,
     /// What the program's file does was read, and its acts come after this one.
@@ -175,6 +178,7 @@ impl Act {
             disguise: None,
             parent: None,
             conditional: false,
+            absent: Rc::default(),
             staged: false,
             read: false,
             source: Source::default(),

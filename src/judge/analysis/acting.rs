@@ -38,6 +38,7 @@ impl WalkProgress<'_, '_> {
             remote: context.remote.clone(),
             wrappers: Rc::clone(&context.wrappers),
             conditional: context.conditional,
+            absent: Rc::clone(&context.absent),
             staged: context.staged,
             read: false,
             source: context.source.clone(),

@@ -405,7 +405,7 @@ impl Walker<'_> {
         let mut later = self.setting.fork(state);
         let spans = self.setting.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
-        let inside = Context { spans, conditional: context.conditional, ..within(context, "trap") };
+        let inside = Context { spans, absent: Rc::default(), ..within(context, "trap") };
         self.read_value(&mut later, &inside.perhaps(), &action.value, span);
         self.interrupted(state, &later, &names, &action.value, span);
         self.set_traps(state, &inside, Some((&action.value, first)), &names, span);

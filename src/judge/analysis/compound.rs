@@ -104,20 +104,21 @@ impl Walker<'_> {
         arms: &[(Script, Script)],
         otherwise: Option<&Script>,
     ) {
-        let inner = context.guarded();
+        let mut inner = context.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut outputs = Outputs::start(self, state);
         for (index, (condition, body)) in arms.iter().enumerate() {
             if !self.has_fuel(context, condition.span) {
                 break;
             }
-            self.script(state, if index == 0 { context } else { &inner }, condition);
+            let told = self.condition_list(state, if index == 0 { context } else { &inner }, condition);
             outputs.condition(self);
             let mut branch = self.setting.fork(state);
             branch.doubt.clear();
-            self.script(&mut branch, &inner, body);
+            self.script(&mut branch, &inner.without(&told.succeeded), body);
             outputs.branch(self);
             ends.push(*branch);
+            inner = inner.without(&told.failed);
         }
         if let Some(body) = otherwise {
             self.script(state, &inner, body);

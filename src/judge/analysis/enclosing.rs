@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Remote, Source};
+use super::paths::NormalPath;
 use super::recursion::Calling;
 use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::{Dialect, ParseError, Span};
@@ -54,6 +55,8 @@ pub(super) struct Context {
     pub beside: bool,
     /// Under a condition, since the outermost of `calls`.
     pub under_condition: bool,
+    /// Files that a condition around it found not to be there.
+    pub absent: Rc<[NormalPath]>,
 }
 
 impl Context {
@@ -73,9 +76,9 @@ impl Context {
         self.wrappers = longer(&self.wrappers, name);
     }
 
-    /// The same place, but what stands there may not run.
+    /// The same place, but what stands there may not run, or more than once, or later.
     pub fn perhaps(&self) -> Self {
-        Self { conditional: true, ..self.clone() }
+        Self { conditional: true, absent: Rc::default(), ..self.clone() }
     }
 
     /// A file of the session that a command at this place may load.

@@ -40,6 +40,13 @@ impl EnvView {
         self.beginning(prefix).filter(move |(name, _)| glob::text(pattern, name))
     }
 
+    /// Whether a variable whose name a glob covers may be set, to whatever it is.
+    #[must_use]
+    pub fn may_set(&self, pattern: &str) -> bool {
+        let own = self.own.iter().map(|(name, _)| name.as_str());
+        own.chain(self.exported.iter().map(|(name, _)| &**name)).any(|name| glob::text(pattern, name))
+    }
+
     /// Whether nothing is set for this command alone.
     #[must_use]
     pub fn is_exported(&self) -> bool {

@@ -6,14 +6,21 @@ use super::act::{Output, Taint, UnknownReason, Value};
 use super::enclosing::Context;
 use super::state::{Bound, Defined, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
+use super::tested::Told;
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script, Span};
 
 impl Walker<'_> {
     /// Walks statements in order.
     pub fn script(&mut self, state: &mut State, context: &Context, script: &Script) {
+        self.condition_list(state, context, script);
+    }
+
+    /// Walks statements in order. What the end of the last one tells is handed back.
+    pub fn condition_list(&mut self, state: &mut State, context: &Context, script: &Script) -> Told {
+        let mut told = Told::default();
         if !self.enter(depth::BODY, context.spans.map(script.span)) {
-            return;
+            return told;
         }
         for item in &script.items {
             if !self.has_fuel(context, script.span) {
@@ -23,11 +30,13 @@ impl Walker<'_> {
                 let mut child = state.subshell();
                 self.chain(&mut child, &context.forked(), item);
                 self.end_of_shell(&mut child);
+                told = Told::default();
             } else {
-                self.chain(state, context, item);
+                told = self.chain(state, context, item);
             }
         }
         self.leave(depth::BODY);
+        told
     }
 
     /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
@@ -36,10 +45,12 @@ impl Walker<'_> {
     }
 
     /// Pipelines joined by `&&` and `||`.
-    fn chain(&mut self, state: &mut State, context: &Context, item: &Item) {
+    fn chain(&mut self, state: &mut State, context: &Context, item: &Item) -> Told {
+        let first = self.facts.acts.len();
         self.pipeline(state, context, &item.first);
+        let mut told = self.what_is_told(state, context, &item.first, first);
         if item.rest.is_empty() {
-            return;
+            return told;
         }
         let inner = context.guarded();
         // The states in which the list may end before its last pipeline.
@@ -49,11 +60,13 @@ impl Walker<'_> {
                 break;
             }
             let before = self.setting.fork(state);
+            let first = self.facts.acts.len();
             match join {
                 Join::And => {
                     // What stood before succeeded: a `cd` in it went where it said.
                     state.doubt.clear();
-                    self.pipeline(state, &inner, pipeline);
+                    self.pipeline(state, &inner.without(&told.succeeded), pipeline);
+                    told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
                     ends.push(*before);
                 }
                 Join::Or => {
@@ -62,7 +75,8 @@ impl Walker<'_> {
                         end.stay();
                         state.join(&end);
                     }
-                    self.pipeline(state, &inner, pipeline);
+                    self.pipeline(state, &inner.without(&told.failed), pipeline);
+                    told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
                     if leaves(pipeline) {
                         *state = *before;
                         state.doubt.clear();
@@ -76,6 +90,7 @@ impl Walker<'_> {
         for end in &ends {
             state.join(end);
         }
+        told
     }
 
     pub fn pipeline(&mut self, state: &mut State, context: &Context, pipeline: &Pipeline) {
@@ -152,7 +167,9 @@ impl Walker<'_> {
     #[inline(never)]
     fn define(&mut self, state: &mut State, context: &Context, function: &Function) {
         for name in &function.names {
-            let defined = Defined { name: name.clone(), body: (*function.body).clone(), context: context.clone() };
+            // When it is called, what was tested here may be otherwise.
+            let context = Context { absent: Rc::default(), ..context.clone() };
+            let defined = Defined { name: name.clone(), body: (*function.body).clone(), context };
             state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {

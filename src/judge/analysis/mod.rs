@@ -69,6 +69,7 @@ mod stdout_model;
 mod streams;
 mod substitution;
 pub mod terminals;
+mod tested;
 #[cfg(test)]
 mod testing;
 mod tool;

@@ -77,8 +77,10 @@ impl Walker<'_> {
         let fetches =
             fetches || !self.files.written.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
         let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
-        // What is copied from another host is as good as fetched.
-        let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
+        // What is copied from another host is as good as fetched. Whoever copies is told where to.
+        let flags = || reading.flags.iter().filter_map(|flag| flag.value.as_ref());
+        let is_told = reading.operands.iter().map(|operand| &operand.value).chain(flags()).any(is_target);
+        let remote = !fetches && is_told && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         // What is edited where it lies says what it said, and what is put in.

@@ -11,7 +11,7 @@ use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
-    EnvTest, FlagTest, InputTest, Match, NO_SUB, OperandTest, OutputTaint, RawTest, TaintName, Which,
+    EnvTest, FlagTest, InputTest, Match, NO_SUB, NoEnvTest, OperandTest, OutputTaint, RawTest, TaintName, Which,
 };
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
@@ -57,6 +57,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && (when.tainted.is_empty() || when.tainted.iter().any(|name| taint_of(act).has(taint(*name))))
         && (when.input.is_empty() || when.input.iter().any(|test| input_holds(view, *test)))
         && (when.env.is_empty() || when.env.iter().any(|test| env_holds(view, test)))
+        && !when.no_env.iter().any(|test| variable_decides(view, test, &when.no_flags))
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
         && when.shown.is_none_or(|shown| shown == view.is_shown())
@@ -154,6 +155,23 @@ fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
         view.context.spend(2);
         test.value.as_ref().is_none_or(|test| view.passes(test, value))
     })
+}
+
+/// Whether the last value that the line gives a variable passes, and neither an option of these, which outweighs it, nor
+/// another variable may decide instead.
+fn variable_decides(view: &View<'_>, test: &NoEnvTest, options: &[FlagTest]) -> bool {
+    let env = &view.act.env;
+    let holds = env.named(&test.name).last().is_some_and(|(_, value)| view.passes(&test.value, value));
+    let outweighs = |option: &FlagTest| {
+        view.flags().iter().any(|flag| option.names.iter().any(|name| text::same_flag(name, &flag.name)))
+    };
+    let names = || view.context.invocation.env.variables.keys().filter_map(|name| name.to_str());
+    let is_set = |pattern: &String| env.may_set(pattern) || names().any(|name| glob::text(pattern, name));
+    view.context.spend(4)
+        && holds
+        && !options.iter().any(outweighs)
+        && !test.unless.iter().any(is_set)
+        && view.context.spend(0)
 }
 
 const fn taint(name: TaintName) -> Taint {

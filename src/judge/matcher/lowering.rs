@@ -7,6 +7,7 @@ mod before;
 mod copies;
 mod made;
 mod own;
+mod refs;
 
 use before::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
@@ -17,6 +18,7 @@ use copies::{is_own_copy, is_put_back};
 pub(super) use made::{is_maker, made};
 pub(super) use own::OWN_NOTE;
 use own::{has_own_edits_alone, is_own_note, own_work};
+pub(super) use refs::unborn;
 
 use super::history::History;
 use super::match_context::{MatchContext, View};
@@ -55,7 +57,8 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
     let reason = facts.iter().find_map(|fact| match fact {
         Lowering::Temp => is_temp(view, path).then_some("it is in the temporary directory"),
         Lowering::Generated => is_generated(view, seen, path).then_some("it can be created again and git ignores it"),
-        Lowering::Missing => is_missing(view, path).then_some("it does not exist"),
+        Lowering::Missing if is_missing(view, path) => Some("it does not exist"),
+        Lowering::Missing => is_tested_to_be_missing(view, path).then_some("it runs only if this does not exist"),
         Lowering::Created if is_created(view, path) => Some("this command itself creates it"),
         Lowering::Created => is_put_back(view, path).then_some("this command itself put the content aside"),
         Lowering::Tracked => {
@@ -275,6 +278,21 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
             && !linked(view, path)
     };
     missing && (untouched(view, path) || made_since() || of_recipes())
+}
+
+/// Whether what is written is a file that a condition around the act found not to be there, and nothing was moved there
+/// since. A test of a file fails of a directory or a device too: such a thing must not be there.
+fn is_tested_to_be_missing(view: &View<'_>, path: &NormalPath) -> bool {
+    let Some(text) = place(path).filter(|_| view.act.absent.iter().any(|absent| place(absent) == place(path))) else {
+        return false;
+    };
+    let writes = |effect: Effect| !matches!(effect, Effect::Delete | Effect::Permit);
+    let own = match view.act.verb {
+        Verb::Effect(effect) => effect.writes(),
+        Verb::Program { .. } => view.context.effects_of(view.id).all(|(_, effect)| writes(effect)),
+    };
+    let is_file = |facts: &PathFacts| matches!(facts.kind, PathKind::Missing | PathKind::File) && !facts.symlink;
+    own && view.context.inquiry.path(&text).is_some_and(is_file) && !moved_into(view, path) && !linked(view, path)
 }
 
 /// Whether it is the act before it once more, in another directory, where a `cd` in front of both failed.

@@ -6,8 +6,11 @@ use crate::judge::analysis::act::{
     Value,
 };
 use crate::judge::analysis::inquiry::Answers;
+use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer};
+use crate::judge::analysis::question::{
+    FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer,
+};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{
     Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
@@ -321,6 +324,29 @@ fn circumstances_are_conditions_too() {
     assert!(matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GIT_DIR", "x")]));
     assert!(!matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GOT_DIR", "x")]));
     assert!(!matches(&with("env = [{ name = \"A\", value = { exact = [\"1\"] } }]"), vec![env("A", "2")]));
+    let spared = with(
+        "no_flags = [\"-f\"]\nno_env = [{ name = \"A\", value = { exact = [\"1\"] }, unless = [\"{B,C}*\", \"HOM?\"] }]",
+    );
+    assert!(matches(&spared, vec![env("A", "1")]), "HOME is set outside of the line");
+    let spared = spared.replace(", \"HOM?\"", "");
+    assert!(!matches(&spared, vec![env("A", "1")]));
+    assert!(matches(&spared, vec![env("A", "2")]));
+    assert!(matches(&spared, vec![env("A_", "1")]));
+    let envs = |pairs: &[(&str, &str)]| Act {
+        env: pairs.iter().map(|(name, text)| ((*name).to_owned(), Value::text(*text))).collect::<Vec<_>>().into(),
+        ..zap(&[])
+    };
+    assert!(matches(&spared, vec![envs(&[("A", "1"), ("A", "2")])]));
+    assert!(!matches(&spared, vec![envs(&[("A", "2"), ("A", "1")])]));
+    for other in ["BC", "C"] {
+        assert!(matches(&spared, vec![envs(&[("A", "1"), (other, "")])]), "{other}");
+    }
+    let option = Flag { name: "-f".into(), value: None, span: Span::default() };
+    assert!(!matches(&spared, vec![Act { flags: vec![option], ..env("A", "2") }]), "`no_flags` holds as before");
+    let valued = with("no_flags = [\"-o=x\"]\nno_env = [{ name = \"A\", value = { exact = [\"1\"] } }]");
+    let at = |value: &str| Flag { name: "-o".into(), value: Some(Value::text(value)), span: Span::default() };
+    assert!(matches(&valued, vec![Act { flags: vec![at("y")], ..env("A", "1") }]), "an option outweighs the variable");
+    assert!(!matches(&valued, vec![Act { flags: vec![at("x")], ..env("A", "2") }]));
     assert!(matches(&with("words = [{ regex = \"^x+$\" }]"), vec![zap(&["a", "xx"])]));
     assert!(!matches(&with("words = [{ regex = \"^x+$\" }]"), vec![zap(&["a"])]));
     let code = |text: &str| Act { code: Some(Code { language: "python".into(), text: Value::text(text) }), ..zap(&[]) };

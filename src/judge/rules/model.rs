@@ -54,6 +54,8 @@ pub struct Rule {
     /// Programs with their subcommands (`docker run`): what one of them made earlier in the line, by the same name, does
     /// not count.
     pub made_by: Vec<Vec<String>>,
+    /// Where in a repository the names lie that the rule is about (`refs/heads/`): those that are not there do not count.
+    pub refs: Option<String>,
 }
 
 /// What an act must be for a rule to match. Every part that is given must hold.
@@ -75,6 +77,8 @@ pub struct Match {
     pub words: Vec<TextTest>,
     /// Any of these holds for some variable that is set for the command.
     pub env: Vec<EnvTest>,
+    /// None of these holds of the variables that are set for the command.
+    pub no_env: Vec<NoEnvTest>,
     /// Any of these properties of what is read from standard input.
     pub input: Vec<InputTest>,
     /// Any of these taints is in an argument.
@@ -180,6 +184,17 @@ pub struct EnvTest {
     /// A glob over the name.
     pub name: String,
     pub value: Option<TextTest>,
+}
+
+/// A variable that takes a command out of a rule, where nothing else decides what the variable decides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoEnvTest {
+    /// The name.
+    pub name: String,
+    /// Of the value that is in force.
+    pub value: TextTest,
+    /// Globs over the names of variables any of which, set in the line or outside of it, may decide instead.
+    pub unless: Vec<String>,
 }
 
 /// A property of standard input.

@@ -13,29 +13,35 @@ use crate::judge::matcher::match_context::View;
 /// Whether the path is a copy of one file, made by the line under a name that was free, and that file is as it was.
 pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
     let is_kept = |original: &NormalPath| !is_changed(view, original, None) && !moved_into(view, original);
-    !view.act.recursive && original(view, path).is_some_and(|original| is_kept(&original))
+    !view.act.recursive && put_aside(view, path, reads).is_some_and(|original| is_kept(&original))
 }
 
-/// Whether the act puts back at the path what the line copied from there to where the act takes it from: only what the line
-/// wrote since is lost.
+/// Whether the act puts back at the path what the line copied or moved from there to where the act takes it from: only what
+/// the line wrote since is lost. Nothing lay where it was put, so that a move which failed leaves nothing to put back.
 pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
     let program = view.act.parent.unwrap_or(view.id);
-    let Some(from) = source(view, program, |effect| effect == Effect::Move || reads(effect)) else { return false };
-    original(view, &from).is_some_and(|original| place(&original) == place(path)) && !linked(view, path)
+    let Some(from) = source(view, program, takes) else { return false };
+    put_aside(view, &from, takes).is_some_and(|original| place(&original) == place(path))
+        && !moved_into(view, path)
+        && !linked(view, path)
 }
 
-/// The one file that was copied to a path, where nothing was before and nothing else came since.
-fn original(view: &View<'_>, path: &NormalPath) -> Option<NormalPath> {
+/// The one file that was put at a path in one of these ways, where nothing was before and nothing else came since.
+fn put_aside(view: &View<'_>, path: &NormalPath, ways: fn(Effect) -> bool) -> Option<NormalPath> {
     let text = place(path)?;
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     let program = naming(view, path).find_map(|(_, act)| act.parent).filter(|_| missing)?;
     let copies = view.context.facts.acts.get(program).and_then(|act| view.context.program(act));
     let alone = copies.is_some_and(|program| program.copies) && !is_changed(view, path, Some(program));
-    source(view, program, reads).filter(|_| alone && !linked(view, path))
+    source(view, program, ways).filter(|_| alone && !linked(view, path))
 }
 
 fn reads(effect: Effect) -> bool {
     matches!(effect, Effect::Load | Effect::Show)
+}
+
+fn takes(effect: Effect) -> bool {
+    effect == Effect::Move || reads(effect)
 }
 
 /// The one file that a program takes what it writes from; of one that moves, only where moves are asked for.

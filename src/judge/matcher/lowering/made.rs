@@ -2,8 +2,9 @@
 //!
 //! What may not enter: files, which are known by where they lie.
 
+use super::refs::is_unborn;
 use super::{earlier, is_opaque, place};
-use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Value, Verb};
+use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Output, Piece, UnknownReason, Value, Verb};
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::PathKind;
@@ -57,8 +58,8 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
     let holds = if operands.is_empty() && flags.is_empty() {
         any(&|maker, other| other.sub == act.sub || maker.names_nothing(other))
     } else {
-        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.context, other, name)))
-            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)))
+        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view, other, name)))
+            && flags.iter().all(|flag| any(&|maker, other| maker.says(view, other, flag)))
     };
     if holds {
         return view.context.spend(0).then_some("this command itself creates it");
@@ -82,9 +83,8 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
         let begun = any(&|maker, other| other.sub == act.sub || maker.names_nothing(other));
         return (begun && view.context.spend(0)).then_some("this session started it");
     }
-    let made =
-        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.context, other, name)))
-            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)));
+    let made = operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view, other, name)))
+        && flags.iter().all(|flag| any(&|maker, other| maker.says(view, other, flag)));
     (made && view.context.spend(0)).then_some("this session created it")
 }
 
@@ -123,6 +123,11 @@ fn is_called(value: &Value, name: &Value) -> bool {
     value.name().is_some_and(|value| value == *name)
 }
 
+/// Whether a value is an identifier of the line's and nothing else, as a program prints it that makes something.
+fn is_one_number(value: &Value) -> bool {
+    matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
+}
+
 /// Whether the act goes on with what was begun earlier, and makes nothing.
 fn resumes(context: &MatchContext<'_>, act: &Act) -> bool {
     let begun = context.program(act).map_or(&[][..], |program| &program.resumes);
@@ -141,7 +146,8 @@ fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(
     act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
 }
 
-/// What makes a thing that is known by name, as a rule writes it: `docker run --name`, `git branch !-m`.
+/// What makes a thing that is known by name, as a rule writes it: `docker run --name`, `docker run =`,
+/// `git branch !-m`, `git fetch refs/heads/`.
 struct Maker<'a> {
     program: &'a str,
     sub: Vec<&'a str>,
@@ -151,15 +157,22 @@ struct Maker<'a> {
     never: Vec<&'a str>,
     /// What it makes is a place.
     places: bool,
+    /// It prints the name.
+    prints: bool,
+    /// Where a repository keeps what it fetches under the name that an operand gives behind a colon.
+    fetches: Option<&'a str>,
 }
 
 impl<'a> Maker<'a> {
     fn new(words: &'a [String]) -> Self {
-        let mut maker = Self { program: "", sub: Vec::new(), flags: Vec::new(), never: Vec::new(), places: false };
+        let (sub, flags, never) = (Vec::new(), Vec::new(), Vec::new());
+        let mut maker = Self { program: "", sub, flags, never, places: false, prints: false, fetches: None };
         for (at, word) in words.iter().enumerate() {
             match word.strip_prefix('!') {
                 Some(flag) => maker.never.push(flag),
                 None if word == "/" => maker.places = true,
+                None if word == "=" => maker.prints = true,
+                None if word.starts_with("refs/") => maker.fetches = Some(word),
                 None if word.starts_with('-') => maker.flags.push(word),
                 None if at == 0 => maker.program = word,
                 None => maker.sub.push(word),
@@ -188,19 +201,32 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether it makes what is called so.
-    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &Value) -> bool {
+    fn gives(&self, view: &View<'_>, other: &Act, name: &Value) -> bool {
         let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
+        if self.prints {
+            return other.output == Output::Captured && is_one_number(name);
+        }
+        if let Some(below) = self.fetches {
+            let is_new = |name: &str| is_unborn(view, below, name).unwrap_or_default();
+            let text = |operand: &Operand| operand.value.known().map(|text| text.into_owned());
+            let mut fetched = other.operands.iter().filter_map(text);
+            // With a plus what is there is written over.
+            let is_it = |name: &str, text: &str| !text.starts_with('+') && text.rsplit(':').next() == Some(name);
+            return name
+                .known()
+                .is_some_and(|name| is_new(&name) && fetched.any(|text| text.contains(':') && is_it(&name, &text)));
+        }
         match self.flags.is_empty() {
             true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
-            false => any_of(context, other, &self.flags, is),
+            false => any_of(view.context, other, &self.flags, is),
         }
     }
 
     /// Whether it makes what the option names, or is given the same option.
-    fn says(&self, context: &MatchContext<'_>, other: &Act, flag: &Flag) -> bool {
+    fn says(&self, view: &View<'_>, other: &Act, flag: &Flag) -> bool {
         let value = flag.value.as_ref().and_then(Value::name).unwrap_or_default();
         let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
-        !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(context, other, &value))
+        !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(view, other, &value))
     }
 
     /// Whether it makes what has no name but the one that is meant when none is given.

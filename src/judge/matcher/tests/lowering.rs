@@ -168,6 +168,105 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
 }
 
 #[test]
+fn what_is_written_only_where_a_condition_found_nothing_is_lowered() {
+    const RULE: &str = "program = [\":delete\", \":write\"]\noperand = { which = \"any\" }\nlower = [\"missing\"]";
+    let absent = || [NormalPath::absolute("/home/me/project/x").unwrap()].into();
+    let lowered = |acts: Vec<Act>, kind: PathKind, symlink: bool| {
+        let answers = Answers::none();
+        let path = "/home/me/project/x";
+        answers.insert(Question::Path(path.into()), path_answer(kind, path, symlink));
+        let last = acts.len() - 1;
+        let findings = found_with(&catalog(&[("one", RULE)]), &line(acts), &answers);
+        let own: Vec<_> = findings.iter().filter(|finding| finding.act == Some(last)).collect();
+        assert!(!own.is_empty());
+        own.iter().all(|finding| finding.tier == Tier::Low)
+    };
+    let write = |text: &str| Act { absent: absent(), ..effect(Effect::Write, &[text]) };
+    assert!(lowered(vec![write("x")], PathKind::File, false));
+    assert!(lowered(vec![write("./y/../x")], PathKind::File, false));
+    assert!(!lowered(vec![effect(Effect::Write, &["x"])], PathKind::File, false));
+    assert!(!lowered(vec![write("y")], PathKind::File, false));
+    assert!(!lowered(vec![write("x"), Act { absent: absent(), ..removing(&["x"]) }], PathKind::File, false));
+    // A test of a file says nothing of what else lies there.
+    for kind in [PathKind::Directory, PathKind::Device, PathKind::Other] {
+        assert!(!lowered(vec![write("x")], kind, false), "{kind:?}");
+    }
+    assert!(!lowered(vec![write("x")], PathKind::File, true));
+    // What was moved there since is not what was tested.
+    let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
+    let to = Act { parent: Some(0), ..write("x") };
+    assert!(!lowered(vec![program("mv", &["src", "x"]), from, to, write("x")], PathKind::File, false));
+}
+
+/// The repository worked in, with a branch in a file of its own, one that is packed, and none of other names.
+fn branches() -> Answers<'static> {
+    let data = format!("{CWD}/.git");
+    branches_in(path_answer(PathKind::Directory, &data, false))
+}
+
+/// The same, where this is at the place of its data.
+fn branches_in(there: WorldAnswer) -> Answers<'static> {
+    let answers = Answers::none();
+    let data = format!("{CWD}/.git");
+    answers.insert(Question::Path(data.clone()), there);
+    let kind = |below: &str, kind: PathKind| {
+        let path = format!("{data}{below}");
+        answers.insert(Question::Path(path.clone()), path_answer(kind, &path, false));
+    };
+    let repository = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
+    answers.insert(Question::Repository(CWD.into()), WorldAnswer::Repository(Some(repository)));
+    kind("/refs/heads/own", PathKind::File);
+    for missing in ["/reftable", "/refs/heads/new", "/refs/heads/packed", "/refs/heads/a/b"] {
+        kind(missing, PathKind::Missing);
+    }
+    let packed = FileFacts::Text { bytes: b"# pack-refs\n0123 refs/heads/packed\n".to_vec(), digest: [0; 32] };
+    answers.insert(Question::File(format!("{data}/packed-refs")), WorldAnswer::File(packed));
+    answers
+}
+
+#[test]
+fn a_name_that_the_repository_does_not_have_is_lowered() {
+    const PROGRAM: &str =
+        "[[program]]\nname = \"vc\"\nworks_in = { flags = [\"--at\"], env = [\"VC_DIR\"], here = true }\n";
+    const RULE: &str =
+        "tier = 2\nprogram = \"vc\"\nflags = [\"-D\"]\nrefs = \"refs/heads/\"\nmade_by = \"vc get refs/heads/\"";
+    let flag = |name: &str| Flag { name: name.into(), value: None, span: Span::default() };
+    let drop = |names: &[&str]| Act { flags: vec![flag("-D")], ..program("vc", names) };
+    let lowered_in = |acts: Vec<Act>, answers: &Answers| {
+        let last = acts.len() - 1;
+        let findings = found_with(&catalog_with(&[("one", RULE)], Layer::User, PROGRAM), &line(acts), answers);
+        let own: Vec<_> = findings.iter().filter(|finding| finding.act == Some(last)).collect();
+        assert!(!own.is_empty());
+        own.iter().all(|finding| finding.tier == Tier::Low)
+    };
+    let lowered = |acts: Vec<Act>| lowered_in(acts, &branches());
+    assert!(lowered(vec![drop(&["new"])]));
+    assert!(lowered(vec![drop(&["new", "a/b"])]));
+    for names in [&["own"][..], &["packed"], &["Packed"], &["new", "own"], &["../heads/new"], &["$X"], &["new*"], &[]] {
+        assert!(!lowered(vec![drop(names)]), "{names:?}");
+    }
+    // Another repository, other names, or a name that the line may have made.
+    for name in ["--at", "-r"] {
+        assert!(!lowered(vec![Act { flags: vec![flag("-D"), flag(name)], ..program("vc", &["new"]) }]), "{name}");
+    }
+    assert!(!lowered(vec![Act { env: vec![("VC_DIR".into(), value("x"))].into(), ..drop(&["new"]) }]));
+    assert!(!lowered(vec![program("vc", &["new"]), drop(&["new"])]));
+    assert!(!lowered(vec![program("unheard-of", &[]), drop(&["new"])]));
+    for (kind, at) in [(PathKind::Directory, "/elsewhere/.git"), (PathKind::File, "/home/me/project/.git")] {
+        let elsewhere = branches_in(path_answer(kind, at, false));
+        assert!(!lowered_in(vec![drop(&["new"])], &elsewhere), "{at}");
+    }
+    assert!(!lowered_in(vec![drop(&["new"])], &Answers::none()));
+    // What the line fetches under a new name is its own.
+    let get = |text: &str| Act { sub: vec!["get".into()], ..program("vc", &["origin", text]) };
+    assert!(lowered(vec![get("pull/1/head:new"), drop(&["new"])]));
+    for text in ["pull/1/head:own", "+pull/1/head:new", "new", "pull/1/head:a/b"] {
+        let name = if text.ends_with("own") { "own" } else { "new" };
+        assert!(!lowered(vec![get(text), drop(&[name])]), "{text}");
+    }
+}
+
+#[test]
 fn what_a_described_program_makes_since_is_lowered_unless_it_renames() {
     let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
     let after = |first: Act, layer: Layer, described: &str| {
@@ -318,6 +417,21 @@ fn what_the_line_put_aside_may_be_put_back() {
     assert!(!back(vec![], "other"), "it lay elsewhere");
     assert!(!back(vec![effect(Effect::Write, &["x"])], "notes"), "it is no copy any more");
     assert!(!back(vec![effect(Effect::Link, &["notes"])], "notes"), "another file is meant by the name");
+    let mv = |from: &str, to: &str, parent: usize| {
+        let part = |effect: Act| Act { parent: Some(parent), ..effect };
+        [program("mv", &[from, to]), part(effect(Effect::Move, &[from])), part(effect(Effect::Write, &[to]))]
+    };
+    assert!(!back(mv("src", "notes", 3).into(), "notes"), "what was moved there would be lost");
+    let moved = |between: Vec<Act>, to: &str| {
+        let mut acts = Vec::from(mv("notes", "x", 0));
+        acts.extend(between);
+        acts.extend(mv("x", to, acts.len()));
+        spared(acts, to)
+    };
+    assert!(moved(vec![program("make", &[])], "notes"));
+    assert!(!moved(vec![], "other"));
+    assert!(!moved(vec![effect(Effect::Write, &["x"])], "notes"));
+    assert!(!moved(mv("src", "notes", 3).into(), "notes"));
 }
 
 #[test]

@@ -124,5 +124,6 @@ fn unreadable() -> Rule {
         when: Match { dry_run: true, ..Match::default() },
         lower: Vec::new(),
         made_by: Vec::new(),
+        refs: None,
     }
 }

@@ -10,8 +10,8 @@ use super::{SourceFile, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
-    Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, NoEnvTest, OperandTest, OptionSpec, Program,
+    RawTest, Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
@@ -81,6 +81,7 @@ pub fn rule(
         when,
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
         made_by: makers(shape),
+        refs: shape.refs.clone(),
     };
     let examples = Examples {
         rule: id.to_owned(),
@@ -158,6 +159,16 @@ impl Check<'_> {
                 expand_braces(&env.get_ref().name).into_iter().map(move |name| EnvTest { name, value: value.clone() })
             })
             .collect();
+        let no_env = shape
+            .no_env
+            .iter()
+            .map(|env| {
+                let env = env.get_ref();
+                let value = self.test("no_env: value", &env.value.span(), env.value.get_ref().clone());
+                let unless = env.unless.iter().flat_map(|name| expand_braces(name)).collect();
+                NoEnvTest { name: env.name.clone(), value, unless }
+            })
+            .collect();
         let code = shape.code.as_ref().map(|code| {
             let code = code.get_ref();
             self.regex("code: regex", &code.regex.span(), code.regex.get_ref());
@@ -187,6 +198,7 @@ impl Check<'_> {
             count: shape.count.as_ref().map(|count| (count.get_ref()[0], count.get_ref()[1])),
             words,
             env,
+            no_env,
             input: shape.input.clone(),
             tainted: shape.tainted.clone(),
             feeds: shape.feeds.clone(),

@@ -89,6 +89,7 @@ pub struct RuleShape {
     pub count: Option<At<[u32; 2]>>,
     pub words: Vec<At<TestShape>>,
     pub env: Vec<At<EnvShape>>,
+    pub no_env: Vec<At<NoEnvShape>>,
     pub input: Vec<InputTest>,
     pub tainted: Vec<TaintName>,
     pub feeds: Vec<String>,
@@ -108,6 +109,7 @@ pub struct RuleShape {
     pub text: Option<At<TextShape>>,
     pub lower: Option<At<Vec<Lowering>>>,
     pub made_by: Option<At<Vec<String>>>,
+    pub refs: Option<String>,
     pub deny: bool,
     pub yolo: Option<At<bool>>,
     pub reversible: Option<At<bool>>,
@@ -136,6 +138,7 @@ impl RuleShape {
             count: from.range("count"),
             words: from.tables("words", TestShape::read),
             env: from.tables("env", EnvShape::read),
+            no_env: from.tables("no_env", NoEnvShape::read),
             input: from.words("input"),
             tainted: from.words("tainted"),
             feeds: from.lines("feeds"),
@@ -155,6 +158,7 @@ impl RuleShape {
             text: from.table("text", TextShape::read),
             lower: from.words_at("lower"),
             made_by: from.one_or_many("made_by"),
+            refs: from.line("refs"),
             deny: from.flag("deny"),
             yolo: from.flag_at("yolo"),
             reversible: from.flag_at("reversible"),
@@ -229,6 +233,24 @@ pub struct EnvShape {
 impl EnvShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self { name: from.need("name", Fields::text).into_inner(), value: from.table("value", TestShape::read) }
+    }
+}
+
+/// `{ name = "APP_ENV", value = { … }, unless = ["DATABASE_URL"] }`
+#[derive(Debug)]
+pub struct NoEnvShape {
+    pub name: String,
+    pub value: At<TestShape>,
+    pub unless: Vec<String>,
+}
+
+impl NoEnvShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::text).into_inner(),
+            value: from.need("value", |from, key| from.table(key, TestShape::read)),
+            unless: from.lines("unless"),
+        }
     }
 }
 

@@ -1,0 +1,71 @@
+//! Branches and tags that a repository does not have: what takes such a name takes nothing.
+//!
+//! What may not enter: names that an act of the line made, for which `made` is.
+
+use super::before::{earlier, is_opaque};
+use crate::judge::analysis::place::Place;
+use crate::judge::analysis::question::{FileFacts, PathKind};
+use crate::judge::matcher::match_context::View;
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::FlagTest;
+use crate::judge::rules::text::same_flag;
+
+/// Why an act on branches or tags does not count: none of the names that it is given is one, and no act before it may have
+/// made one. Options beside those that the rule asks for may give the names another meaning.
+pub(in crate::judge::matcher) fn unborn(
+    view: &View<'_>,
+    below: Option<&str>,
+    options: &[FlagTest],
+) -> Option<&'static str> {
+    let (below, act) = (below?, view.act);
+    let named = act.operands.iter().map(|operand| operand.value.known().map(|name| name.into_owned()));
+    let names: Vec<String> = named.collect::<Option<_>>()?;
+    let is_asked_for = |name: &str| options.iter().flat_map(|test| &test.names).any(|known| same_flag(known, name));
+    let plain = !names.is_empty() && act.flags.iter().all(|flag| is_asked_for(&flag.name));
+    let unborn = plain
+        && view.context.spend(8)
+        && !follows_maker(view)
+        && names.iter().all(|name| is_unborn(view, below, name).unwrap_or_default());
+    (unborn && view.context.spend(0)).then_some("the repository has nothing of this name")
+}
+
+/// Whether an act comes before that may make what the act names: another run of the program, or one that may do anything.
+fn follows_maker(view: &View<'_>) -> bool {
+    let history = view.context.history();
+    let own = view.act.verb.key();
+    let changes = history.programs(|name| name == own).chain(history.others().iter().copied());
+    is_opaque(view) || earlier(view, changes).any(|(_, act)| act.tier > Tier::Safe)
+}
+
+/// Whether the repository worked in is known to have no ref of this name below `below`.
+pub(super) fn is_unborn(view: &View<'_>, below: &str, name: &str) -> Option<bool> {
+    let (act, inquiry) = (view.act, view.context.inquiry);
+    let place = view.context.program(act)?.works_in.as_ref()?;
+    let is_set = |name: &String| act.env.may_set(name) || view.context.invocation.env.get(name.as_str()).is_some();
+    let names_place = |name: &String| act.flags.iter().any(|flag| flag.name.ends_with(name.as_str()));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_name =
+        name.chars().all(plain) && !name.is_empty() && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+    if act.remote.is_some() || !is_name || place.env.iter().any(is_set) || place.flags.iter().any(names_place) {
+        return None;
+    }
+    let dir = act.cwd.as_ref().and_then(Place::text)?;
+    let data = format!("{}/.git", inquiry.repository(dir)?.root.trim_end_matches('/'));
+    let facts = inquiry.path(&data)?;
+    let is_missing = |path: &str| inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing);
+    // Of a work tree of another repository the refs lie there, and some repositories keep theirs in tables.
+    if facts.kind != PathKind::Directory || facts.canonical != data || !is_missing(&format!("{data}/reftable")) {
+        return None;
+    }
+    let packed = match inquiry.file(&format!("{data}/packed-refs"))? {
+        FileFacts::Missing => false,
+        FileFacts::Text { bytes, .. } => {
+            let wanted = format!(" {below}{name}");
+            String::from_utf8_lossy(bytes)
+                .lines()
+                .any(|line| line.to_ascii_lowercase().ends_with(&wanted.to_ascii_lowercase()))
+        }
+        FileFacts::TooLarge | FileFacts::Unreadable => return None,
+    };
+    Some(!packed && is_missing(&format!("{data}/{below}{name}")))
+}
