@@ -6,7 +6,7 @@
 use super::constants::{Constants, Item};
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Language, Slice, Text, World, value};
+use super::{Call, Language, Slice, Text, World, unknown, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::OPENS;
@@ -46,6 +46,8 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 let (name, next) = dotted(&tokens, at);
                 let of = at.checked_sub(3).and_then(|at| tokens.get(at));
                 let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
+                let unseen = unseen(&tokens, at, &name, world);
+                let read = calls.len();
                 at = next;
                 // `set output '|cmd'` of gnuplot
                 if let Some(Token::Text(file)) = tokens.get(at)
@@ -84,6 +86,9 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 } else if before == Some(&Token::Mark(')')) && !last.is_empty() {
                     // `new File("x").delete()`
                     calls.push(Call::new(name, last.clone()));
+                }
+                if calls.len() == read {
+                    calls.extend(unseen);
                 }
             }
             Token::Text(command) => {
@@ -134,6 +139,25 @@ fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<Call> 
     Some(Call::new(described.to_owned(), items.iter().map(Item::value).collect()))
 }
 
+/// What deletes or runs something that nothing here tells, in code on a command line.
+fn unseen(tokens: &[Token], at: usize, name: &str, world: World<'_>) -> Option<Call> {
+    if !world.file.is_empty() {
+        return None;
+    }
+    let (whole, next) = whole(tokens, at);
+    let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+    // `it.delete()`, `(.delete it)`, `.unlink for dir`, `@delete`
+    let empty = tokens.get(next) == Some(&Token::Mark('(')) && tokens.get(next + 1) == Some(&Token::Mark(')'));
+    let of = whole.contains('.') || before(1) == Some(&Token::Mark('.'));
+    let is_bare = !matches!(before(2), Some(Token::Name(_) | Token::Text(_) | Token::Mark(')' | ']' | '}')));
+    let is_method = of && empty || before(1) == Some(&Token::Mark('.')) && is_bare;
+    let handle = name.strip_prefix('@');
+    let by_place =
+        || languages().act(Language::Other, handle.unwrap_or(name)).filter(|_| is_method || handle.is_some());
+    let described = languages().mentioned(Language::Other, &whole).or_else(by_place)?;
+    (world.acts)(described).then(|| Call::new(described.to_owned(), vec![unknown()]))
+}
+
 /// What a file is opened for, as its arguments say.
 fn mode(tokens: &[Token], at: usize) -> &'static str {
     let writes = |token: &Token| match token {
@@ -149,20 +173,26 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
 }
 
 /// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
-fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
-    let mut last = String::new();
+fn dotted(tokens: &[Token], at: usize) -> (String, usize) {
+    let (whole, next) = whole(tokens, at);
+    (whole.rsplit('.').next().unwrap_or_default().to_owned(), next)
+}
+
+/// A name of several parts with dots between them, and what stands behind it.
+fn whole(tokens: &[Token], mut at: usize) -> (String, usize) {
+    let mut whole = String::new();
     while let Some(Token::Name(part)) = tokens.get(at) {
-        last.push_str(part);
+        whole.push_str(part);
         at += 1;
         let behind = matches!(tokens.get(at + 1), Some(Token::Name(_)));
         match tokens.get(at) {
-            Some(Token::Mark('.' | ':')) if behind => last.clear(),
-            Some(Token::Mark('-')) if behind => last.push('-'),
+            Some(Token::Mark('.' | ':')) if behind => whole.push('.'),
+            Some(Token::Mark('-')) if behind => whole.push('-'),
             _ => break,
         }
         at += 1;
     }
-    (last, at)
+    (whole, at)
 }
 
 /// `Seq("rm", "x").!` of Scala: a list of words that is run as a command. `at` is behind the name of the list.
