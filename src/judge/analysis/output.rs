@@ -93,6 +93,7 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<Known>
         | Printed::Temporary
         | Printed::User
         | Printed::Repository
+        | Printed::RepositoryData
         | Printed::Files
         | Printed::SomeLines
         | Printed::Digest

@@ -99,9 +99,11 @@ impl Walker<'_> {
                     Stream::Text(Rc::new(fetched))
                 } else {
                     effects.push((Effect::Load, operand()));
-                    // Opened for both, it is written over from its beginning and not cut off.
+                    // Opened for both, it is written over from its beginning and not cut off; what is read from is
+                    // seldom written to.
                     if redirect.op == RedirectOp::ReadWrite {
-                        effects.push((Effect::Append, operand()));
+                        let effect = if fd == 0 { Effect::Append } else { Effect::Write };
+                        effects.push((effect, operand()));
                     }
                     if redirect.op == RedirectOp::ReadWrite && fd != 0 {
                         self.written_to(state, context, &operand(), true)

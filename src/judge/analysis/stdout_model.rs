@@ -147,13 +147,17 @@ impl Walker<'_> {
             Printed::User if context.remote.is_none() && !context.root => {
                 line(Value::text(self.setting.invocation.user.as_str()))
             }
-            Printed::Repository if context.remote.is_none() && !state.elsewhere => {
-                // Where it was told to look somewhere else, that is not followed.
-                let program = self.setting.catalog.program(name)?;
-                let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
-                let told = places.iter().any(|name| state.sets(name));
-                let here = state.dir().filter(|_| !told)?;
-                line(Value::text(self.setting.inquiry.repository(here)?.root.as_str()))
+            Printed::Repository if context.remote.is_none() => {
+                line(Value::text(self.setting.repository_of(state, name)?))
+            }
+            Printed::RepositoryData if context.remote.is_none() => {
+                let mut place = Value::text(self.setting.repository_of(state, name)?);
+                place.push_text("/.git");
+                if let Some(part) = args.last().filter(|part| !part.leading().starts_with('-')) {
+                    place.push_text("/");
+                    place.push_value(part);
+                }
+                line(place)
             }
             Printed::Program => self.setting.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
@@ -177,6 +181,16 @@ impl Walker<'_> {
 }
 
 impl Setting<'_> {
+    /// The top of the repository that a program of this name works in.
+    fn repository_of(&self, state: &State, name: &str) -> Option<&str> {
+        // Where it was told to look somewhere else, that is not followed.
+        let program = self.catalog.program(name)?;
+        let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
+        let told = state.elsewhere || places.iter().any(|name| state.sets(name));
+        let here = state.dir().filter(|_| !told)?;
+        Some(self.inquiry.repository(here)?.root.as_str())
+    }
+
     /// Where a program lies that is looked up, by its name in the last argument.
     #[inline(never)]
     fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
 use super::enclosing::Context;
-use super::state::{Bound, Build as _, State};
+use super::state::{Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
@@ -55,7 +55,10 @@ impl Walker<'_> {
                 Dialect::Bash | Dialect::Sh => &*function.name == NOT_FOUND,
             };
             if is_called && !self.called.contains(&function.name) {
-                self.compound(&mut state.fork(), &function.context.perhaps(), &function.body);
+                let mut state = state.fork();
+                let given = unknown(UnknownReason::Other("what the shell calls a function with"), Taint::default());
+                state.positional = Rc::new(vec![given]);
+                self.compound(&mut state, &function.context.perhaps(), &function.body);
             }
         }
     }

@@ -11,27 +11,55 @@ use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
-/// What the substitutions among the arguments of an editor put in, each on a line of its own.
-fn replacements(act: &Act) -> String {
-    let mut all = String::new();
+/// One thing that an editor puts into a file.
+struct PutIn {
+    /// What it stands for where that is a plain text; on a line of its own otherwise.
+    instead_of: Option<String>,
+    text: String,
+}
+
+/// What an editor puts in, as its arguments say.
+fn put_in(act: &Act) -> Vec<PutIn> {
+    let mut all = Vec::new();
     for script in act.args.iter().filter_map(Value::known) {
         // `1i text`, `$a text`: all that follows.
         let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
         if let Some(text) = command.strip_prefix(['i', 'a', 'c'])
             && text.starts_with([' ', '\\', '\n'])
         {
-            all.push_str(text.trim_start_matches(['\\', '\n', ' ']));
-            all.push('\n');
+            let text = text.trim_start_matches(['\\', '\n', ' ']);
+            all.push(PutIn { instead_of: None, text: text.to_owned() });
         }
-        for command in script.split(['\n', ';']) {
-            let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
-            let Some(rest) = command.strip_prefix('s') else { continue };
-            let Some(mark) = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\') else {
-                continue;
-            };
-            let Some(put_in) = rest.split(mark).nth(2) else { continue };
-            all.push_str(put_in);
-            all.push('\n');
+        all.extend(script.split(['\n', ';']).filter_map(substitution));
+    }
+    all
+}
+
+/// `s/…/…/`
+fn substitution(command: &str) -> Option<PutIn> {
+    let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
+    let rest = command.strip_prefix('s')?;
+    let mark = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\')?;
+    let mut parts = rest.split(mark).skip(1);
+    let (pattern, text) = (parts.next()?, parts.next()?);
+    let plain = !pattern.is_empty() && !pattern.contains(['\\', '.', '*', '[', '^', '$', '(', '{', '+', '?', '|']);
+    Some(PutIn { instead_of: plain.then(|| pattern.to_owned()), text: text.to_owned() })
+}
+
+/// What a file that held this text holds when an editor is done with it.
+fn edited(old: Option<String>, act: &Act) -> String {
+    let knows = old.is_some();
+    let mut all = old.unwrap_or_default();
+    for PutIn { instead_of, text } in put_in(act) {
+        match instead_of.filter(|_| knows) {
+            Some(plain) => all = all.replace(&plain, &text),
+            None => {
+                if !all.is_empty() && !all.ends_with('\n') {
+                    all.push('\n');
+                }
+                all.push_str(&text);
+                all.push('\n');
+            }
         }
     }
     all
@@ -85,7 +113,7 @@ impl Walker<'_> {
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         // What is edited where it lies says what it said, and what is put in.
         let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
-        let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
+        let edits = self.facts.acts.get(parent).filter(|_| edits).cloned();
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| derived.effect.writes());
         let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
@@ -95,7 +123,7 @@ impl Walker<'_> {
         let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
         let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
         let text = match sources.as_slice() {
-            _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
+            _ if edits.is_some() => Value::default(),
             // A call writes what it is given.
             [given] if calls => (*given).clone(),
             // What is only there afterwards, and holds no more than before.
@@ -161,12 +189,17 @@ impl Walker<'_> {
                 place.push_text("/");
                 place.push_text(name);
             }
-            if let Some(key) = state.file(&place) {
-                let sink = self.files.open(&mut self.sinks, key, derived.effect == Effect::Append, context.conditional);
-                if let Some(sink) = self.sinks.get_mut(sink) {
-                    sink.write(&text, taint, false);
-                    sink.older |= edits.is_some();
-                }
+            let Some(key) = state.file(&place) else { continue };
+            let old = self.so_far().content_of(state, &place).and_then(|old| old.known_text());
+            let text = edits.as_ref().map_or_else(|| text.clone(), |act| Value::text(edited(old.clone(), act)));
+            // What is not known of it stays beside what is put in.
+            let stays = edits.is_some() && old.is_none();
+            let older = stays && !self.files.holds(&key);
+            let append = derived.effect == Effect::Append;
+            let sink = self.files.open(&mut self.sinks, key, append, context.conditional || stays);
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&text, taint, false);
+                sink.older |= older;
             }
         }
     }

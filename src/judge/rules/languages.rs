@@ -44,6 +44,9 @@ pub struct ActOfCalls {
     pub described: String,
     /// The whole names, or globs of them whose last part is written out.
     pub calls: Vec<String>,
+    /// Nothing else has such a name: in code on a command line it counts wherever it stands.
+    #[serde(default)]
+    pub mentioned: bool,
 }
 
 /// The name of calls that open a file for what a later argument says.
@@ -226,9 +229,19 @@ pub struct Known {
     /// Results of calls, by the last part of their names.
     results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
     holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
-    /// Calls by the last part of their names: the language, the glob of the whole name and what descriptions call it.
-    acts: HashMap<String, Vec<(Language, String, String)>>,
+    /// Calls by the last part of their names.
+    acts: HashMap<String, Vec<NamedAct>>,
     home: Vec<String>,
+}
+
+/// One name of calls that descriptions tell of.
+#[derive(Debug)]
+struct NamedAct {
+    language: Language,
+    /// A glob of the whole name.
+    pattern: String,
+    described: String,
+    mentioned: bool,
 }
 
 impl Known {
@@ -246,7 +259,8 @@ impl Known {
             }
             for (act, language) in table.acts.iter().filter_map(|act| Some((act, language?))) {
                 for call in &act.calls {
-                    let act = (language, call.clone(), act.described.clone());
+                    let (pattern, described) = (call.clone(), act.described.clone());
+                    let act = NamedAct { language, pattern, described, mentioned: act.mentioned };
                     known.acts.entry(last_part(call).to_owned()).or_default().push(act);
                 }
             }
@@ -285,9 +299,18 @@ impl Known {
     /// What descriptions call a call whose arguments are worked out, by its whole name.
     #[must_use]
     pub fn act(&self, language: Language, callee: &str) -> Option<&str> {
+        self.named_act(language, callee).map(|act| act.described.as_str())
+    }
+
+    /// The same, of a name that nothing else has.
+    #[must_use]
+    pub fn mentioned(&self, language: Language, callee: &str) -> Option<&str> {
+        self.named_act(language, callee).filter(|act| act.mentioned).map(|act| act.described.as_str())
+    }
+
+    fn named_act(&self, language: Language, callee: &str) -> Option<&NamedAct> {
         let all = self.acts.get(last_part(callee))?;
-        let is_it = |(of, pattern, _): &&(Language, String, String)| *of == language && glob::text(pattern, callee);
-        all.iter().find(is_it).map(|(.., described)| described.as_str())
+        all.iter().find(|act| act.language == language && glob::text(&act.pattern, callee))
     }
 }
 

@@ -151,6 +151,9 @@ impl<'a> Scan<'a> {
             }
             return true;
         };
+        // `-p$PASSWORD`: what is not known stands in the same word.
+        let goes_on = spec.value != ValueKind::None && arg.value.is_dynamic();
+        let attached = attached.or_else(|| goes_on.then(|| arg.value.without_leading(name.len())));
         if spec.value == ValueKind::Required && attached.is_none() {
             self.push_with_next(spec, name, arg);
         } else {

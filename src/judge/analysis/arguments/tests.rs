@@ -152,6 +152,10 @@ fn one_dash_and_a_word_is_an_option_of_its_own() {
     ] {
         assert_eq!(shape(&read_line(&tool, line)), expected, "{line}");
     }
+    let word = Value::of(vec![Piece::Text("-D".into()), unknown("X").pieces()[0].clone()]);
+    let unknown = read(&tool, &[Arg::word(word, Span::new(0, 4)), Arg::word(Value::text("y"), Span::new(5, 6))]);
+    assert!(unknown.flags[0].value.as_ref().is_some_and(Value::is_dynamic));
+    assert_eq!(unknown.operands.len(), 1, "what is not known stands in the same word");
 }
 
 #[test]

@@ -7,10 +7,10 @@ use super::constants::Constants;
 use super::evaluation::{Evaluation, Item};
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Language, Slice, World, value};
+use super::{Call, Language, Slice, World, unknown, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::OPENS;
+use crate::judge::rules::languages::{OPENS, last_part};
 use crate::judge::rules::word_lists;
 
 /// The most tokens of one call that are looked at.
@@ -48,6 +48,8 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 let (name, next) = last_name(&tokens, at);
                 let of = at.checked_sub(3).and_then(|at| tokens.get(at));
                 let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
+                let unseen = unseen(&tokens, at, &name, world);
+                let read = calls.len();
                 at = next;
                 // `set output '|cmd'` of gnuplot
                 if let Some(Token::Text(file)) = tokens.get(at)
@@ -87,6 +89,9 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 } else if before == Some(&Token::Mark(')')) && !last.is_empty() {
                     // `new File("x").delete()`
                     calls.push(Call::new(name, last.clone()));
+                }
+                if calls.len() == read {
+                    calls.extend(unseen);
                 }
             }
             Token::Text(command) => {
@@ -141,6 +146,25 @@ fn is_handed_on(tokens: &[Token], at: usize) -> bool {
     matches!(before, Some(Token::Mark('&' | '(' | ',')))
 }
 
+/// What deletes or runs something that nothing here tells, in code on a command line.
+fn unseen(tokens: &[Token], at: usize, name: &str, world: World<'_>) -> Option<Call> {
+    if !world.file.is_empty() {
+        return None;
+    }
+    let (whole, next) = whole(tokens, at);
+    let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+    // `it.delete()`, `(.delete it)`, `.unlink for dir`, `@delete`
+    let empty = tokens.get(next) == Some(&Token::Mark('(')) && tokens.get(next + 1) == Some(&Token::Mark(')'));
+    let of = whole.contains('.') || before(1) == Some(&Token::Mark('.'));
+    let is_bare = !matches!(before(2), Some(Token::Name(_) | Token::Text(_) | Token::Mark(')' | ']' | '}')));
+    let is_method = of && empty || before(1) == Some(&Token::Mark('.')) && is_bare;
+    let handle = name.strip_prefix('@');
+    let by_place =
+        || languages().act(Language::Other, handle.unwrap_or(name)).filter(|_| is_method || handle.is_some());
+    let described = languages().mentioned(Language::Other, &whole).or_else(by_place)?;
+    (world.acts)(described).then(|| Call::new(described.to_owned(), vec![unknown()]))
+}
+
 /// What a file is opened for, as its arguments say.
 fn mode(tokens: &[Token], at: usize) -> &'static str {
     let writes = |token: &Token| match token {
@@ -154,20 +178,26 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
 }
 
 /// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
-fn last_name(tokens: &[Token], mut at: usize) -> (String, usize) {
-    let mut last = String::new();
+fn last_name(tokens: &[Token], at: usize) -> (String, usize) {
+    let (whole, next) = whole(tokens, at);
+    (last_part(&whole).to_owned(), next)
+}
+
+/// A name of several parts with dots between them, and what stands behind it.
+fn whole(tokens: &[Token], mut at: usize) -> (String, usize) {
+    let mut whole = String::new();
     while let Some(Token::Name(part)) = tokens.get(at) {
-        last.push_str(part);
+        whole.push_str(part);
         at += 1;
         let behind = matches!(tokens.get(at + 1), Some(Token::Name(_)));
         match tokens.get(at) {
-            Some(Token::Mark('.' | ':')) if behind => last.clear(),
-            Some(Token::Mark('-')) if behind => last.push('-'),
+            Some(Token::Mark('.' | ':')) if behind => whole.push('.'),
+            Some(Token::Mark('-')) if behind => whole.push('-'),
             _ => break,
         }
         at += 1;
     }
-    (last, at)
+    (whole, at)
 }
 
 /// `Seq("rm", "x").!` of Scala: a list of words that is run as a command. `at` is behind the name of the list.

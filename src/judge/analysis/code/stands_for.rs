@@ -53,6 +53,12 @@ impl CallReader<'_> {
         }
         if self.language == Language::Perl {
             let both = text(1)?.trim();
+            // One name for each of the files that were looked for.
+            if let Some(Expression { list: Some(found), .. }) = arguments.get(2)
+                && !both.rough().contains('|')
+            {
+                return Some(Call::new(opened_by_marks(both.rough()).to_owned(), found.clone()));
+            }
             let (mode, path) = match (both.rough(), text(2)) {
                 ("-|" | "|-", Some(command)) if arguments.len() == 3 => return call("pipe", command),
                 ("-|" | "|-", Some(_)) => {
@@ -68,11 +74,7 @@ impl CallReader<'_> {
                     (both.rough().get(..both.len() - path.len()).unwrap_or_default(), path)
                 }
             };
-            return match mode {
-                mode if mode.contains(">>") => call("open.append", path.trim()),
-                mode if mode.contains('>') || mode.contains('+') => call("open.write", path.trim()),
-                _ => call("open", path.trim()),
-            };
+            return call(opened_by_marks(mode), path.trim());
         }
         let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
         let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.slice());
@@ -153,6 +155,17 @@ impl CallReader<'_> {
         let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
         let sends = self.language == Language::Ruby && matches!(last, "send" | "public_send" | "__send__");
         (sends && name.is_none_or(Slice::has_gaps)).then_some(of)
+    }
+}
+
+/// What is done to a file that Perl opens in this way: `>`, `+<`, `>>:utf8`.
+fn opened_by_marks(mode: &str) -> &'static str {
+    if mode.contains(">>") {
+        "open.append"
+    } else if mode.contains(['>', '+']) {
+        "open.write"
+    } else {
+        "open"
     }
 }
 

@@ -1,13 +1,17 @@
 //! Tcl and Expect: commands that run programs or delete files.
 
-use super::{Call, Gap, Slice, Text, value};
+use super::{Call, Gap, Sign, Slice, Text, value};
 
 /// Reads a script: all commands, those in braces and brackets too.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let shells = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
     let mut shell = false;
-    for words in commands(text) {
+    for mut words in commands(text) {
+        // What runs the words behind it.
+        if words.first().is_some_and(|word| *word == "eval" || *word == "catch") {
+            words.remove(0);
+        }
         if let [spawn, program, ..] = words.as_slice()
             && *spawn == "spawn"
         {
@@ -55,7 +59,8 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
     let mut all = vec![Vec::new()];
     let mut word: Option<Text> = None;
     let mut quoted = false;
-    let mut signs = text.signs().peekable();
+    let signs: Vec<Sign> = text.signs().collect();
+    let mut signs = signs.iter().copied().peekable();
     let finish = |word: &mut Option<Text>, all: &mut Vec<Vec<Text>>| {
         if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
             words.push(word);
@@ -75,7 +80,15 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                 }
                 word.get_or_insert_default().push_gap(Gap::Value);
             }
+            // `{*}[…]`: each element is a word of its own.
+            '{' if !quoted && signs.clone().map(Sign::letter).take(2).eq("*}".chars()) => {
+                signs.nth(1);
+            }
             '\n' | ';' | '{' | '}' | '[' | ']' if !quoted => {
+                // What a command in brackets gives is an argument.
+                if sign.letter() == '[' {
+                    word.get_or_insert_default().push_gap(Gap::Value);
+                }
                 finish(&mut word, &mut all);
                 all.push(Vec::new());
             }

@@ -19,7 +19,7 @@ fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     read(
         Language::of(language).unwrap(),
         &Source::known(text),
-        World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|_| false },
+        World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|name| name.starts_with("remove_") },
     )
     .calls
     .iter()
@@ -292,6 +292,9 @@ fn editors_debuggers_and_consoles_run_commands() {
     has("applescript", "a.doShellScript('rm x')", "exec(rm x)");
     has("tcl", "spawn rm -rf x; interact", "exec(rm, -rf, x)");
     has("tcl", "if {1} { file delete -force x }", "delete(x)");
+    has("tcl", "file delete {*}[glob x/*]", "delete(?)");
+    has("tcl", "eval file delete [glob x/*]", "delete(?)");
+    has("tcl", "exec rm {*}$files", "exec(rm, ?)");
     has("other", "Sys.command \"rm x\"", "command(rm x)");
     has("other", "(shell-command \"rm x\")", "shell-command(rm x)");
     assert_eq!(seen("ex", "set nu\n12\n%s/a/b/g"), [""; 0]);
@@ -797,6 +800,26 @@ fn in_languages_without_a_reader_names_stand_for_what_is_assigned_to_them() {
 }
 
 #[test]
+fn what_deletes_on_a_command_line_counts_whatever_it_falls_on() {
+    for (text, call) in [
+        ("\"src\" |> File.rm_rf!()", "remove_dir_all(?)"),
+        ("new File(\"src\").eachFile { it.delete() }", "remove_file(?)"),
+        ("(run! #(.delete %) files)", "remove_file(?)"),
+        ("(mapc (function delete-file) (directory \"src/*\"))", "remove_file(?)"),
+        ("mapM_ removeFile =<< listDirectory \"src\"", "remove_file(?)"),
+        ("[file:delete(F) || F <- all()]", "remove_file(?)"),
+        (".unlink for dir(\"src\")", "remove_file(?)"),
+        ("cellfun(@delete, all)", "remove_file(?)"),
+    ] {
+        has("other", text, call);
+        assert!(!seen_in("x.ex", "other", text).contains(&call.to_owned()), "a file is read for what it says: {text}");
+    }
+    for text in ["Map.delete(m, :a)", "list.remove(0)", "rm(list = ls())", "(remove nil? xs)", "print(delete)"] {
+        assert!(!seen("other", text).iter().any(|call| call.starts_with("remove_")), "{text}");
+    }
+}
+
+#[test]
 fn what_names_stand_for_is_not_guessed() {
     for text in [
         "func clean(p string) { os.RemoveAll(p) }",
@@ -805,7 +828,7 @@ fn what_names_stand_for_is_not_guessed() {
         "a == \"src\"; unlink(a);",
         "a => \"src\"; unlink(a);",
     ] {
-        let all = seen("other", text);
+        let all = seen_in("x.c", "other", text);
         assert!(!all.iter().any(|call| call.starts_with("remove_")), "{all:?} in {text}");
     }
     let temporary = "dir, _ := os.MkdirTemp(\"\", \"x\"); defer os.RemoveAll(dir)";
@@ -818,6 +841,8 @@ fn text_that_is_turned_around_is_known() {
     has("python", "import os; getattr(os, 'metsys'[::- 1])('x')", "os.system(x)");
     has("python", "import os; getattr(os, ''.join(reversed('metsys')))('x')", "os.system(x)");
     has("php", "$f = strrev('metsys'); $f('x');", "system(x)");
+    has("perl", "open F, '>', $_ for <x/*>", "open.write(?)");
+    has("perl", "for my $f (<x/*>) { open(my $h, '+<:utf8', $f) }", "open.write(?)");
     has("perl", "exec {'/bin/rm'} ('ls', '-rf', 'src');", "exec(/bin/rm, -rf, src)");
     has("perl", "system {'/bin/rm'} 'ls', '-rf', 'src';", "system(/bin/rm, -rf, src)");
 }

@@ -182,6 +182,12 @@ fn what_is_edited_holds_what_it_held_and_what_is_put_in() {
     leads("sed -i 's/echo hi/rm z/' Makefile; make clean", &make, "rm x");
     let manifest = [("/home/dev/project/package.json", r#"{"version": "1", "scripts": {"clean": "rm x"}}"#)];
     leads("sed -i 's/1/2/' package.json; npm run clean", &manifest, "rm x");
+    leads("echo 'rm x' > t.sh; sed -i s/y/z/ t.sh; sh t.sh", &[], "rm x");
+    leads("echo 'xx y' > t.sh; sed -i s/xx/rm/ t.sh; sh t.sh", &[], "rm y");
+    leads("echo 'rm x' > t.sh; sed -i '1i rm y' t.sh; sh t.sh", &[], "rm y");
+    leads("echo 'rm x' > t.sh; sed -i '1i rm y' t.sh; sh t.sh", &[], "rm x");
+    does_not_lead("echo 'rm x' > t.sh; sed -i s/rm/ls/ t.sh; sh t.sh", &[], "rm x");
+    leads("cp a.sh t.sh; sed -i s/y/z/ t.sh; sh t.sh", &[("/home/dev/project/a.sh", "rm x\n")], "rm x");
 }
 
 #[test]

@@ -165,6 +165,8 @@ fn a_function_that_a_hook_no_longer_calls_is_not_walked() {
 fn what_bash_calls_by_itself_is_walked() {
     let text = "command_not_found_handle() { rm x; }; frob";
     assert!(removes(text, &[]));
+    let given = facts_with(&line_in("command_not_found_handle() { \"${1#x}\" x; }; xrm", Dialect::Bash, &[]), &[]);
+    assert!(!given.opaque.is_empty(), "what it is called with is not known\n{}", dump(&given));
     let zsh = facts_with(&line_in(text, Dialect::Zsh, &[]), &[]);
     assert!(!programs(&zsh).contains(&"rm x".to_owned()));
 }

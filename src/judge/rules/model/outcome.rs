@@ -88,6 +88,9 @@ pub enum Printed {
     User,
     /// The top of the repository worked in (`git rev-parse --show-toplevel`).
     Repository,
+    /// A place in the data of that repository, which the last argument names where it is no option (`git rev-parse
+    /// --git-path hooks`).
+    RepositoryData,
     /// What it is fed, as it is (`tee`).
     Input,
     /// What is in the files that it is given; `-` is what it is fed (`cat`).
