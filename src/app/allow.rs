@@ -18,12 +18,12 @@ use super::log::named;
 use super::log::table::{end_of, place};
 use super::tool::ToolArgs;
 use super::{exit, time};
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::approver;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::tools;
 use crate::prompt::confirm::confirm_prose;
 use crate::store::{GrantEnd, GrantListing, NewGrant, StoreError};
@@ -200,10 +200,10 @@ fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
         }
     };
     let until = match &grant.until {
-        Until::Session { id } if id == session => "until this session ends".to_owned(),
-        Until::Session { id } => format!("until session {id} ends"),
-        Until::Date { .. } => format!("until {}", end_of(&grant.until, now.time_zone())),
-        Until::Revoked => "until revoked".to_owned(),
+        GrantExpiry::Session { id } if id == session => "until this session ends".to_owned(),
+        GrantExpiry::Session { id } => format!("until session {id} ends"),
+        GrantExpiry::Date { .. } => format!("until {}", end_of(&grant.until, now.time_zone())),
+        GrantExpiry::Revoked => "until revoked".to_owned(),
     };
     let ended = match listed.ended {
         None => String::new(),
@@ -237,10 +237,10 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
             let at = time::future(time, now).map_err(|why| Failure::Message(format!("--until: {why}")))?;
-            Until::Date { at: at.as_second() }
+            GrantExpiry::Date { at: at.as_second() }
         }
-        (None, true) => Until::Revoked,
-        (None, false) => Until::Session { id: caller.session.id.clone() },
+        (None, true) => GrantExpiry::Revoked,
+        (None, false) => GrantExpiry::Session { id: caller.session.id.clone() },
     };
     let words = words(&what, &place, &until, now);
     let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
@@ -283,7 +283,7 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantErr
         return Ok(match rule.tier {
             Tier::Critical => Err(GrantError::RuleCritical(id.clone())),
             _ if rule.approvals > 1 => Err(GrantError::RuleApprovers(id.clone())),
-            _ if rule.notes.contains(&Note::Decision) => Err(GrantError::RuleDecision(id.clone())),
+            _ if rule.notes.contains(&SessionNote::Decision) => Err(GrantError::RuleDecision(id.clone())),
             _ if rule.deny => Err(GrantError::RuleDenies(id.clone())),
             _ => Ok(GrantSubject::Rule { rule: id.clone() }),
         });
@@ -367,7 +367,7 @@ pub(super) fn examples(shape: &str, directory: &str) -> String {
 }
 
 /// What a grant covers, as a sentence goes on.
-fn words(what: &GrantSubject, where_: &GrantPlace, until: &Until, now: &Zoned) -> String {
+fn words(what: &GrantSubject, where_: &GrantPlace, until: &GrantExpiry, now: &Zoned) -> String {
     let what = match what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),
         GrantSubject::Shape { shape } => shaped(shape),
@@ -375,9 +375,9 @@ fn words(what: &GrantSubject, where_: &GrantPlace, until: &Until, now: &Zoned) -
         GrantSubject::Rule { rule } => format!("any command that only the rule {rule} matches"),
     };
     let until = match until {
-        Until::Session { .. } => "until this session ends".to_owned(),
-        Until::Date { .. } => format!("until {}", end_of(until, now.time_zone())),
-        Until::Revoked => "in every session, until revoked".to_owned(),
+        GrantExpiry::Session { .. } => "until this session ends".to_owned(),
+        GrantExpiry::Date { .. } => format!("until {}", end_of(until, now.time_zone())),
+        GrantExpiry::Revoked => "in every session, until revoked".to_owned(),
     };
     let where_ = match where_ {
         GrantPlace::Directory { .. } => format!("in {}", place(where_)),

@@ -12,7 +12,7 @@ use super::queue;
 use super::reviewer::{self, Advice, Review};
 use crate::judge::Judgment;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::Until;
+use crate::judge::approved::GrantExpiry;
 use crate::judge::approver::{Approval, ApprovalNonce};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
@@ -213,9 +213,9 @@ pub(super) struct PromptCard {
 /// The card of a command.
 pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> PromptCard {
     let may_grant = prompt.may_grant && judgment.may_grant;
-    let offer = |until: Until| may_grant.then(|| offer(invocation, until));
-    let session = offer(Until::Session { id: invocation.session.id.clone() });
-    let always = offer(Until::Revoked);
+    let offer = |until: GrantExpiry| may_grant.then(|| offer(invocation, until));
+    let session = offer(GrantExpiry::Session { id: invocation.session.id.clone() });
+    let always = offer(GrantExpiry::Revoked);
     let threshold = engine.policy().thresholds.of(invocation.origin);
     let mut evidence = evidence(engine, invocation, judgment);
     if prompt.approvals > 1 {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::engine::Engine;
 use crate::judge::answer_scope::{AnswerScope, NotOffered};
-use crate::judge::approved::{Approved, Until, exactly};
+use crate::judge::approved::{Approved, GrantExpiry, exactly};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::store::{NewGrant, StoreError};
@@ -38,16 +38,16 @@ pub enum AskOutcome {
 /// A grant that the card offers: exactly this command, in this directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantOffer {
-    pub until: Until,
+    pub until: GrantExpiry,
     pub words: String,
 }
 
 /// The grant of exactly this command, for so long.
-pub(super) fn offer(invocation: &Invocation, until: Until) -> GrantOffer {
+pub(super) fn offer(invocation: &Invocation, until: GrantExpiry) -> GrantOffer {
     let end = match &until {
-        Until::Session { .. } => "until this session ends".to_owned(),
-        Until::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
-        Until::Revoked => "until revoked".to_owned(),
+        GrantExpiry::Session { .. } => "until this session ends".to_owned(),
+        GrantExpiry::Date { at } => format!("until {}", Timestamp::from_second(*at).unwrap_or_default()),
+        GrantExpiry::Revoked => "until revoked".to_owned(),
     };
     let directory = invocation.cwd.to_string_lossy();
     GrantOffer { until, words: format!("exactly this command, in {directory} and below, {end}") }

@@ -8,7 +8,7 @@ use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{
-    Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, MAX_CHANGES, PathChange, Stat,
+    BroughtContent, CommandChanges, FileKind, FileSnapshot, MAX_CHANGES, PathChange, PathChangeKind, PriorState, Stat,
 };
 use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
 use crate::world::World;
@@ -54,7 +54,9 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
                     }
                     if moved && is_guarded {
                         changes.done.retain(|change| change.path != to);
-                        changes.done.push(PathChange { path: to, done: Done::Moved { from: from.clone(), was } });
+                        changes
+                            .done
+                            .push(PathChange { path: to, done: PathChangeKind::Moved { from: from.clone(), was } });
                     }
                 }
             }
@@ -80,22 +82,22 @@ fn snapshot(world: &World, path: &str) -> Option<FileSnapshot> {
 fn made(world: &World, named: &str) -> Option<PathChange> {
     let facts = path(world, named)?;
     let before = match facts.kind {
-        PathKind::Missing => Before::Nothing,
+        PathKind::Missing => PriorState::Nothing,
         // A directory that is there is not made.
         PathKind::Directory | PathKind::Device => return None,
         PathKind::File | PathKind::Other => before(world, &facts)?,
     };
-    Some(PathChange { path: facts.canonical, done: Done::Made(before) })
+    Some(PathChange { path: facts.canonical, done: PathChangeKind::Made(before) })
 }
 
-fn before(world: &World, facts: &PathFacts) -> Option<Before> {
+fn before(world: &World, facts: &PathFacts) -> Option<PriorState> {
     let stat = snapshot(world, &facts.canonical)?.stat;
     if stat.kind != FileKind::File {
-        return Some(Before::Kept(stat));
+        return Some(PriorState::Kept(stat));
     }
     Some(match world.answer(&Question::Git(facts.canonical.clone())) {
-        WorldAnswer::Git(git) if git.tracked && git.clean => Before::Clean,
-        _ => Before::Kept(Stat { ..stat }),
+        WorldAnswer::Git(git) if git.tracked && git.clean => PriorState::Clean,
+        _ => PriorState::Kept(Stat { ..stat }),
     })
 }
 
@@ -108,7 +110,7 @@ fn put(world: &World, from: &str, to: &str) -> Option<PathChange> {
 
 fn gone(world: &World, named: &str) -> Option<PathChange> {
     let facts = path(world, named).filter(|facts| !facts.symlink)?;
-    Some(PathChange { path: facts.canonical, done: Done::Gone })
+    Some(PathChange { path: facts.canonical, done: PathChangeKind::Gone })
 }
 
 /// Where what had been brought to one place lies when that is brought on to another.

@@ -19,7 +19,7 @@ use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 
 pub(super) mod edit;
 mod editor;
@@ -134,7 +134,7 @@ fn approvals(engine: &Engine) -> Vec<String> {
         if engine.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
             found.push(format!("disabled_rules: {id} needs several approvers and cannot be disabled"));
         }
-        if engine.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
+        if engine.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&SessionNote::Decision)) {
             found.push(format!("disabled_rules: {id} needs a person's decision each time and cannot be disabled"));
         }
     }

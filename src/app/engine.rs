@@ -17,7 +17,7 @@ use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::analysis::inquiry::Answers;
-use crate::judge::analysis::lookup::Named;
+use crate::judge::analysis::lookup::SearchedName;
 use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::invocation::{Invocation, Line, Request};
@@ -332,7 +332,7 @@ fn judge_with(
     // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
     if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {
         let found = Answers::none();
-        for Named { name, dirs } in &judgment.facts.programs {
+        for SearchedName { name, dirs } in &judgment.facts.programs {
             let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
             let answer = world().answer(&question);
             found.insert(question, answer);

@@ -14,7 +14,7 @@ use super::approver::sign;
 use super::engine::Engine;
 use super::failure::Failure;
 use super::{exit, screen, time};
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm_prose;
 use crate::store::{NewGrant, ShapeAnswers, StoreError};
@@ -151,7 +151,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     let grant = NewGrant {
         what: &offer.what,
         place: &GrantPlace::Directory { path: offer.directory.clone() },
-        until: &Until::Revoked,
+        until: &GrantExpiry::Revoked,
         words: &words,
         user: &approvals.engine.caller.account.name,
         session: &approvals.engine.caller.session.id,

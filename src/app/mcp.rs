@@ -28,7 +28,7 @@ use super::engine;
 use super::queue::RequestHandle;
 use crate::exec::tool::Tool;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::tools::{Mark, ToolCall};
+use crate::judge::tools::{ToolCall, ToolWarning};
 use crate::ui::visible;
 
 mod accept;
@@ -171,7 +171,7 @@ struct McpProxy {
     /// Its name among the pins, what is kept there, and what is wrong with its tools.
     pinned: String,
     pins: Pins,
-    marks: Mutex<HashMap<String, Vec<Mark>>>,
+    marks: Mutex<HashMap<String, Vec<ToolWarning>>>,
     /// Secrets are taken out of what the server answers.
     redacts: bool,
     /// The requests for lists of tools that are not answered yet.
@@ -391,9 +391,9 @@ impl McpProxy {
             Ok(marks) => {
                 for (tool, mark) in marks.iter().flat_map(|(tool, all)| all.iter().map(move |mark| (tool, mark))) {
                     let what = match mark {
-                        Mark::Changed => "changed its description since it was pinned".to_owned(),
-                        Mark::Instructs(what) => format!("has a description that contains {what}"),
-                        Mark::Shadows(other) => format!("has the same name as a tool of {other}"),
+                        ToolWarning::Changed => "changed its description since it was pinned".to_owned(),
+                        ToolWarning::Instructs(what) => format!("has a description that contains {what}"),
+                        ToolWarning::Shadows(other) => format!("has the same name as a tool of {other}"),
                     };
                     complain(&format!("{}: {tool} {what}", self.pinned));
                 }

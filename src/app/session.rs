@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::pending::is_open;
 use super::screen::WrappedOutput;
 use super::{exit, record_backend, time};
-use crate::judge::approved::{GrantPlace, GrantSubject as Covers, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject as Covers};
 use crate::judge::risk::Tier;
 use crate::prompt::confirm::confirm_prose;
 use crate::service::message;
@@ -185,7 +185,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
     let grant = NewGrant {
         what: &Covers::UpTo { tier: Tier::Medium },
         place: &GrantPlace::Anywhere,
-        until: &Until::Session { id: session.clone() },
+        until: &GrantExpiry::Session { id: session.clone() },
         words: "all commands of tier 2 and below, in every directory, until this session ends",
         user: &approvals.engine.caller.account.name,
         session: &session,

@@ -33,7 +33,7 @@ pub use service::Service;
 
 use jiff::Timestamp;
 
-use crate::judge::approved::{Grant, GrantSubject, Until};
+use crate::judge::approved::{Grant, GrantExpiry, GrantSubject};
 use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use document::Document;
@@ -268,7 +268,7 @@ impl Loading<'_> {
         }
         for grant in &document.grants {
             // A grant that has ended is as good as none; the file may keep it.
-            if matches!(grant.until, Until::Date { at } if at <= Timestamp::now().as_second()) {
+            if matches!(grant.until, GrantExpiry::Date { at } if at <= Timestamp::now().as_second()) {
                 self.warnings.push(problem("grant", format!("{} has expired: {}", grant.id, grant.words)));
                 continue;
             }

@@ -26,14 +26,14 @@ use super::invocation::{Environment, Invocation, Line, Origin, Request};
 
 /// A template that fits: what it holds.
 #[derive(Debug, Default)]
-struct Opened {
+struct TemplateContent {
     inner: Vec<u8>,
     lead: Vec<u8>,
     is_preparation: bool,
 }
 
 /// Where an agent may keep its files.
-struct Places<'a> {
+struct AgentDirectories<'a> {
     /// Home directories: the account's, and the one that the environment names.
     homes: Vec<&'a str>,
     /// Directories for temporary files.
@@ -41,13 +41,13 @@ struct Places<'a> {
     environment: &'a Environment,
     /// The agent that asks, as far as its processes tell.
     agent: Option<&'a str>,
-    real: Real<'a>,
+    real: RealPath<'a>,
 }
 
 /// The path that a directory really has, without links in it; whoever reads a line answers it.
-pub type Real<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type RealPath<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-impl Places<'_> {
+impl AgentDirectories<'_> {
     /// The directories that a pattern of a path may begin with.
     fn of(&self, name: &str) -> Vec<String> {
         let named = |all: &[&str]| all.iter().copied().map(str::to_owned).collect();
@@ -74,7 +74,7 @@ impl Places<'_> {
 }
 
 /// A line as one of an agent's, where it fits this template.
-fn open(template: &Template, line: &Line, places: &Places<'_>, of: &str) -> Option<Opened> {
+fn open(template: &Template, line: &Line, places: &AgentDirectories<'_>, of: &str) -> Option<TemplateContent> {
     if template.own && (line.options != ["-c"] || !line.positional.is_empty() || places.agent != Some(of)) {
         return None;
     }
@@ -86,7 +86,7 @@ fn open(template: &Template, line: &Line, places: &Places<'_>, of: &str) -> Opti
     let hole =
         |name: &str| behind.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).or_else(|| value(name));
     let inner = if template.prepares { line.text.clone() } else { hole("COMMAND")?.to_vec() };
-    Some(Opened { inner, lead: lead(template, &fit, places, &hole)?, is_preparation: template.prepares })
+    Some(TemplateContent { inner, lead: lead(template, &fit, places, &hole)?, is_preparation: template.prepares })
 }
 
 /// The arguments behind the text that stand for holes; `None` where they are not as the template has them.
@@ -108,7 +108,7 @@ fn positional<'a>(template: &'a Template, line: &'a Line) -> Option<Vec<(&'a str
 fn lead<'a>(
     template: &Template,
     fit: &TemplateMatch,
-    places: &Places<'_>,
+    places: &AgentDirectories<'_>,
     hole: &impl Fn(&str) -> Option<&'a [u8]>,
 ) -> Option<Vec<u8>> {
     let mut before = fit.before.clone();
@@ -138,13 +138,13 @@ fn marked(text: &str) -> Option<(&str, &str, &str)> {
 impl Invocation {
     /// The same, with an envelope taken off when there is one. What came in an agent's envelope comes from an agent.
     #[must_use]
-    pub fn unwrapped(mut self, real: Real<'_>) -> Self {
+    pub fn unwrapped(mut self, real: RealPath<'_>) -> Self {
         let Request::Line(line) = &self.request else { return self };
         if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
             return self;
         }
         let homes = [self.home.as_deref().and_then(std::path::Path::to_str), self.env.get("HOME")];
-        let places = Places {
+        let places = AgentDirectories {
             homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
             environment: &self.env,
             agent: self.session.agent.as_deref(),
@@ -162,7 +162,7 @@ impl Invocation {
             let mut templates = agent.templates(&line.text);
             Some((agent.name, templates.find_map(|template| open(template, line, &places, agent.name))?))
         });
-        if let Some((agent, Opened { inner, lead, is_preparation })) = opened
+        if let Some((agent, TemplateContent { inner, lead, is_preparation })) = opened
             && let Request::Line(line) = &mut self.request
         {
             let whole = std::mem::replace(&mut line.text, inner);

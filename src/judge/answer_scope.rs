@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::approved::Until;
+use super::approved::GrantExpiry;
 use super::risk::Tier;
 
 /// The longest that a grant given with an answer may hold when it names a time, in days.
@@ -60,23 +60,23 @@ impl AnswerScope {
 
     /// Until when a grant of it holds, for what this session asked; `None`: no grant.
     #[must_use]
-    pub fn until(self, session: &str) -> Option<Until> {
+    pub fn until(self, session: &str) -> Option<GrantExpiry> {
         match self {
             Self::Once => None,
-            Self::Session => Some(Until::Session { id: session.to_owned() }),
-            Self::Until(at) => Some(Until::Date { at }),
-            Self::Always => Some(Until::Revoked),
+            Self::Session => Some(GrantExpiry::Session { id: session.to_owned() }),
+            Self::Until(at) => Some(GrantExpiry::Date { at }),
+            Self::Always => Some(GrantExpiry::Revoked),
         }
     }
 
     /// The scope of a grant that holds so long, or of none.
     #[must_use]
-    pub const fn of(until: Option<&Until>) -> Self {
+    pub const fn of(until: Option<&GrantExpiry>) -> Self {
         match until {
             None => Self::Once,
-            Some(Until::Session { .. }) => Self::Session,
-            Some(Until::Date { at }) => Self::Until(*at),
-            Some(Until::Revoked) => Self::Always,
+            Some(GrantExpiry::Session { .. }) => Self::Session,
+            Some(GrantExpiry::Date { at }) => Self::Until(*at),
+            Some(GrantExpiry::Revoked) => Self::Always,
         }
     }
 
@@ -171,6 +171,6 @@ mod tests {
             assert_eq!(AnswerScope::of(scope.until("s").as_ref()), scope);
             assert_eq!(scope.is_once(), scope == AnswerScope::Once);
         }
-        assert_eq!(AnswerScope::Session.until("s"), Some(Until::Session { id: "s".to_owned() }));
+        assert_eq!(AnswerScope::Session.until("s"), Some(GrantExpiry::Session { id: "s".to_owned() }));
     }
 }

@@ -2,9 +2,9 @@
 //! else, and only this module makes one.
 
 use super::Judgment;
-pub use super::grant::{Grant, GrantId, GrantPlace, GrantSubject, Until};
+pub use super::grant::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use super::invocation::{Digest, Invocation};
-use super::policy::{ApprovalReason, Cleared, Policy, Refusal};
+use super::policy::{ApprovalReason, Clearance, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
 
 /// The key to `exec`: the invocation that was judged, and what allowed it.
@@ -80,7 +80,7 @@ impl GrantPlace {
 impl Approved {
     /// What a rule, a grant or the score let run.
     #[must_use]
-    pub fn by_policy(invocation: Invocation, judgment: &Judgment, cleared: &Cleared) -> Self {
+    pub fn by_policy(invocation: Invocation, judgment: &Judgment, cleared: &Clearance) -> Self {
         let digest = invocation.digest(&judgment.facts.expanded);
         Self { invocation, basis: cleared.basis().clone(), digest }
     }

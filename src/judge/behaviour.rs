@@ -4,7 +4,7 @@
 
 use super::policy::{Policy, SessionState};
 use super::risk::{Circumstance, CircumstanceFact as Fact, Risk, Tier};
-use super::rules::model::Note;
+use super::rules::model::SessionNote;
 
 /// Whether a risk needs to know the session's standing at all. Plain work does not.
 #[must_use]
@@ -15,7 +15,7 @@ pub fn concerns(risk: &Risk) -> bool {
 /// The risk as it is in a session of this standing.
 #[must_use]
 pub fn weigh(risk: Risk, standing: &SessionState, policy: &Policy) -> Risk {
-    let noted = |note: Note| risk.findings.iter().any(|finding| finding.notes.contains(&note));
+    let noted = |note: SessionNote| risk.findings.iter().any(|finding| finding.notes.contains(&note));
     let mut all = Vec::new();
     let mut add = |fact, times: u32, detail: Option<String>| {
         if let Some(weight) = policy.weights.get(&fact) {
@@ -26,16 +26,16 @@ pub fn weigh(risk: Risk, standing: &SessionState, policy: &Policy) -> Risk {
     if standing.secrets_read && concerns(&risk) {
         add(Fact::SecretsRead, 1, None);
     }
-    if standing.secrets_read && noted(Note::Egress) {
+    if standing.secrets_read && noted(SessionNote::Egress) {
         add(Fact::EgressAfterSecrets, 1, None);
     }
-    if noted(Note::OtherAgent) {
+    if noted(SessionNote::OtherAgent) {
         add(Fact::OtherAgent, 1, None);
     }
-    if noted(Note::OwnInstructions) {
+    if noted(SessionNote::OwnInstructions) {
         add(Fact::OwnInstructions, 1, None);
     }
-    if noted(Note::People) {
+    if noted(SessionNote::People) {
         add(Fact::OtherPeople, 1, None);
     }
     let denied = risk

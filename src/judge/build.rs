@@ -52,7 +52,7 @@ use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::languages::Languages;
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
-use judge::rules::source::{Nothing, read_all};
+use judge::rules::source::{NoLayers, read_all};
 use judge::rules::source_files::SourceFiles;
 use judge::rules::word_list::WordLists;
 
@@ -98,7 +98,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     let texts = files.iter().map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
     let named: Vec<(Cow<'_, str>, &String)> = files.iter().map(|file| file.to_string_lossy()).zip(&texts).collect();
     let named: Vec<(&str, &str)> = named.iter().map(|(file, text)| (file.as_ref(), text.as_str())).collect();
-    let mut contents = read_all(&named, &Nothing).map_err(|problems| {
+    let mut contents = read_all(&named, &NoLayers).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("\n")
     })?;

@@ -20,7 +20,7 @@ use super::nearest::nearest;
 use super::tier::Tier;
 
 /// A value and where it stands in the file.
-pub type At<T> = Spanned<T>;
+pub type Located<T> = Spanned<T>;
 
 /// Something that is wrong in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +113,11 @@ impl<'a> Fields<'a> {
     }
 
     /// What must be there. Without it there is a fault, and the value is of no use.
-    pub fn need<T: Default>(&mut self, key: &'static str, read: fn(&mut Self, &'static str) -> Option<At<T>>) -> At<T> {
+    pub fn need<T: Default>(
+        &mut self,
+        key: &'static str,
+        read: fn(&mut Self, &'static str) -> Option<Located<T>>,
+    ) -> Located<T> {
         self.need_or(key, read, T::default())
     }
 
@@ -121,9 +125,9 @@ impl<'a> Fields<'a> {
     pub fn need_or<T>(
         &mut self,
         key: &'static str,
-        read: fn(&mut Self, &'static str) -> Option<At<T>>,
+        read: fn(&mut Self, &'static str) -> Option<Located<T>>,
         stand_in: T,
-    ) -> At<T> {
+    ) -> Located<T> {
         if !self.table.contains_key(key) {
             self.missing.push(key);
         }
@@ -131,7 +135,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A string.
-    pub fn text(&mut self, key: &'static str) -> Option<At<String>> {
+    pub fn text(&mut self, key: &'static str) -> Option<Located<String>> {
         let value = self.take(key)?;
         match value.get_ref() {
             DeValue::String(text) => Some(Spanned::new(value.span(), text.clone().into_owned())),
@@ -159,12 +163,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Strings, each with its place; none when the key is not there.
-    pub fn texts(&mut self, key: &'static str) -> Vec<At<String>> {
+    pub fn texts(&mut self, key: &'static str) -> Vec<Located<String>> {
         let array = self.array(key, "an array of strings");
         self.strings(key, array)
     }
 
-    fn strings(&mut self, key: &str, array: &[Spanned<DeValue<'_>>]) -> Vec<At<String>> {
+    fn strings(&mut self, key: &str, array: &[Spanned<DeValue<'_>>]) -> Vec<Located<String>> {
         let mut texts = Vec::with_capacity(array.len());
         for value in array {
             match value.get_ref() {
@@ -181,14 +185,14 @@ impl<'a> Fields<'a> {
     }
 
     /// An array of strings and where it stands.
-    pub fn list(&mut self, key: &'static str) -> Option<At<Vec<String>>> {
+    pub fn list(&mut self, key: &'static str) -> Option<Located<Vec<String>>> {
         let span = self.table.get(key).map(Spanned::span);
         let lines = self.lines(key);
         span.map(|span| Spanned::new(span, lines))
     }
 
     /// A string, or an array of them.
-    pub fn one_or_many(&mut self, key: &'static str) -> Option<At<Vec<String>>> {
+    pub fn one_or_many(&mut self, key: &'static str) -> Option<Located<Vec<String>>> {
         let value = self.take(key)?;
         let texts = match value.get_ref() {
             DeValue::String(text) => vec![text.clone().into_owned()],
@@ -213,7 +217,7 @@ impl<'a> Fields<'a> {
     }
 
     /// `true`, or an array of strings in the place of a condition.
-    pub fn flag_or_texts(&mut self, key: &'static str) -> Option<(bool, Vec<At<String>>)> {
+    pub fn flag_or_texts(&mut self, key: &'static str) -> Option<(bool, Vec<Located<String>>)> {
         let value = self.take(key)?;
         match value.get_ref() {
             DeValue::Boolean(flag) => Some((*flag, Vec::new())),
@@ -226,7 +230,7 @@ impl<'a> Fields<'a> {
     }
 
     /// `true` or `false`, with its place.
-    pub fn flag_at(&mut self, key: &'static str) -> Option<At<bool>> {
+    pub fn flag_at(&mut self, key: &'static str) -> Option<Located<bool>> {
         let value = self.take(key)?;
         match value.get_ref() {
             DeValue::Boolean(flag) => Some(Spanned::new(value.span(), *flag)),
@@ -248,7 +252,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number that is not negative, and where it stands.
-    pub fn count_at(&mut self, key: &'static str) -> Option<At<u32>> {
+    pub fn count_at(&mut self, key: &'static str) -> Option<Located<u32>> {
         let value = self.take(key)?;
         match whole(value.get_ref()).and_then(|number| u32::try_from(number).ok()) {
             Some(number) => Some(Spanned::new(value.span(), number)),
@@ -265,7 +269,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The least and the most.
-    pub fn range(&mut self, key: &'static str) -> Option<At<[u32; 2]>> {
+    pub fn range(&mut self, key: &'static str) -> Option<Located<[u32; 2]>> {
         let value = self.take(key)?;
         let number = |value: &Spanned<DeValue<'_>>| whole(value.get_ref()).and_then(|number| number.try_into().ok());
         if let DeValue::Array(array) = value.get_ref()
@@ -279,7 +283,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A number.
-    pub fn number(&mut self, key: &'static str) -> Option<At<f64>> {
+    pub fn number(&mut self, key: &'static str) -> Option<Located<f64>> {
         let value = self.take(key)?;
         let number = match value.get_ref() {
             DeValue::Integer(whole) => whole.to_string().parse().ok(),
@@ -296,7 +300,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A tier, by its number.
-    pub fn tier(&mut self, key: &'static str) -> Option<At<Tier>> {
+    pub fn tier(&mut self, key: &'static str) -> Option<Located<Tier>> {
         let value = self.take(key)?;
         let number = whole(value.get_ref()).and_then(|number| u8::try_from(number).ok());
         match number.and_then(Tier::from_number) {
@@ -310,7 +314,7 @@ impl<'a> Fields<'a> {
     }
 
     /// One of the words that `T` is written with, and where it stands.
-    pub fn word<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<At<T>> {
+    pub fn word<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<Located<T>> {
         let text = self.text(key)?;
         self.named(key, &text).map(|word| Spanned::new(text.span(), word))
     }
@@ -326,19 +330,19 @@ impl<'a> Fields<'a> {
     }
 
     /// Words that `T` is written with, and where they stand.
-    pub fn words_at<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<At<Vec<T>>> {
+    pub fn words_at<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<Located<Vec<T>>> {
         let span = self.table.get(key).map(Spanned::span);
         let words = self.words(key);
         span.map(|span| Spanned::new(span, words))
     }
 
-    fn named<T: Deserialize<'a>>(&mut self, key: &str, text: &At<String>) -> Option<T> {
+    fn named<T: Deserialize<'a>>(&mut self, key: &str, text: &Located<String>) -> Option<T> {
         let read = T::deserialize(StrDeserializer::<WordError>::new(text.get_ref()));
         read.map_err(|error| self.no_such_word(key, text, &error)).ok()
     }
 
     /// serde names the words there are, in backticks, after the one that was given.
-    fn no_such_word(&mut self, key: &str, text: &At<String>, error: &WordError) {
+    fn no_such_word(&mut self, key: &str, text: &Located<String>, error: &WordError) {
         let message = error.to_string();
         let near = nearest(text.get_ref(), message.split('`').skip(3).step_by(2));
         let remedy = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
@@ -347,7 +351,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A table.
-    pub fn table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Option<At<T>> {
+    pub fn table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Option<Located<T>> {
         let value = self.take(key)?;
         self.inner(key, value, shape)
     }
@@ -361,12 +365,17 @@ impl<'a> Fields<'a> {
     }
 
     /// Tables, in an array or under heads of their own.
-    pub fn tables<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Vec<At<T>> {
+    pub fn tables<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Vec<Located<T>> {
         let array = self.array(key, "an array of tables");
         array.iter().filter_map(|value| self.inner(key, value, shape)).collect()
     }
 
-    fn inner<T>(&mut self, key: &str, value: &'a Spanned<DeValue<'a>>, shape: fn(&mut Self) -> T) -> Option<At<T>> {
+    fn inner<T>(
+        &mut self,
+        key: &str,
+        value: &'a Spanned<DeValue<'a>>,
+        shape: fn(&mut Self) -> T,
+    ) -> Option<Located<T>> {
         let mut fields = self.below(key, value)?;
         let read = shape(&mut fields);
         self.faults.append(&mut fields.faults());
@@ -385,7 +394,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Texts without their places.
-fn plain(texts: Vec<At<String>>) -> Vec<String> {
+fn plain(texts: Vec<Located<String>>) -> Vec<String> {
     texts.into_iter().map(Spanned::into_inner).collect()
 }
 

@@ -10,7 +10,7 @@ pub struct Grant {
     pub id: GrantId,
     pub what: GrantSubject,
     pub place: GrantPlace,
-    pub until: Until,
+    pub until: GrantExpiry,
     /// When it was given, in seconds since 1970.
     pub given: i64,
     /// In words, as it was shown before it was given.
@@ -63,7 +63,7 @@ pub enum GrantPlace {
 /// How long a grant holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Until {
+pub enum GrantExpiry {
     Session {
         id: String,
     },

@@ -75,7 +75,7 @@ pub struct FileSnapshot {
 /// What was at a path before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Before {
+pub enum PriorState {
     Nothing,
     /// A file that git tracks, as it is in HEAD.
     Clean,
@@ -90,15 +90,15 @@ pub struct PathChange {
     #[serde(rename = "p")]
     pub path: String,
     #[serde(rename = "d")]
-    pub done: Done,
+    pub done: PathChangeKind,
 }
 
 /// The kinds of [`PathChange`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Done {
+pub enum PathChangeKind {
     /// Made anew, written or edited.
-    Made(Before),
+    Made(PriorState),
     /// Deleted or moved away.
     Gone,
     /// Moved here from another path, where this lay.
@@ -132,7 +132,7 @@ impl BroughtContent {
 /// What a command made or began that is known by its name alone: a container, a branch, a terminal; or what it typed
 /// into such a terminal. As the command was given, in canonical names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamedObject {
     #[serde(rename = "p")]
     pub program: String,
     #[serde(rename = "s", default, skip_serializing_if = "Vec::is_empty")]
@@ -145,7 +145,7 @@ pub struct Named {
     pub cwd: Option<String>,
 }
 
-impl Named {
+impl NamedObject {
     /// Everything in it that a person wrote.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let values = self.flags.iter().filter_map(|(_, value)| value.as_deref());
@@ -164,7 +164,7 @@ pub struct CommandChanges {
     #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<BroughtContent>,
     #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
-    pub named: Vec<Named>,
+    pub named: Vec<NamedObject>,
 }
 
 impl CommandChanges {
@@ -191,7 +191,7 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    const fn window(&self) -> Window {
+    const fn window(&self) -> TimeWindow {
         self.window_to(match self.until {
             Some(until) => until,
             None => self.at + UNSEEN_MS,
@@ -199,7 +199,7 @@ impl LedgerEntry {
     }
 
     /// In which it may have run, as far as is known.
-    fn reach(&self) -> Window {
+    fn reach(&self) -> TimeWindow {
         match (self.until, self.next) {
             (None, Some(next)) => self.window_to(next.max(self.at + UNSEEN_MS)),
             _ => self.window(),
@@ -207,32 +207,32 @@ impl LedgerEntry {
     }
 
     /// In which what it names may have been changed by it and hardly by anybody else.
-    fn named(&self) -> Window {
+    fn named(&self) -> TimeWindow {
         let is_soon = self.next.is_some_and(|next| next - self.at <= SOON_MS);
         if self.changes.ran && is_soon { self.reach() } else { self.window() }
     }
 
-    const fn window_to(&self, until: i64) -> Window {
+    const fn window_to(&self, until: i64) -> TimeWindow {
         let last = self.at + LONGEST_MS;
-        Window { from: self.at - LAG_MS, until: if until < last { until } else { last } }
+        TimeWindow { from: self.at - LAG_MS, until: if until < last { until } else { last } }
     }
 }
 
 /// A time in which a command of the session ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
+struct TimeWindow {
     from: i64,
     until: i64,
 }
 
 /// Whether a time lies in one of these windows.
-fn holds(windows: &[Window], time: i64) -> bool {
+fn holds(windows: &[TimeWindow], time: i64) -> bool {
     windows.iter().any(|window| (window.from..=window.until).contains(&time))
 }
 
 /// How the session stands to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum Ownership {
     /// It made it.
     Made,
     /// It was in the last commit as it was, and the session alone changed it since.
@@ -252,7 +252,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// What this session made by name and typed into it, in the order of time.
-    pub fn named(&self) -> impl Iterator<Item = &Named> {
+    pub fn named(&self) -> impl Iterator<Item = &NamedObject> {
         self.entries.iter().flat_map(|entry| &entry.changes.named)
     }
 
@@ -265,7 +265,7 @@ impl Ledger {
     /// Whether this session wrote the file at the path, or moved one there, whatever lay there before.
     #[must_use]
     pub fn has_written(&self, path: &str) -> bool {
-        let wrote = |change: &PathChange| change.path == path && !matches!(change.done, Done::Gone);
+        let wrote = |change: &PathChange| change.path == path && !matches!(change.done, PathChangeKind::Gone);
         self.entries.iter().any(|entry| entry.changes.done.iter().any(wrote))
     }
 
@@ -274,12 +274,12 @@ impl Ledger {
         let mut seen = HashSet::new();
         let changes = self.entries.iter().rev().flat_map(|entry| entry.changes.done.iter().rev());
         let latest = changes.filter(move |change| seen.insert(change.path.as_str()));
-        latest.filter(|change| !matches!(change.done, Done::Gone)).map(|change| &*change.path)
+        latest.filter(|change| !matches!(change.done, PathChangeKind::Gone)).map(|change| &*change.path)
     }
 
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
-    pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
+    pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Ownership> {
         LedgerTotals::of(self).owns(path, look)
     }
 
@@ -292,7 +292,7 @@ impl Ledger {
             let books = books.get_or_init(|| LedgerTotals::of(self));
             brought.moved
                 && books.whose(&brought.to) == PathOwner::Own
-                && look(&brought.to).is_some_and(|look| books.owns(&brought.to, look) == Some(Own::Made))
+                && look(&brought.to).is_some_and(|look| books.owns(&brought.to, look) == Some(Ownership::Made))
         };
         self.unknown
             || self

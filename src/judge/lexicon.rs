@@ -52,7 +52,7 @@ pub struct Lexicon {
     pub destroys: Vec<String>,
     pub denies: Vec<String>,
     /// What properties of these names hold, of a tool that nothing describes.
-    pub held: Vec<HeldWords>,
+    pub held: Vec<PropertyWords>,
     /// What a URL begins with of which something is fetched, beside a file.
     pub schemes: Vec<String>,
     /// Names of properties that hold commands of which each is one of its own.
@@ -62,7 +62,7 @@ pub struct Lexicon {
     /// Names of properties that name that language.
     pub language: Vec<String>,
     /// The names of languages that are read.
-    pub languages: Vec<HeldWords>,
+    pub languages: Vec<PropertyWords>,
     /// Names of properties that name a program, and of those that hold its arguments.
     pub program: Vec<String>,
     pub arguments: Vec<String>,
@@ -96,7 +96,7 @@ pub struct Words {
 /// Names of properties, in plain spelling, and what they hold, as the pattern files write it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HeldWords {
+pub struct PropertyWords {
     #[serde(rename = "as")]
     pub what: String,
     pub words: Vec<String>,
@@ -118,13 +118,13 @@ pub struct Calls {
 
 /// A lexicon with its words by name.
 #[derive(Debug)]
-pub struct Known {
+pub struct LexiconIndex {
     pub lexicon: Lexicon,
     verbs: HashMap<String, usize>,
     nouns: HashMap<String, Vec<usize>>,
 }
 
-impl Known {
+impl LexiconIndex {
     /// Of the stored form.
     #[must_use]
     pub fn new(lexicon: Lexicon) -> Self {

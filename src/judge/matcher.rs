@@ -5,12 +5,12 @@
 
 mod conditions;
 mod history;
+mod inspected_text;
 mod lowering;
 mod match_context;
-mod planned;
-mod seen;
-mod sent;
-mod shown;
+mod planned_changes;
+mod printed_acts;
+mod sent_data;
 
 #[cfg(test)]
 mod tests;
@@ -18,20 +18,20 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use super::rules::catalog::Catalog;
-use super::rules::model::{Note, Rule};
+use super::rules::model::{Rule, SessionNote};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::path_class::PathClass;
 use crate::judge::policy::Policy;
-use crate::judge::reserved::Unaskable;
+use crate::judge::reserved::UnaskableReason;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
+use inspected_text::InspectedValue;
+pub use inspected_text::shown;
 use match_context::{MatchContext, View};
-pub use planned::{PlannedChange, PlannedChanges, planned_changes};
-use seen::InspectedValue;
-pub use seen::shown;
+pub use planned_changes::{PlannedChange, PlannedChanges, planned_changes};
 
 /// Whether a shell glob covers all of a text, `*` crossing slashes.
 #[must_use]
@@ -72,8 +72,8 @@ pub fn find(
         findings.add(whole(OpaqueReason::Limit, TOO_LARGE));
     }
     match inquiry.unaskable() {
-        Some(Unaskable::NoText) => findings.add(whole(OpaqueReason::FileName, "")),
-        Some(Unaskable::Lost) => findings.add(whole(OpaqueReason::ReservedCharacter, "")),
+        Some(UnaskableReason::NoText) => findings.add(whole(OpaqueReason::FileName, "")),
+        Some(UnaskableReason::Lost) => findings.add(whole(OpaqueReason::ReservedCharacter, "")),
         None => {}
     }
     findings.all
@@ -159,7 +159,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.approvals = 1;
             // To keep notes is no change of what it is told.
             if reasons == [lowering::OWN_NOTE] {
-                finding.notes.retain(|note| !matches!(note, Note::OwnInstructions | Note::OtherAgent));
+                finding.notes.retain(|note| !matches!(note, SessionNote::OwnInstructions | SessionNote::OtherAgent));
             }
             // What made it grave is what does not hold here.
             if let Some((plain, _)) = finding.reason.split_once(", and ") {

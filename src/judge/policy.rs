@@ -17,7 +17,7 @@ mod decision;
 
 pub(in crate::judge) use decide::must_ask;
 pub use decide::{decide, is_sent, is_support_argv, is_support_line, yes_in_advance};
-pub use decision::{ApprovalReason, Cleared, Decision, Prompt, Refusal};
+pub use decision::{ApprovalReason, Clearance, Decision, Prompt, Refusal};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
 #[derive(Clone, Debug, PartialEq)]

@@ -69,14 +69,14 @@ pub fn taken_in_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// Why the world cannot be asked about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unaskable {
+pub enum UnaskableReason {
     /// A part of it was no text.
     NoText,
     /// It holds a character that was lost on the way in.
     Lost,
 }
 
-impl Unaskable {
+impl UnaskableReason {
     /// The worse of two reasons.
     #[must_use]
     pub const fn worse(self, other: Self) -> Self {
@@ -92,13 +92,13 @@ impl Unaskable {
 /// # Errors
 ///
 /// Where a part of it was no text or was lost on the way in.
-pub fn given_out(text: &str) -> Result<Cow<'_, str>, Unaskable> {
+pub fn given_out(text: &str) -> Result<Cow<'_, str>, UnaskableReason> {
     if may_hold(text.as_bytes()) {
         if text.contains(LOST) {
-            return Err(Unaskable::Lost);
+            return Err(UnaskableReason::Lost);
         }
         if text.contains(char::REPLACEMENT_CHARACTER) {
-            return Err(Unaskable::NoText);
+            return Err(UnaskableReason::NoText);
         }
     }
     Ok(mapped(text, |letter| if letter == REPLACEMENT { char::REPLACEMENT_CHARACTER } else { letter }))
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(taken_in_bytes(&[text.as_bytes(), b"\xff"].concat()), [inside.as_bytes(), b"\xff"].concat());
         // A stand-in that was written is none.
         let taken = taken_in(&inside).into_owned();
-        assert_eq!(given_out(&taken), Err(Unaskable::Lost));
+        assert_eq!(given_out(&taken), Err(UnaskableReason::Lost));
         assert_eq!(taken_in(&taken), taken);
     }
 
@@ -132,7 +132,7 @@ mod tests {
             for written in [written.to_owned(), format!("{written}\u{fdd0}"), format!("é{written}")] {
                 let bytes = unescaped_bytes(written.as_bytes(), stand);
                 let bytes = std::str::from_utf8(&bytes).unwrap();
-                assert_eq!(given_out(bytes), Err(Unaskable::Lost), "{written}");
+                assert_eq!(given_out(bytes), Err(UnaskableReason::Lost), "{written}");
             }
         }
         assert_eq!(taken_in_letter('\u{fdd0}'), LOST);
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_not_asked_about() {
-        assert_eq!(given_out("a\u{fffd}"), Err(Unaskable::NoText));
-        assert_eq!(given_out("a\u{fffd}\u{fdd1}"), Err(Unaskable::Lost));
+        assert_eq!(given_out("a\u{fffd}"), Err(UnaskableReason::NoText));
+        assert_eq!(given_out("a\u{fffd}\u{fdd1}"), Err(UnaskableReason::Lost));
     }
 
     #[test]

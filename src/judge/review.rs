@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Judgment;
 use super::analysis::act::{Facts, Verb};
 use super::invocation::{Digest, Invocation};
-use super::policy::{ApprovalReason, Cleared, Mode, Policy, Refusal, must_ask};
+use super::policy::{ApprovalReason, Clearance, Mode, Policy, Refusal, must_ask};
 use super::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use super::rules::catalog::Catalog;
 use super::tools;
@@ -130,7 +130,7 @@ pub enum Role {
 /// What comes of an opinion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    Run(Cleared),
+    Run(Clearance),
     Refuse(Refusal),
     /// A person is asked.
     Ask,
@@ -182,7 +182,7 @@ pub fn gate(invocation: &Invocation, judgment: &Judgment, policy: &Policy, opini
     }
     match opinion.says {
         OpinionVerdict::Approve => {
-            Outcome::Run(Cleared { basis: ApprovalReason::Reviewer { by: opinion.by.clone(), with } })
+            Outcome::Run(Clearance { basis: ApprovalReason::Reviewer { by: opinion.by.clone(), with } })
         }
         OpinionVerdict::Deny => {
             Outcome::Refuse(Refusal::Reviewer { by: opinion.by.clone(), reason: opinion.reason.clone() })

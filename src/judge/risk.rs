@@ -28,7 +28,7 @@ pub struct Finding {
     pub reversible: bool,
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
-    pub notes: Vec<super::rules::model::Note>,
+    pub notes: Vec<super::rules::model::SessionNote>,
     /// Why it counts for less than the rule says, when a lowering fact of docs/risk.md holds.
     pub lowered: Option<String>,
     /// The act, as an index into the facts.
@@ -70,7 +70,7 @@ impl Finding {
     /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {
-        self.notes.contains(&super::rules::model::Note::Decision)
+        self.notes.contains(&super::rules::model::SessionNote::Decision)
     }
 }
 

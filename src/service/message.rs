@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateway::GatewayRequest;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
@@ -124,7 +124,7 @@ pub enum ServiceRequest {
     Grant {
         what: GrantSubject,
         place: GrantPlace,
-        until: Until,
+        until: GrantExpiry,
         words: String,
         user: String,
         session: String,

@@ -18,7 +18,7 @@ use super::prune;
 use super::queue::{Answer, Pending, Queue};
 use super::redact::redact;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::Until;
+use crate::judge::approved::GrantExpiry;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
@@ -122,7 +122,9 @@ impl Store {
                 .optional()?;
             let Some((Some(mac), Some(by), words, signatures, until)) = found else { return Ok(None) };
             // Nor does a yes that reaches nobody knows how far say anything.
-            let Ok(until) = until.map(|text| serde_json::from_str::<Until>(&text)).transpose() else { return Ok(None) };
+            let Ok(until) = until.map(|text| serde_json::from_str::<GrantExpiry>(&text)).transpose() else {
+                return Ok(None);
+            };
             let scope = AnswerScope::of(until.as_ref());
             // What cannot be read is no signature.
             let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

@@ -17,7 +17,7 @@ use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 
 /// A rule refused it.
 const DENIED_BY_RULE: u8 = 1;
@@ -71,7 +71,7 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         _ => 0,
     };
     let runs = !matches!(row.settled, RecordedDecision::Refused(_));
-    let secret = runs && row.risk.findings.iter().any(|finding| finding.notes.contains(&Note::SecretRead));
+    let secret = runs && row.risk.findings.iter().any(|finding| finding.notes.contains(&SessionNote::SecretRead));
     let mark = answer | if secret { SECRET } else { 0 };
     (mark != 0).then_some(mark)
 }
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn prompts_count_for_an_hour_whatever_came_of_them() {
         let sample = Sample::new();
-        let risk = risk("x.y", Tier::High, &[Note::SecretRead]);
+        let risk = risk("x.y", Tier::High, &[SessionNote::SecretRead]);
         let (early, late) = (NOON - 3601, NOON - 3599);
         for at in [early, late] {
             sample.decide("r", at, &risk, RecordedDecision::Refused(&no()), Some(900));
@@ -296,7 +296,7 @@ mod tests {
     fn secrets_that_were_read_are_remembered_and_those_that_were_refused_are_not() {
         let sample = Sample::new();
         let read = |root| sample.store.standing(root, now()).unwrap().secrets_read;
-        let risk = risk("secret.show", Tier::High, &[Note::SecretRead]);
+        let risk = risk("secret.show", Tier::High, &[SessionNote::SecretRead]);
         sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert!(!read("r"));
         sample.decide("r", NOON, &risk, RecordedDecision::Allowed(&ApprovalReason::Score), None);

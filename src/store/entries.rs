@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 use crate::store::redact::redact;
@@ -36,7 +36,7 @@ pub struct FindingEntry {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub approvals: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
+    pub notes: Vec<SessionNote>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowered: Option<String>,
 }

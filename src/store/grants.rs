@@ -20,7 +20,7 @@ use super::edited;
 use super::error::StoreError;
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::sort;
 
 /// The scope of grants that hold in every session.
@@ -31,7 +31,7 @@ const EVERY_SESSION: &str = "";
 pub struct NewGrant<'a> {
     pub what: &'a GrantSubject,
     pub place: &'a GrantPlace,
-    pub until: &'a Until,
+    pub until: &'a GrantExpiry,
     /// In words, as it was shown before it was given.
     pub words: &'a str,
     /// The account that gives it.
@@ -84,12 +84,14 @@ impl Store {
             GrantPlace::Directory { .. } | GrantPlace::Anywhere => {}
         }
         let scope = match grant.until {
-            Until::Session { id } if id.is_empty() => {
+            GrantExpiry::Session { id } if id.is_empty() => {
                 return refused("this session has no ID, so a grant cannot be bound to it");
             }
-            Until::Session { id } => id.as_str(),
-            Until::Date { at } if *at <= now.as_second() => return refused("the end of the grant is in the past"),
-            Until::Date { .. } | Until::Revoked => EVERY_SESSION,
+            GrantExpiry::Session { id } => id.as_str(),
+            GrantExpiry::Date { at } if *at <= now.as_second() => {
+                return refused("the end of the grant is in the past");
+            }
+            GrantExpiry::Date { .. } | GrantExpiry::Revoked => EVERY_SESSION,
         };
 
         let mac;
@@ -223,7 +225,7 @@ impl StoredGrant {
         match (&self.grant.until, self.revoked) {
             _ if !self.whole => Some(GrantEnd::Altered),
             (_, Some(at)) => Some(GrantEnd::Revoked { at }),
-            (Until::Date { at }, None) if *at <= now.as_second() => Some(GrantEnd::Past),
+            (GrantExpiry::Date { at }, None) if *at <= now.as_second() => Some(GrantEnd::Past),
             _ => None,
         }
     }

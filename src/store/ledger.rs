@@ -12,7 +12,9 @@ use super::error::StoreError;
 use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::redact::redact;
-use crate::judge::ledger::{BroughtContent, CommandChanges, Done, Ledger, LedgerEntry, Named, PathChange};
+use crate::judge::ledger::{
+    BroughtContent, CommandChanges, Ledger, LedgerEntry, NamedObject, PathChange, PathChangeKind,
+};
 
 /// How many of a session's commands are looked back on.
 const COMMANDS: i64 = 2000;
@@ -43,8 +45,8 @@ pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool
     }
     let shown = |text: &str| !redact(text).1;
     let may_show = |change: &PathChange| match &change.done {
-        Done::Moved { from, .. } => shown(&change.path) && shown(from),
-        Done::Made(_) | Done::Gone => shown(&change.path),
+        PathChangeKind::Moved { from, .. } => shown(&change.path) && shown(from),
+        PathChangeKind::Made(_) | PathChangeKind::Gone => shown(&change.path),
     };
     let changes = CommandChanges {
         done: row.changes.done.iter().filter(|change| may_show(change)).cloned().collect(),
@@ -60,7 +62,7 @@ pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool
 
 /// What may be shown of something that was made by name: the value of an option that may not is left out, and where a
 /// name or a text may not, all of it.
-fn shown_of(named: &Named, shown: impl Fn(&str) -> bool) -> Option<Named> {
+fn shown_of(named: &NamedObject, shown: impl Fn(&str) -> bool) -> Option<NamedObject> {
     let mut named = named.clone();
     for (_, value) in &mut named.flags {
         *value = value.take().filter(|value| shown(value));

@@ -10,7 +10,7 @@ use super::decisions::ExitStatus;
 use super::entries::{ContextEntry, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::approver::Signed;
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Tier, Weight};
@@ -146,7 +146,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<GrantPlace>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<GrantExpiry>,
     /// What was cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pruned: Option<Pruned>,

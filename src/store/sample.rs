@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{IntentRow, Paths, RecordedDecision, Store};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::syntax::tree::Span;
 
 pub(super) struct Sample {
@@ -69,7 +69,7 @@ pub(super) fn row<'a>(
 }
 
 /// A risk with one finding.
-pub(super) fn risk(rule: &str, tier: Tier, notes: &[Note]) -> Risk {
+pub(super) fn risk(rule: &str, tier: Tier, notes: &[SessionNote]) -> Risk {
     let finding = Finding {
         rule: rule.to_owned(),
         tier,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use guard::config::keys::{ConfigType, KEYS, StrictDirection};
 use guard::config::{self, Layer, Loaded, Roots};
-use guard::judge::approved::{GrantId, GrantPlace, GrantSubject, Until};
+use guard::judge::approved::{GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
 use guard::judge::risk::{CircumstanceFact, Tier, Weight};
 use proptest::prelude::*;

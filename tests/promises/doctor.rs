@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use guard::app::install::hosts::{Form, HOSTS, Host, WiredFile};
-use guard::judge::approved::{GrantPlace, GrantSubject, Until};
+use guard::app::install::hosts::{Form, HOSTS, HookFile, Host};
+use guard::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use guard::store::NewGrant;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn trusted(group: &Value) -> String {
     format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-fn file(home: &Home, host: &Host, wire: &WiredFile) -> PathBuf {
+fn file(home: &Home, host: &Host, wire: &HookFile) -> PathBuf {
     let directory = &host.config.directory;
     let below = if host.config.below_config { format!(".config/{directory}") } else { directory.clone() };
     match wire.path.strip_prefix("~/") {
@@ -382,7 +382,7 @@ fn a_clock_that_is_behind_the_record_is_seen() {
     let grant = NewGrant {
         what: &GrantSubject::Rule { rule: "x.y".into() },
         place: &GrantPlace::Anywhere,
-        until: &Until::Revoked,
+        until: &GrantExpiry::Revoked,
         words: "x",
         user: "ada",
         session: "s",

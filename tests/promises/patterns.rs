@@ -2,7 +2,7 @@
 
 use guard::app::patterns::{example_failures, example_tier};
 use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
-use guard::judge::rules::source::{Nothing, read};
+use guard::judge::rules::source::{NoLayers, read};
 use guard::judge::tier::Tier;
 
 use crate::harness::home::Home;
@@ -18,7 +18,7 @@ fn file(path: &str, layer: Layer, text: &str) -> PatternFile {
 
 /// What is wrong with a file of these lines after its head.
 fn wrong(body: &str) -> Vec<String> {
-    match read("x.toml", &format!("{HEAD}{body}"), &Nothing) {
+    match read("x.toml", &format!("{HEAD}{body}"), &NoLayers) {
         Ok(_) => Vec::new(),
         Err(problems) => problems.iter().map(ToString::to_string).collect(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use guard::judge::approved::{GrantPlace, GrantSubject, Until};
+use guard::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
 use guard::store::{
@@ -369,7 +369,7 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     let home = Home::new();
     let store = home.store();
     let now = days_ago(400);
-    let give = |what: &GrantSubject, until: &Until| {
+    let give = |what: &GrantSubject, until: &GrantExpiry| {
         let place = GrantPlace::Anywhere;
         let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
         store.grant(&grant, now).unwrap()
@@ -377,11 +377,11 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     let exact = GrantSubject::Exact { command: FLAGGED.join(" ") };
     let shape = GrantSubject::Shape { shape: "make".to_owned() };
     let in_future = Timestamp::now().as_second() + 1000;
-    let always = give(&exact, &Until::Revoked);
-    let taken_back = give(&shape, &Until::Revoked);
-    let dated = give(&shape, &Until::Date { at: in_future });
-    let past = give(&shape, &Until::Date { at: now.as_second() + 1000 });
-    let session = give(&shape, &Until::Session { id: "one".to_owned() });
+    let always = give(&exact, &GrantExpiry::Revoked);
+    let taken_back = give(&shape, &GrantExpiry::Revoked);
+    let dated = give(&shape, &GrantExpiry::Date { at: in_future });
+    let past = give(&shape, &GrantExpiry::Date { at: now.as_second() + 1000 });
+    let session = give(&shape, &GrantExpiry::Session { id: "one".to_owned() });
     store.revoke(taken_back, "ada", now).unwrap();
     write(&store, 5, 3, "recent");
     assert!(home.run(&FLAGGED).status.success());
@@ -410,7 +410,7 @@ fn a_grant_right_behind_what_was_pruned_holds_and_one_that_another_hand_put_ther
     let store = home.store();
     write(&store, 5, 400, "old");
     let what = GrantSubject::Exact { command: FLAGGED.join(" ") };
-    let (place, until) = (GrantPlace::Anywhere, Until::Revoked);
+    let (place, until) = (GrantPlace::Anywhere, GrantExpiry::Revoked);
     let grant = NewGrant { what: &what, place: &place, until: &until, words: "w", user: "ada", session: "one" };
     assert_eq!(store.grant(&grant, days_ago(3)).unwrap(), 6);
     home.prints(&["log", "prune"], 0);

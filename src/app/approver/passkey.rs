@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::ApproverError;
 use crate::app::gateway;
 use crate::exec::tool::Tool;
-use crate::judge::approver::passkey::{Pairing, Registration, digits};
+use crate::judge::approver::passkey::{PasskeyPairing, Registration, digits};
 use crate::judge::approver::{Approver, ApproverKey};
 use crate::prompt::confirm::confirm;
 use crate::ui::visible;
@@ -59,7 +59,7 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     io::stdout().lock().write_all(text.as_bytes())?;
     let made: NewPasskey = read(&lines.next().ok_or_else(none)??)?;
     let _ = child.wait();
-    let pairing = Pairing { secret, name: name.to_owned() };
+    let pairing = PasskeyPairing { secret, name: name.to_owned() };
     let passkey = pairing.passkey(&made.rp_id, &made.origin, &made.registration);
     let passkey = passkey.map_err(|why| ApproverError::Key(format!("passkey rejected: {why}")))?;
     let text = format!("The passkey is for {}.\n", visible::text(&made.origin));

@@ -4,12 +4,12 @@ use super::*;
 use crate::app::intent;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::{self, Roots};
-use crate::judge::approved::Until;
+use crate::judge::approved::GrantExpiry;
 use crate::judge::approver::{Approver, Cost};
 use crate::judge::invocation::{Environment, Line, Session};
 use crate::judge::policy::{Policy, Support};
 use crate::judge::review::OpinionVerdict;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::syntax::tree::Dialect;
 use crate::store::{Entry, Filter, RowKind};
 use crate::world::identity::{Account, Process};
@@ -357,7 +357,7 @@ fn a_yes_is_void_when_the_session_has_been_denied_it_meanwhile() {
 fn a_grant_is_kept_once_its_command_may_run_and_not_before() {
     let grants = |engine: &Engine| engine.store().unwrap().own().unwrap().grants(Timestamp::now()).unwrap().len();
     let offer = |_: &Invocation, _: &Judgment| {
-        let grant = GrantOffer { until: Until::Revoked, words: "exactly this command".to_owned() };
+        let grant = GrantOffer { until: GrantExpiry::Revoked, words: "exactly this command".to_owned() };
         AskOutcome::Yes { grant: Some(grant), by: None }
     };
     let home = Home::of(Origin::Agent);
@@ -444,7 +444,7 @@ fn what_a_hook_handed_to_its_agent_runs_once_as_that_very_line() {
     assert!(!given(&|invocation, _| invocation.cwd.push("below")));
     assert!(!given(&|invocation, _| invocation.session.root.push('x')));
     assert!(!given(&|_, judgment| judgment.risk.tier = Tier::Critical));
-    assert!(!given(&|_, judgment| judgment.risk.findings[0].notes.push(Note::Decision)));
+    assert!(!given(&|_, judgment| judgment.risk.findings[0].notes.push(SessionNote::Decision)));
     let stranger = Process { pid: 2, parent: 1, name: "cron".to_owned(), started: 0 };
     let ancestors = [vec![stranger], home.ancestors.clone()].concat();
     let below = Home { ancestors, ..handed(text) };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::app::install::hosts::{ExitCodes, Reads, Reason};
+use crate::app::install::hosts::{AnswerReading, ExitCodes, Reason};
 use crate::exec::probe::ProbeOutput;
 
 /// What an agent does with the command after it got an answer.
@@ -20,7 +20,7 @@ pub enum AgentReaction {
 
 /// How an agent reacts to an answer at one of its events.
 #[must_use]
-pub fn agent_reaction(reads: &Reads, event: &str, seen: &ProbeOutput) -> AgentReaction {
+pub fn agent_reaction(reads: &AnswerReading, event: &str, seen: &ProbeOutput) -> AgentReaction {
     let (out, errors) = (seen.stdout.trim(), seen.stderr.trim());
     let json: Option<Value> = serde_json::from_str(out).ok();
     let Some(code) = seen.code else { return AgentReaction::Failed };
@@ -83,7 +83,7 @@ mod tests {
         ProbeOutput { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), late: false }
     }
 
-    fn reads(agent: &str) -> &'static Reads {
+    fn reads(agent: &str) -> &'static AnswerReading {
         &by_name(agent).unwrap().config.reads
     }
 

@@ -9,7 +9,7 @@ use super::{CANARY, CheckContext, CheckStatus, Finding, HARMLESS};
 use crate::app::install::change::{HookCommand, WiredState, Wiring, first_line};
 use crate::app::install::consent;
 use crate::app::install::file;
-use crate::app::install::hosts::{Form, HOSTS, Host, Runs, WiredFile, WriteCondition, numbers};
+use crate::app::install::hosts::{Form, HOSTS, HookFile, Host, LaunchMethod, WriteCondition, numbers};
 use crate::app::install::json::quoted;
 use crate::exec::probe::ProbeOutput;
 
@@ -66,7 +66,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
         findings.push(Finding::warn(&check, says, &remedy));
     }
     // A file that is there takes the place of the one that guard is in.
-    let counts = |wire: &WiredFile| {
+    let counts = |wire: &HookFile| {
         wire.when != WriteCondition::Always || matches!(wire.form, Form::Own { executable: false, .. })
     };
     for (path, _) in missing.iter().filter(|(_, wire)| !wired.is_empty() && counts(wire)) {
@@ -79,7 +79,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
         }
         findings.push(wire_works(context, &wiring, path, wire, text, *state));
     }
-    let in_project = |wire: &WiredFile| host.project.iter().any(|known| std::ptr::eq(*known, wire));
+    let in_project = |wire: &HookFile| host.project.iter().any(|known| std::ptr::eq(*known, wire));
     let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
     if let Some((path, ..)) = project.filter(|_| wired.iter().any(|(_, wire, ..)| !in_project(wire))) {
         let says = "guard is in the files of the account and of the project, so it is called twice";
@@ -117,7 +117,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
 }
 
 /// Whether a file has another entry for versions that do not act on a refusal.
-fn interrupts(wire: &WiredFile) -> bool {
+fn interrupts(wire: &HookFile) -> bool {
     matches!(&wire.form, Form::Json { entries, .. } if entries.iter().any(|entry| entry.older.is_some()))
 }
 
@@ -170,7 +170,7 @@ fn wire_works(
     context: &CheckContext,
     wiring: &Wiring,
     path: &Path,
-    wire: &WiredFile,
+    wire: &HookFile,
     text: &str,
     state: WiredState,
 ) -> Finding {
@@ -231,7 +231,7 @@ fn wire_works(
         WiredState::Outdated => {
             Finding::warn(check, format!("{says}; but the configuration is from another version of guard"), again)
         }
-        _ if host.config.runs == Runs::Plugin => Finding::warn(
+        _ if host.config.runs == LaunchMethod::Plugin => Finding::warn(
             check,
             format!("guard answers the plugin correctly; whether {} loads the plugin is not known", host.title),
             format!("have {} run {CANARY}; it must be refused", host.title),
@@ -256,16 +256,18 @@ fn said(context: &CheckContext, host: &Host, event: &str, command: &str) -> Stri
 }
 
 /// What the host would start.
-fn argv(context: &CheckContext, runs: Runs, call: &HookCommand) -> Vec<OsString> {
+fn argv(context: &CheckContext, runs: LaunchMethod, call: &HookCommand) -> Vec<OsString> {
     match (call, runs) {
-        (HookCommand::Line(line), Runs::Login) => {
+        (HookCommand::Line(line), LaunchMethod::Login) => {
             let shell = context.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
         (HookCommand::Argv(words), _) => words.iter().map(OsString::from).collect(),
-        (HookCommand::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), LaunchMethod::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
         // Split like a shell would: the shell does it, and becomes the program.
-        (HookCommand::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
+        (HookCommand::Line(line), LaunchMethod::Words) => {
+            ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec()
+        }
         (HookCommand::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
     }
 }

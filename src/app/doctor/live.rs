@@ -20,7 +20,7 @@ use self::environment::TestEnvironment;
 use super::{CheckContext, Finding};
 use crate::app::gateway;
 use crate::judge::agents;
-use crate::judge::agents::model::{Agent, Live};
+use crate::judge::agents::model::{Agent, LiveSetup};
 
 /// What takes no longer is not worth a word.
 const SOON: Duration = Duration::from_secs(10);
@@ -102,7 +102,12 @@ fn progress(at: Duration, case: LiveTestCase) {
 }
 
 /// What an evaluation means.
-fn findings_of(agent: &Agent, live: &Live, environment: &TestEnvironment, outcome: &LiveTestOutcome) -> Vec<Finding> {
+fn findings_of(
+    agent: &Agent,
+    live: &LiveSetup,
+    environment: &TestEnvironment,
+    outcome: &LiveTestOutcome,
+) -> Vec<Finding> {
     let check = format!("live.{}", agent.name);
     let title = &agent.title;
     let again = format!("run guard doctor agent.{} and guard install {}", agent.name, agent.name);

@@ -5,7 +5,7 @@
 use crate::app::hook::hosts::Host;
 use crate::app::install::change::Wiring;
 use crate::app::install::file;
-use crate::app::install::hosts::{Fate, by_name};
+use crate::app::install::hosts::{NoAnswer, by_name};
 use crate::app::install::places::Places;
 use crate::world::identity::Caller;
 
@@ -13,7 +13,7 @@ use crate::world::identity::Caller;
 /// command is blocked when the time is over, in every version.
 pub(super) fn configured(host: Host) -> Option<u32> {
     let wired = by_name(host.name())
-        .filter(|wired| wired.config.on_timeout != Fate::Blocked || wired.config.holds_from.is_some())?;
+        .filter(|wired| wired.config.on_timeout != NoAnswer::Blocked || wired.config.holds_from.is_some())?;
     let caller = Caller::of_this_process().ok()?;
     let places = Places::of(&caller).ok()?;
     let guard = places.guard().ok()?;

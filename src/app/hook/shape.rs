@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::call::{InvalidCall, ToolAction, Typed, command, file, patch, text, words};
-use crate::judge::agents::model::{Known, KnownToolUse, Tools};
+use crate::judge::agents::model::{KnownToolUse, NamedTool, Tools};
 use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// Fields that hold a command for a shell.
@@ -133,7 +133,7 @@ fn object(value: &Value) -> Option<Value> {
     }
 }
 
-fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
+fn known_to(known: &NamedTool, tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     if let Some((field, words)) = &known.when
         && !text(arguments, &[field]).is_some_and(|word| words.iter().any(|known| known == word))
     {
@@ -184,7 +184,7 @@ fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction,
 }
 
 /// What is typed. Keys alone that end or break off what runs are nothing to judge.
-fn typed(known: &Known, keys: &str, arguments: &Value) -> ToolAction {
+fn typed(known: &NamedTool, keys: &str, arguments: &Value) -> ToolAction {
     /// An interrupt, an end of input, what ends a line, what throws it away.
     const PLAIN: [char; 6] = ['\u{3}', '\u{4}', '\r', '\n', '\u{15}', '\u{1c}'];
     let mut text = known.enter.iter().fold(keys.to_owned(), |text, key| text.replace(key.as_str(), "\n"));
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_description_comes_first_but_does_not_hide_a_broken_call() {
-        let known = |names: &[&str], does, field: Option<&str>, when| Known {
+        let known = |names: &[&str], does, field: Option<&str>, when| NamedTool {
             names: names.iter().map(ToString::to_string).collect(),
             does,
             field: field.map(str::to_owned),

@@ -13,7 +13,7 @@ use super::hosts::Host;
 use crate::app::engine::{Engine, EngineError, JudgedCommand};
 use crate::judge::agents::model::KnownToolUse;
 use crate::judge::invocation::{Invocation, Request};
-use crate::judge::ledger::{CommandChanges, Ledger, Named};
+use crate::judge::ledger::{CommandChanges, Ledger, NamedObject};
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, consoles};
 
@@ -89,7 +89,7 @@ pub(super) fn remember(
     judgment: &Judgment,
     changes: &mut CommandChanges,
 ) {
-    let named = |sub: &str, language: Option<String>, text: Option<String>| Named {
+    let named = |sub: &str, language: Option<String>, text: Option<String>| NamedObject {
         program: TYPING.to_owned(),
         sub: vec![sub.to_owned()],
         flags: [(LANGUAGE, language), (TO, call.to.clone())]

@@ -4,7 +4,7 @@
 
 mod edit;
 
-use super::hosts::{Form, Host, ListEntry, WiredFile};
+use super::hosts::{Form, HookFile, Host, ListEntry};
 use super::json::{self, JsonKind, Node, SyntaxError, quoted};
 use super::{toml, yaml};
 
@@ -126,7 +126,7 @@ impl<'a> Wiring<'a> {
 
     /// What to write where guard does not write it.
     #[must_use]
-    pub fn by_hand(&self, wire: &WiredFile) -> String {
+    pub fn by_hand(&self, wire: &HookFile) -> String {
         match &wire.form {
             Form::Own { text, .. } => self.filled(text, true),
             Form::Plugin(plugins) => self.plugin(plugins),
@@ -144,7 +144,7 @@ impl<'a> Wiring<'a> {
 
     /// The calls of guard that stand in a file, each with the event that it is for, as the agent would make them.
     #[must_use]
-    pub fn calls(&self, wire: &WiredFile, text: &str, path: &std::path::Path) -> Vec<(String, HookCommand)> {
+    pub fn calls(&self, wire: &HookFile, text: &str, path: &std::path::Path) -> Vec<(String, HookCommand)> {
         match &wire.form {
             Form::Plugin(_) => {
                 let line = text.lines().find_map(|line| line.strip_prefix("const GUARD = ")?.strip_suffix(';'));
@@ -180,7 +180,7 @@ impl<'a> Wiring<'a> {
 
     /// For how many seconds the agent waits for guard, by a file in which guard is: the least that it names.
     #[must_use]
-    pub fn waits(&self, wire: &WiredFile, text: &str) -> Option<u32> {
+    pub fn waits(&self, wire: &HookFile, text: &str) -> Option<u32> {
         let named = match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => Vec::new(),
             Form::Json { entries, .. } => {
@@ -231,7 +231,7 @@ impl<'a> Wiring<'a> {
     ///
     /// # Errors
     /// The file is not surely understood.
-    pub fn state(&self, wire: &WiredFile, text: Option<&str>) -> Result<WiredState, SyntaxError> {
+    pub fn state(&self, wire: &HookFile, text: Option<&str>) -> Result<WiredState, SyntaxError> {
         let Some(text) = text else { return Ok(WiredState::Absent) };
         let there = match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => true,

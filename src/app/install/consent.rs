@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::change::{WiredState, Wiring, first_line};
 use super::file;
-use super::hosts::{Form, Host, Kept, Trust};
+use super::hosts::{Form, Host, Trust, TrustFormat};
 use super::json::{self, Node};
 use super::places::Places;
 
@@ -68,8 +68,8 @@ pub fn in_the_way(places: &Places<'_>, host: &Host, path: &Path, text: &str, lin
         let kept = file::read(&directory.join(&trust.file)).ok().flatten().unwrap_or_default();
         let asked = HookConsent { title: host.title, trust };
         match trust.kept {
-            Kept::Hashes => asked.by_hash(&kept, path, text),
-            Kept::Lines => {
+            TrustFormat::Hashes => asked.by_hash(&kept, path, text),
+            TrustFormat::Lines => {
                 let accepted = places.env().get(&trust.variable).is_some_and(|value| value == "1");
                 asked.by_line(text, &kept, line.unwrap_or_default()).filter(|_| !accepted)
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::InstallError;
 use super::change::{WiredState, Wiring};
 use super::file::{self, Backup, Backups, FileError};
-use super::hosts::{self, Host, WiredFile};
+use super::hosts::{self, HookFile, Host};
 use super::json::SyntaxError;
 use super::places::Places;
 use crate::app::screen;
@@ -18,7 +18,7 @@ use crate::ui::style::{self, Look};
 #[derive(Debug)]
 pub struct FileEdit {
     pub path: PathBuf,
-    wire: &'static WiredFile,
+    wire: &'static HookFile,
     pub old: Option<String>,
     /// `None`: the file goes.
     pub new: Option<String>,
@@ -123,7 +123,7 @@ impl HookInstaller<'_> {
         &self,
         wiring: &Wiring<'_>,
         path: PathBuf,
-        wire: &'static WiredFile,
+        wire: &'static HookFile,
         old: Option<String>,
         kept: Option<Backup>,
     ) -> Result<Option<FileEdit>, InstallError> {
@@ -196,7 +196,7 @@ impl HookInstaller<'_> {
 }
 
 /// A file that guard does not touch, where it is wrong, and how to do it by hand.
-fn broken(path: &Path, text: Option<&str>, error: &SyntaxError, wiring: &Wiring<'_>, wire: &WiredFile) -> InstallError {
+fn broken(path: &Path, text: Option<&str>, error: &SyntaxError, wiring: &Wiring<'_>, wire: &HookFile) -> InstallError {
     let line = file::line_of(text.unwrap_or_default(), error.at);
     let by_hand = wiring.by_hand(wire);
     InstallError::Wrong(format!(

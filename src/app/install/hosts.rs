@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 pub use crate::judge::agents::model::{
-    AnswerField, Config, ExitCodes, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, WiredFile, WriteCondition,
+    AnswerField, AnswerReading, Config, ExitCodes, Form, HookFile, LaunchMethod, ListEntry, NoAnswer, Reason, Trust,
+    TrustFormat, WriteCondition,
 };
 
 /// An agent that calls guard.
@@ -19,9 +20,9 @@ pub struct Host {
     pub agent: &'static Agent,
     pub config: &'static Config,
     /// What is written for the account.
-    pub user: Vec<&'static WiredFile>,
+    pub user: Vec<&'static HookFile>,
     /// What is written in a project, below its top directory; none where the agent has no file there.
-    pub project: Vec<&'static WiredFile>,
+    pub project: Vec<&'static HookFile>,
 }
 
 /// The agents, by name.
@@ -65,18 +66,18 @@ impl Host {
 
     /// What becomes of a command when guard fails, in words.
     #[must_use]
-    pub fn fate(&self, fate: Fate) -> String {
+    pub fn fate(&self, fate: NoAnswer) -> String {
         match (fate, &self.config.blocks_from) {
-            (Fate::Unknown, _) => "not known".to_owned(),
-            (Fate::Runs, _) => "the command runs".to_owned(),
-            (Fate::Interrupted, Some(from)) => {
+            (NoAnswer::Unknown, _) => "not known".to_owned(),
+            (NoAnswer::Runs, _) => "the command runs".to_owned(),
+            (NoAnswer::Interrupted, Some(from)) => {
                 format!("the command is blocked; before {from} because {} is interrupted", self.title)
             }
-            (Fate::Blocked, Some(from)) => format!("the command is blocked from {from} on; before that it runs"),
-            (Fate::Blocked, None) if self.config.runs == Runs::Plugin => {
+            (NoAnswer::Blocked, Some(from)) => format!("the command is blocked from {from} on; before that it runs"),
+            (NoAnswer::Blocked, None) if self.config.runs == LaunchMethod::Plugin => {
                 "the command is blocked; if the plugin is not loaded, guard is not asked".to_owned()
             }
-            (Fate::Blocked | Fate::Interrupted, None) => "the command is blocked".to_owned(),
+            (NoAnswer::Blocked | NoAnswer::Interrupted, None) => "the command is blocked".to_owned(),
         }
     }
 }

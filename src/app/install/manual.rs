@@ -1,6 +1,6 @@
 //! guard-agents(7): what each agent does with guard, made from the table that the installer uses.
 
-use super::hosts::{Fate, Form, HOSTS, Host, Runs, WiredFile, WriteCondition};
+use super::hosts::{Form, HOSTS, HookFile, Host, LaunchMethod, NoAnswer, WriteCondition};
 use crate::judge::agents;
 
 const ABOUT: &str = "\
@@ -121,7 +121,7 @@ fn table() -> String {
     );
     for host in HOSTS.iter() {
         let config = host.config;
-        let star = |fate: Fate| if fate == Fate::Blocked && config.blocks_from.is_some() { "*" } else { "" };
+        let star = |fate: NoAnswer| if fate == NoAnswer::Blocked && config.blocks_from.is_some() { "*" } else { "" };
         let cells = [config.on_failure, config.on_timeout, config.on_missing];
         // What only its maker says of a program that was never run is no promise.
         let seen = |fate| {
@@ -153,9 +153,9 @@ pub fn markdown() -> String {
     );
     for host in HOSTS.iter() {
         // What only its maker says of a program that was never run is no promise.
-        let cell = |fate: Fate| match (fate, &host.config.blocks_from) {
+        let cell = |fate: NoAnswer| match (fate, &host.config.blocks_from) {
             _ if host.agent.tried.is_empty() => UNTRIED.to_owned(),
-            (Fate::Blocked, Some(from)) => format!("blocked from {from}"),
+            (NoAnswer::Blocked, Some(from)) => format!("blocked from {from}"),
             _ => short(fate).to_owned(),
         };
         let fates = [host.config.on_failure, host.config.on_timeout, host.config.on_missing].map(cell).join(" | ");
@@ -204,11 +204,11 @@ fn trials() -> String {
 }
 
 /// What happens, in a word.
-const fn short(fate: Fate) -> &'static str {
+const fn short(fate: NoAnswer) -> &'static str {
     match fate {
-        Fate::Runs => "runs",
-        Fate::Blocked | Fate::Interrupted => "blocked",
-        Fate::Unknown => "not known",
+        NoAnswer::Runs => "runs",
+        NoAnswer::Blocked | NoAnswer::Interrupted => "blocked",
+        NoAnswer::Unknown => "not known",
     }
 }
 
@@ -249,7 +249,7 @@ fn section(host: &Host) -> String {
             text.push_str(&format!(".TP\n{}\n{}\n", escape(name), escape(what)));
         }
     };
-    let below = |wire: &WiredFile| match (wire.path.starts_with("~/"), host.config.below_config) {
+    let below = |wire: &HookFile| match (wire.path.starts_with("~/"), host.config.below_config) {
         (true, _) => wire.path.clone(),
         (false, true) => format!("~/.config/{}/{}", host.config.directory, wire.path),
         (false, false) => format!("~/{}/{}", host.config.directory, wire.path),
@@ -277,17 +277,17 @@ fn section(host: &Host) -> String {
     line(
         "How guard is run",
         match host.config.runs {
-            Runs::Exec => "as a program with arguments, without a shell",
-            Runs::Sh => "by sh -c",
-            Runs::Login => "by $SHELL -lc",
-            Runs::Bash => "by bash -c",
-            Runs::Words => "as a program with arguments, split as by a shell",
-            Runs::File => "as the file itself",
-            Runs::Plugin => "by a plugin in the agent",
+            LaunchMethod::Exec => "as a program with arguments, without a shell",
+            LaunchMethod::Sh => "by sh -c",
+            LaunchMethod::Login => "by $SHELL -lc",
+            LaunchMethod::Bash => "by bash -c",
+            LaunchMethod::Words => "as a program with arguments, split as by a shell",
+            LaunchMethod::File => "as the file itself",
+            LaunchMethod::Plugin => "by a plugin in the agent",
         },
     );
     let fate = |fate| match (fate, host.agent.tried.is_empty()) {
-        (Fate::Runs | Fate::Blocked | Fate::Interrupted, true) => {
+        (NoAnswer::Runs | NoAnswer::Blocked | NoAnswer::Interrupted, true) => {
             format!("according to the vendor's documentation, {}; {UNTRIED}", host.fate(fate))
         }
         _ => host.fate(fate),

@@ -1,6 +1,6 @@
 //! `guard install mcp`: the servers in the configuration of MCP clients are started by `guard mcp`, and as before again.
 //!
-//! Which client keeps its servers where is data (`patterns/clients/mcp.toml`), and how a text is changed is in [`wrap`].
+//! Which client keeps its servers where is data (`patterns/clients/mcp.toml`), and how a text is changed is in `wrap`.
 //! What may not enter: the wiring of hooks.
 
 mod remote;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::file;
-use super::hosts::{Host, WiredFile, WriteCondition};
+use super::hosts::{HookFile, Host, WriteCondition};
 use crate::app::scratch::Scratch;
 use crate::exec::probe::Probe;
 use crate::judge::agents::model::{Agent, Config};
@@ -83,10 +83,10 @@ impl<'a> Places<'a> {
 
     /// The files of an agent that are to be written, each with how.
     #[must_use]
-    pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static WiredFile)> {
+    pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static HookFile)> {
         let wires = if project { &host.project } else { &host.user };
         let directory = self.directory(host);
-        let place = |wire: &'static WiredFile| {
+        let place = |wire: &'static HookFile| {
             let path = match wire.path.strip_prefix("~/") {
                 Some(path) => self.home.join(path),
                 None if project => self.project().join(&wire.path),

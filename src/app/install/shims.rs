@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::change::shell_word;
 use crate::app::exit;
 use crate::judge::agents;
-use crate::judge::agents::model::{Agent, Loaded};
+use crate::judge::agents::model::{Agent, PluginFile};
 use crate::judge::syntax::tree::Dialect;
 use crate::world::identity::Caller;
 use crate::world::shell;
@@ -64,7 +64,7 @@ pub fn note(agent: &Agent) -> Option<String> {
 }
 
 /// What agents load to start guard in place of a shell of their own.
-fn loaded() -> impl Iterator<Item = &'static Loaded> {
+fn loaded() -> impl Iterator<Item = &'static PluginFile> {
     agents::all().flat_map(|agent| &agent.shell.files)
 }
 

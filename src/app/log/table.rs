@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::super::time;
 use super::prune::extent;
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, ExitStatus, ResultEntry, RowKind, is_probe};
@@ -345,12 +345,12 @@ pub(in crate::app) fn place(place: &GrantPlace) -> String {
 }
 
 /// How long a grant holds.
-pub(in crate::app) fn end_of(until: &Until, zone: &TimeZone) -> String {
+pub(in crate::app) fn end_of(until: &GrantExpiry, zone: &TimeZone) -> String {
     match until {
-        Until::Session { id } => format!("the end of session {id}"),
-        Until::Date { at } => {
+        GrantExpiry::Session { id } => format!("the end of session {id}"),
+        GrantExpiry::Date { at } => {
             jiff::Timestamp::from_second(*at).map_or_else(|_| at.to_string(), |at| time::format(at, zone))
         }
-        Until::Revoked => "revoked".to_owned(),
+        GrantExpiry::Revoked => "revoked".to_owned(),
     }
 }

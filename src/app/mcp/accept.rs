@@ -9,7 +9,7 @@ use super::pins::{Pin, PinFile, Pins};
 use crate::app::engine::{self, Engine};
 use crate::app::failure::{Failure, unless_unread};
 use crate::app::{exit, screen};
-use crate::judge::tools::Mark;
+use crate::judge::tools::ToolWarning;
 use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
@@ -104,14 +104,14 @@ fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// What is wrong with a tool, in words.
-fn said(mark: &Mark, pin: &Pin) -> String {
+fn said(mark: &ToolWarning, pin: &Pin) -> String {
     match mark {
-        Mark::Changed => {
+        ToolWarning::Changed => {
             let parts = pin.changed.as_ref().map(|now| different(&pin.told, now)).unwrap_or_default();
             format!("changed since it was pinned ({})", parts.join(", "))
         }
-        Mark::Shadows(other) => format!("{other} has a tool with the same name"),
-        Mark::Instructs(what) => format!("its description contains {what}"),
+        ToolWarning::Shadows(other) => format!("{other} has a tool with the same name"),
+        ToolWarning::Instructs(what) => format!("its description contains {what}"),
     }
 }
 

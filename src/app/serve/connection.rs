@@ -22,7 +22,7 @@ use self::error::AskError;
 use super::server::Server;
 use super::show;
 use crate::app::record_backend;
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::service::client::line;
 use crate::service::gateway::GatewayRequest;
@@ -57,7 +57,7 @@ pub(super) struct Connection<'a> {
     /// Grants of which this connection was told.
     granted: HashSet<i64>,
     /// Grants that came with a yes taken over this connection, until when they hold, and who gave them.
-    offered: Vec<((GrantSubject, GrantPlace), Until, String)>,
+    offered: Vec<((GrantSubject, GrantPlace), GrantExpiry, String)>,
 }
 
 fn reply<T: Serialize>(result: ServiceResult<T>) -> Vec<u8> {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use crate::app::engine::{Engine, judge_here};
 use crate::app::hook::call::ToolAction;
 use crate::judge::analysis::inquiry::Answers;
-use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
 use crate::judge::policy::{Decision, ParentApproval, Policy, SessionState, decide};
 use crate::judge::review::{self, Role};
@@ -332,7 +332,7 @@ fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
         id: GrantId::Stored(id),
         what: GrantSubject::Exact { command: invocation.display() },
         place: GrantPlace::Anywhere,
-        until: Until::Revoked,
+        until: GrantExpiry::Revoked,
         given: 0,
         words: String::new(),
     })

@@ -8,7 +8,7 @@ use super::entries::directory;
 use crate::config::document::{Document, SpannedValue};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Field, Key, nearest};
-use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::policy::Support;
 
 /// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
@@ -169,12 +169,12 @@ impl GrantReader<'_> {
         }
     }
 
-    fn until(&self) -> Result<Until> {
+    fn until(&self) -> Result<GrantExpiry> {
         let value = self.field("until")?;
         match value.get_ref() {
-            DeValue::String(word) if word == "revoked" => Ok(Until::Revoked),
+            DeValue::String(word) if word == "revoked" => Ok(GrantExpiry::Revoked),
             DeValue::Datetime(when) => match end(when) {
-                Some(at) => Ok(Until::Date { at }),
+                Some(at) => Ok(GrantExpiry::Date { at }),
                 None => Err(self.refuse("until", value, "a time of day needs a date and an offset, `Z` or `+02:00`")),
             },
             _ => Err(self.wrong("until", "a date such as 2030-12-31, or \"revoked\"", value)),

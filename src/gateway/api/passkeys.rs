@@ -23,7 +23,7 @@ use super::{App, locked};
 use crate::answer::{self, Answerer};
 use crate::backend::Scope;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
+use crate::judge::approver::passkey::{self, Assertion, Passkey, PasskeyPairing, Registration};
 use crate::judge::approver::{ApproverKey, Signed};
 use crate::request_feed::{self, TrackedRequest};
 use crate::secrets::hash;
@@ -36,7 +36,7 @@ const MOST: usize = 8;
 
 /// A pairing that is open.
 pub struct OpenPairing {
-    pairing: Pairing,
+    pairing: PasskeyPairing,
     until: Instant,
     made: watch::Sender<Option<Registration>>,
 }
@@ -172,7 +172,7 @@ pub async fn begin(
     if open.len() >= MOST {
         return Err(Problem::too_many(PAIRING));
     }
-    let pairing = Pairing { secret: key, name };
+    let pairing = PasskeyPairing { secret: key, name };
     open.insert(hash(&secret), OpenPairing { pairing, until: now + PAIRING, made: watch::Sender::new(None) });
     Ok(Json(json!({ "url": format!("{origin}/enrol#{secret}"), "origin": origin, "rp_id": rp_id })))
 }
@@ -266,7 +266,7 @@ pub async fn done(
 }
 
 /// The pairing of a secret. Who guesses is slowed down; a right secret counts, however many wrong ones came from there.
-fn paired(app: &App, (peer, headers): (Peer, &HeaderMap), secret: &str) -> Result<Pairing, Problem> {
+fn paired(app: &App, (peer, headers): (Peer, &HeaderMap), secret: &str) -> Result<PasskeyPairing, Problem> {
     let now = Instant::now();
     let found =
         locked(&app.pairings).get(&hash(secret)).filter(|open| open.until > now).map(|open| open.pairing.clone());

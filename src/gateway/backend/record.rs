@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::judge::approved::{GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
@@ -77,7 +77,7 @@ pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<Sessi
     let trusted_by = |id: &str| {
         let found = grants.iter().filter(|listed| listed.ended.is_none()).map(|listed| &listed.grant);
         let mut found = found.filter(|grant| matches!(grant.what, GrantSubject::UpTo { .. }));
-        let of = |until: &Until| matches!(until, Until::Session { id: session } if session == id);
+        let of = |until: &GrantExpiry| matches!(until, GrantExpiry::Session { id: session } if session == id);
         found.find(|grant| of(&grant.until)).map(|grant| grant.id.to_string())
     };
     let view = |(root, id, last): (String, String, Timestamp)| {
@@ -114,7 +114,7 @@ pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Ti
     let grant = NewGrant {
         what: &GrantSubject::UpTo { tier: Tier::Medium },
         place: &GrantPlace::Anywhere,
-        until: &Until::Session { id: session.id.clone() },
+        until: &GrantExpiry::Session { id: session.id.clone() },
         words: &format!("{TRUSTED} (given by {by} at the page)"),
         user,
         session: &session.id,

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Places;
-use super::scan::Scan;
-use crate::judge::agents::model::{CommandPosition, Hole, Part, Template};
+use super::AgentDirectories;
+use super::scan::Remainder;
+use crate::judge::agents::model::{CommandPosition, Hole, Template, TemplatePart};
 use crate::judge::syntax::tree::{Command, Dialect, Part as Piece};
 use crate::judge::syntax::{self, Completeness};
 
@@ -28,7 +28,7 @@ pub(super) struct TemplateMatch {
 /// Reads a text by a template.
 pub(super) struct Matching<'a> {
     pub template: &'a Template,
-    pub places: &'a Places<'a>,
+    pub places: &'a AgentDirectories<'a>,
     pub dialect: Dialect,
 }
 
@@ -36,33 +36,33 @@ impl Matching<'_> {
     /// What stands in the holes; `None` where the text has another form.
     pub fn of(&self, text: &[u8]) -> Option<TemplateMatch> {
         let mut fit = TemplateMatch::default();
-        let mut scan = Scan::of(text);
+        let mut scan = Remainder::of(text);
         self.sequence(&self.template.parts, &mut scan, &mut fit)?;
         scan.end()?;
         Some(fit)
     }
 
-    fn sequence(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> Option<()> {
+    fn sequence(&self, parts: &[TemplatePart], scan: &mut Remainder<'_>, fit: &mut TemplateMatch) -> Option<()> {
         for (at, part) in parts.iter().enumerate() {
             match part {
-                Part::Text(text) => scan.text(text)?,
-                Part::Blanks => scan.blanks()?,
-                Part::Hole(name) if name == "COMMAND" => {
+                TemplatePart::Text(text) => scan.text(text)?,
+                TemplatePart::Blanks => scan.blanks()?,
+                TemplatePart::Hole(name) if name == "COMMAND" => {
                     let value = self.command(scan, parts.get(at + 1..).unwrap_or_default())?;
                     fit.holes.insert(name.clone(), HoleText { raw: Vec::new(), value });
                 }
-                Part::Hole(name) => self.hole(name, scan, fit)?,
-                Part::Before(inner) => {
+                TemplatePart::Hole(name) => self.hole(name, scan, fit)?,
+                TemplatePart::Before(inner) => {
                     let start = scan.rest();
                     self.sequence(inner, scan, fit)?;
                     fit.before.push(taken(start, scan));
                 }
-                Part::One { of, must } => {
+                TemplatePart::One { of, must } => {
                     if !of.iter().any(|one| self.attempt(one, scan, fit)) && *must {
                         return None;
                     }
                 }
-                Part::Many(inner) => {
+                TemplatePart::Many(inner) => {
                     // What a hole holds in one round says nothing of the next.
                     let holes = fit.holes.clone();
                     self.sequence(inner, scan, fit)?;
@@ -81,7 +81,7 @@ impl Matching<'_> {
     }
 
     /// The same, and nothing where it does not fit.
-    fn attempt(&self, parts: &[Part], scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> bool {
+    fn attempt(&self, parts: &[TemplatePart], scan: &mut Remainder<'_>, fit: &mut TemplateMatch) -> bool {
         let mut ahead = *scan;
         let mut attempt = fit.clone();
         let fits = self.sequence(parts, &mut ahead, &mut attempt).is_some();
@@ -91,12 +91,12 @@ impl Matching<'_> {
         fits
     }
 
-    fn command(&self, scan: &mut Scan<'_>, after: &[Part]) -> Option<Vec<u8>> {
+    fn command(&self, scan: &mut Remainder<'_>, after: &[TemplatePart]) -> Option<Vec<u8>> {
         match self.template.command {
             CommandPosition::Quoted => scan.quoted(),
             CommandPosition::Raw => {
                 let end: String =
-                    after.iter().map(|part| if let Part::Text(text) = part { text } else { "" }).collect();
+                    after.iter().map(|part| if let TemplatePart::Text(text) = part { text } else { "" }).collect();
                 let inner = scan.rest().strip_suffix(end.as_bytes())?;
                 // What closes what stands around it would stand outside of that.
                 syntax::parse(inner, self.dialect).ok()?;
@@ -113,7 +113,7 @@ impl Matching<'_> {
         }
     }
 
-    fn hole(&self, name: &str, scan: &mut Scan<'_>, fit: &mut TemplateMatch) -> Option<()> {
+    fn hole(&self, name: &str, scan: &mut Remainder<'_>, fit: &mut TemplateMatch) -> Option<()> {
         let described = self.template.holes.get(name);
         if let Some(Hole::Text(texts)) = described {
             return texts.iter().any(|text| scan.may(text)).then_some(());
@@ -138,7 +138,7 @@ impl Matching<'_> {
     }
 
     /// A path that fits a pattern below one of the places that the pattern begins with.
-    fn path(&self, pattern: &str, scan: &mut Scan<'_>) -> Option<Vec<u8>> {
+    fn path(&self, pattern: &str, scan: &mut Remainder<'_>) -> Option<Vec<u8>> {
         let (place, pattern) = pattern.split_once('/')?;
         let roots = self.places.of(place);
         if scan.rest().starts_with(b"'") {
@@ -158,7 +158,7 @@ impl Matching<'_> {
 }
 
 /// What was read since.
-fn taken(start: &[u8], scan: &Scan<'_>) -> Vec<u8> {
+fn taken(start: &[u8], scan: &Remainder<'_>) -> Vec<u8> {
     start.get(..start.len() - scan.rest().len()).unwrap_or_default().to_vec()
 }
 

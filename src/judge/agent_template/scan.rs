@@ -2,11 +2,11 @@
 
 /// What is left to read.
 #[derive(Clone, Copy)]
-pub(super) struct Scan<'a> {
+pub(super) struct Remainder<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Scan<'a> {
+impl<'a> Remainder<'a> {
     pub const fn of(text: &'a [u8]) -> Self {
         Self { rest: text }
     }

@@ -471,7 +471,7 @@ fn is_preparation(text: &str) -> bool {
     is_preparation_where(text, &no_links)
 }
 
-fn is_preparation_where(text: &str, real: Real<'_>) -> bool {
+fn is_preparation_where(text: &str, real: RealPath<'_>) -> bool {
     let mut made = invocation(text, &[]);
     made.env = [("PATH".into(), "/usr/local/bin:/usr/bin".into())].into_iter().collect();
     matches!(&made.unwrapped(real).request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)

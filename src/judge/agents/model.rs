@@ -11,11 +11,12 @@ mod transcript;
 use serde::{Deserialize, Serialize};
 
 pub use config::{
-    AnswerField, Config, ExitCodes, Fate, Form, Kept, ListEntry, Reads, Reason, Runs, Trust, WiredFile, WriteCondition,
+    AnswerField, AnswerReading, Config, ExitCodes, Form, HookFile, LaunchMethod, ListEntry, NoAnswer, Reason, Trust,
+    TrustFormat, WriteCondition,
 };
-pub use hook::{Ask, Event, Hook, HookEvent, Known, KnownToolUse, Say, Tools, Words};
-pub use live::{FileText, Live};
-pub use template::{CommandPosition, Hole, Part, Template};
+pub use hook::{Ask, Event, Hook, HookEvent, KnownToolUse, NamedTool, Replies, Tools, Words};
+pub use live::{FileText, LiveSetup};
+pub use template::{CommandPosition, Hole, Template, TemplatePart};
 pub use transcript::{CallForm as TranscriptCall, Form as TranscriptForm, Transcript};
 
 /// An agent: a program that runs commands which nobody typed.
@@ -60,7 +61,7 @@ pub struct Agent {
     pub template: Vec<Template>,
     /// How it is tried without its user; `None` where that was never seen to work.
     #[serde(default)]
-    pub live: Option<Live>,
+    pub live: Option<LiveSetup>,
     /// What it keeps of what it did.
     #[serde(default)]
     pub transcript: Vec<Transcript>,
@@ -112,13 +113,13 @@ pub struct ShellEntry {
     pub limits: Vec<String>,
     /// What it loads to start guard in place of a shell of its own, beside the scripts that stand for the links.
     #[serde(default)]
-    pub files: Vec<Loaded>,
+    pub files: Vec<PluginFile>,
 }
 
 /// A file of guard's that an agent loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Loaded {
+pub struct PluginFile {
     pub name: String,
     pub text: String,
     /// A directory beside it in which the agent's language keeps what it made of it, and how the name of that begins;

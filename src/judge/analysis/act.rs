@@ -25,7 +25,7 @@ pub struct Facts {
     /// Every variable whose value from the environment was expanded: part of the digest.
     pub expanded: std::collections::BTreeSet<String>,
     /// The programs that it runs by name or path: an approval is bound to the files that they lead to.
-    pub programs: Vec<super::lookup::Named>,
+    pub programs: Vec<super::lookup::SearchedName>,
     /// The files that it runs as programs and that were read for what they do, with the digest of their bytes.
     pub scripts: std::collections::BTreeMap<String, [u8; 32]>,
     /// The lines of scripts in which acts stand, counted from 1.

@@ -13,11 +13,11 @@ use super::value::Build as _;
 use super::value_test::given;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
-    Added, ArgumentPlace, EffectSpec, Files, FlagTest, OutputTaint, Program, Runs, Style, Sub, Target,
+    Added, ArgumentPlace, EffectSpec, Files, FlagTest, OptionStyle, OutputTaint, Program, Runs, Sub, Target,
 };
 use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
-use scan::Scan;
+use scan::ArgumentScan;
 
 /// One argument as it reaches the program, and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Reading {
     pub tier: Tier,
     /// Commands that it runs.
     pub inner: Vec<InnerCommand>,
-    pub effects: Vec<Derived>,
+    pub effects: Vec<DerivedEffect>,
     /// What it runs as an interpreter. Several when code is given in several ways at once.
     pub code: Vec<CodeSource>,
     pub output: OutputTaint,
@@ -126,13 +126,13 @@ pub enum InnerText {
 
 /// An effect of a program, with what it falls on.
 #[derive(Clone, Debug)]
-pub struct Derived {
+pub struct DerivedEffect {
     pub effect: Effect,
     pub on: Vec<Operand>,
     pub recursive: bool,
 }
 
-impl Derived {
+impl DerivedEffect {
     /// An effect on these alone, not on what is below them.
     pub fn of(effect: Effect, on: Vec<Operand>) -> Self {
         Self { effect, on, recursive: false }
@@ -165,7 +165,7 @@ pub enum CodeFrom {
 /// by `Program::default()`.
 #[must_use]
 pub fn read(program: &Program, args: &[Arg]) -> Reading {
-    let scan = Scan::new(program, args).run();
+    let scan = ArgumentScan::new(program, args).run();
     let sub = scan.sub;
     let operands: Vec<Operand> = scan.operands.iter().filter_map(|at| args.get(*at)).map(Arg::operand).collect();
     let inner = inner::commands(&scan);
@@ -181,7 +181,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         all
     });
     let here = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or_default();
-    let mut derived: Vec<Derived> = Vec::new();
+    let mut derived: Vec<DerivedEffect> = Vec::new();
     for spec in effects {
         derived.extend(derive(spec, &scan.flags, &operands, here));
     }
@@ -202,7 +202,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         },
         target,
         chdir: directories(program, &scan.flags),
-        expression: program.style == Style::Expression,
+        expression: program.style == OptionStyle::Expression,
         compiles: sub.and_then(|sub| sub.compiles).unwrap_or(program.compiles),
         files: sub.and_then(|sub| sub.files).unwrap_or(program.files),
         flags: scan.flags,
@@ -211,13 +211,13 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
 }
 
 /// The tests of a dry run, the subcommand's own first.
-fn rehearsals<'a>(scan: &Scan<'a>) -> impl Iterator<Item = &'a FlagTest> {
+fn rehearsals<'a>(scan: &ArgumentScan<'a>) -> impl Iterator<Item = &'a FlagTest> {
     scan.sub.map(|sub| sub.dry_run.as_slice()).unwrap_or_default().iter().chain(&scan.program.dry_run)
 }
 
 /// Whether one of the documented flags is given, or one of the documented words (`help`, `/?`, `test=True`) stands last:
 /// one of letters alone, which may be a name as well, as the only operand.
-fn is_rehearsed(scan: &Scan<'_>, operands: &[Operand]) -> bool {
+fn is_rehearsed(scan: &ArgumentScan<'_>, operands: &[Operand]) -> bool {
     let ends = |last: &&Operand| scan.args.last().is_some_and(|arg| arg.span == last.span && !arg.operand);
     let last = operands.last().filter(ends);
     rehearsals(scan).any(|test| {
@@ -231,7 +231,7 @@ fn is_rehearsed(scan: &Scan<'_>, operands: &[Operand]) -> bool {
 
 /// Whether help is asked for by another spelling of a `--help` that the program documents: `help` in place of a
 /// subcommand, or `-h` and `-help` as the last argument, where they are described as nothing else.
-fn asks_for_help(scan: &Scan<'_>) -> bool {
+fn asks_for_help(scan: &ArgumentScan<'_>) -> bool {
     if !rehearsals(scan).any(|test| test.names.iter().any(|name| name == "--help")) {
         return false;
     }
@@ -244,7 +244,7 @@ fn asks_for_help(scan: &Scan<'_>) -> bool {
     first.is_some_and(|first| first == "help") || is_option && !names.any(|name| name == "-h" || name == "-help")
 }
 
-fn sub_path(sub: Option<&Sub>, scan: &Scan<'_>) -> Vec<String> {
+fn sub_path(sub: Option<&Sub>, scan: &ArgumentScan<'_>) -> Vec<String> {
     match (sub, &scan.unknown_sub) {
         (Some(sub), _) => sub.canonical(&scan.sub_path).map(<[String]>::to_vec).unwrap_or_default(),
         (None, Some(word)) => vec![word.clone()],
@@ -280,7 +280,7 @@ fn values<'f>(flags: &'f [Flag], names: &'f [impl AsRef<str>]) -> impl Iterator<
         .filter_map(|flag| flag.value.as_ref().map(|value| (value, flag.span)))
 }
 
-fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -> Option<Derived> {
+fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -> Option<DerivedEffect> {
     if !all_given(flags, &spec.when) || any_given(flags, &spec.unless) {
         return None;
     }
@@ -295,7 +295,7 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
         return None;
     }
     let recursive = spec.always_recursive || any_given(flags, &spec.recursive);
-    Some(Derived { effect: spec.does, on, recursive })
+    Some(DerivedEffect { effect: spec.does, on, recursive })
 }
 
 /// What stands at a place.
@@ -349,7 +349,7 @@ fn targets(target: &Target, flags: &[Flag], operands: &[Operand]) -> Vec<Value> 
 }
 
 /// What an interpreter runs.
-fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
+fn code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
     let source = |from, positional: &[Operand]| CodeSource {
         language: runs.language.clone(),
         from,

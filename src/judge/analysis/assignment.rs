@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::act::{NumberId, OpaqueReason, Piece, UnknownReason, Value};
-use super::change::with_attribute;
 use super::command::assignment_of;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::function::suffix_alias;
 use super::lookup::path_in;
 use super::recipes::is_name;
-use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::state::{Attribute, Build as _, State, VariableValue, unknown};
+use super::text_edits::with_attribute;
 use super::walk::Walker;
 use crate::judge::sort;
 use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Span, Word};
@@ -96,20 +96,20 @@ impl Walker<'_> {
                         self.zsh_table(state, context, assignment, &array);
                         // The directories of `PATH`, as an array.
                         if name == "path" {
-                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.setting.outer_path());
+                            let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.input.outer_path());
                             let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
                             let dirs = array.iter().map(|(_, dir)| if is_old(dir) { &old } else { dir });
                             state.set_scalar("PATH", Value::join(dirs, ":"));
                         }
                     }
-                    state.set(name, Bound::Array(array));
+                    state.set(name, VariableValue::Array(array));
                 }
                 Value::default()
             }
             AssignmentValue::Scalar(word) => {
-                self.setting.spend(cost::STEP);
+                self.input.spend(cost::STEP);
                 let mut value = self.expand().assigned_value(state, context, word);
-                self.setting.spend(of_bytes(value.size()));
+                self.input.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
                 }
@@ -120,7 +120,7 @@ impl Walker<'_> {
                         }
                         self.set_scalar(state, context, name, value.clone());
                         // What the environment has is handed on as it is now.
-                        if self.setting.invocation.env.get(name).is_some() {
+                        if self.input.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
@@ -133,7 +133,7 @@ impl Walker<'_> {
                         self.copying(&held);
                         let array = Rc::make_mut(&mut held);
                         let old = array.iter().position(|(other, _)| *other == key);
-                        self.setting.spend(array.len() as u64 / 16);
+                        self.input.spend(array.len() as u64 / 16);
                         match old.and_then(|at| array.get_mut(at)) {
                             Some((_, old)) if assignment.append => old.push_value(&value),
                             Some((_, old)) => *old = value.clone(),
@@ -147,7 +147,7 @@ impl Walker<'_> {
                         if context.dialect == Dialect::Zsh {
                             self.zsh_table(state, context, assignment, &held);
                         }
-                        state.set(name, Bound::Array(held));
+                        state.set(name, VariableValue::Array(held));
                     }
                 }
                 value
@@ -158,7 +158,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
         match self.expand().lookup(state, name) {
-            Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
+            VariableValue::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old
             }
@@ -176,7 +176,7 @@ impl Walker<'_> {
         match attribute {
             Attribute::Reference => {
                 let target = state.variable(name).and_then(|variable| match variable.values.first() {
-                    Some(Bound::Scalar(target)) => target.known_text(),
+                    Some(VariableValue::Scalar(target)) => target.known_text(),
                     _ => None,
                 });
                 match target.filter(|target| target != name) {
@@ -198,18 +198,22 @@ impl Walker<'_> {
 
     /// What a variable holds as an array. Where it is to be set next it is taken out, so that adding to it copies nothing.
     fn held_elements(&mut self, state: &mut State, name: &str, taken: bool) -> Elements {
-        if taken && let Some([Bound::Array(_)]) = state.variable(name).map(|variable| variable.values.as_slice()) {
+        if taken
+            && let Some([VariableValue::Array(_)]) = state.variable(name).map(|variable| variable.values.as_slice())
+        {
             let mut held = Rc::default();
             state.change(name, |variable| {
-                if let Some(Bound::Array(array)) = variable.values.first_mut() {
+                if let Some(VariableValue::Array(array)) = variable.values.first_mut() {
                     std::mem::swap(array, &mut held);
                 }
             });
             return held;
         }
         match self.expand().lookup(state, name) {
-            Bound::Array(old) => old,
-            Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => Rc::new(vec![("0".to_owned(), old)]),
+            VariableValue::Array(old) => old,
+            VariableValue::Scalar(old) if !super::parameter::is_unset_marker(&old) => {
+                Rc::new(vec![("0".to_owned(), old)])
+            }
             _ => Rc::default(),
         }
     }
@@ -217,7 +221,7 @@ impl Walker<'_> {
     /// Pays for the copy that a change of these elements makes.
     fn copying(&mut self, elements: &Elements) {
         if Rc::strong_count(elements) > 1 {
-            self.setting.spend(elements.len() as u64);
+            self.input.spend(elements.len() as u64);
         }
     }
 
@@ -260,7 +264,7 @@ impl Walker<'_> {
                     if let Some(number) = number(&key) {
                         next = number.saturating_add(1);
                     }
-                    self.setting.spend(array.len() as u64 / 16);
+                    self.input.spend(array.len() as u64 / 16);
                     array.retain(|(other, _)| *other != key);
                     array.push((key, value));
                     is_sorted = false;
@@ -272,7 +276,7 @@ impl Walker<'_> {
             }
         }
         if !is_sorted {
-            self.setting.spend(array.len() as u64);
+            self.input.spend(array.len() as u64);
             sort::sort_by_key(array, |(key, _)| number(key).unwrap_or(u64::MAX));
         }
         held
@@ -287,7 +291,7 @@ impl Walker<'_> {
             let name = name.trim_end_matches('+').to_owned();
             let array = self.elements(state, context, &name, elements, (false, true));
             state.localize_if(&name, context);
-            state.set(&name, Bound::Array(array));
+            state.set(&name, VariableValue::Array(array));
         }
     }
 

@@ -26,7 +26,7 @@ enum Token<'a> {
 }
 
 /// A brace that has a partner, and the commas between them that are its own.
-struct Pair {
+struct BracePair {
     close: usize,
     commas: Vec<usize>,
 }
@@ -54,8 +54,8 @@ pub(super) fn expand(parts: &[Part]) -> Braces<'_> {
 }
 
 /// For each token that is an opening brace with a partner and something to expand, its pair.
-fn pair(tokens: &[Token<'_>]) -> Vec<Option<Pair>> {
-    let mut pairs: Vec<Option<Pair>> = tokens.iter().map(|_| None).collect();
+fn pair(tokens: &[Token<'_>]) -> Vec<Option<BracePair>> {
+    let mut pairs: Vec<Option<BracePair>> = tokens.iter().map(|_| None).collect();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -71,7 +71,7 @@ fn pair(tokens: &[Token<'_>]) -> Vec<Option<Pair>> {
                 // A sequence is short: looking only there keeps nested braces linear.
                 if !commas.is_empty() || (inside.len() < 64 && text_of(inside).is_some_and(|t| sequence(&t).is_some()))
                 {
-                    pairs[start] = Some(Pair { close: at, commas });
+                    pairs[start] = Some(BracePair { close: at, commas });
                 } else if let Some((_, outer)) = open.last_mut() {
                     // Braces that do not expand are text, and no commas were in them.
                     outer.extend(commas);
@@ -97,7 +97,7 @@ fn text_of(tokens: &[Token<'_>]) -> Option<String> {
 /// Appends all words that `tokens[from..to]` becomes. `None` when there are too many.
 fn product<'a>(
     tokens: &[Token<'a>],
-    pairs: &[Option<Pair>],
+    pairs: &[Option<BracePair>],
     from: usize,
     to: usize,
     nesting: u32,

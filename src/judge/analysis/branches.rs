@@ -22,7 +22,7 @@ impl Walker<'_> {
         let outer_seen = std::mem::take(&mut self.expansion.seen);
         let sink = state.streams.stdout.sink();
         let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
-        let entry = self.setting.fork(state);
+        let entry = self.input.fork(state);
         run(self, state);
         let seen = std::mem::replace(&mut self.expansion.seen, outer_seen);
         let mut looked_up: Vec<(String, usize)> = Vec::new();
@@ -37,7 +37,7 @@ impl Walker<'_> {
         let mut combination: Vec<usize> = vec![0; looked_up.len()];
         let mut runs = 1;
         while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
-            let mut other = self.setting.fork(&entry);
+            let mut other = self.input.fork(&entry);
             for ((name, _), index) in looked_up.iter().zip(&combination) {
                 other.chosen.insert(name.clone(), *index);
             }

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use directory::popd;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
+use super::builtin_output;
+use super::command_context::Context;
 use super::declare::{assignment, set, unset};
-use super::enclosing::Context;
 use super::expand::Field;
 use super::function::suffix_alias;
-use super::output;
 use super::resolve::Lookup;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
@@ -230,8 +230,8 @@ impl Walker<'_> {
                     && let Some(name) = name.value.known_text()
                 {
                     let values: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
-                    self.setting.copies(&values);
-                    let value = output::printf(&values)
+                    self.input.copies(&values);
+                    let value = builtin_output::printf(&values)
                         .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
                     self.set_scalar(state, context, &name, value);
                     return true;
@@ -358,7 +358,7 @@ impl Walker<'_> {
 
     fn front_of_path(&mut self, state: &mut State, dirs: &[Value]) {
         let outer = match self.expand().lookup(state, "PATH") {
-            super::state::Bound::Scalar(value) => value,
+            super::state::VariableValue::Scalar(value) => value,
             _ => Value::default(),
         };
         state.set_scalar("PATH", Value::join(dirs.iter().chain([&outer]), ":"));
@@ -368,7 +368,7 @@ impl Walker<'_> {
     fn eval(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let text = Value::join(args.iter().map(|field| &field.value), " ");
         let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
-        let spans = self.setting.spans_of(context, span, &text);
+        let spans = self.input.spans_of(context, span, &text);
         let context = Context { spans, ..context.clone() }.in_new_text();
         self.read_value(state, &context, &text, span);
     }
@@ -402,8 +402,8 @@ impl Walker<'_> {
             return;
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
-        let mut later = self.setting.fork(state);
-        let spans = self.setting.spans_of(context, action.span, &action.value);
+        let mut later = self.input.fork(state);
+        let spans = self.input.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
         let inside = Context { spans, absent: Rc::default(), ..within(context, "trap") };
         self.read_value(&mut later, &inside.perhaps(), &action.value, span);

@@ -1,15 +1,15 @@
 //! Simple commands: assignments, words, redirections, and what the first word leads to.
 
 use super::act::{Disguise, OpaqueReason, Piece, UnknownReason, Value};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::fuel::cost;
 use super::function::suffix_alias;
 use super::lookup::ProgramLocation;
-use super::ran::Called;
+use super::program_run::CommandCall;
+use super::progress::WalkProgress;
 use super::recursion::Callee;
 use super::resolve::{self, Lookup, Resolved};
-use super::so_far::WalkProgress;
 use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
@@ -37,7 +37,7 @@ impl Walker<'_> {
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
         for (index, word) in simple.words.iter().enumerate() {
-            if !self.setting.inquiry.fuel.lasts() {
+            if !self.input.inquiry.fuel.lasts() {
                 self.too_large(span, &mut fields);
                 break;
             }
@@ -99,7 +99,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
         self.step(span);
-        self.setting.inquiry.fuel.grace();
+        self.input.inquiry.fuel.grace();
         fields.truncate(MOST_LOOKED_AT);
     }
 
@@ -110,7 +110,7 @@ impl Walker<'_> {
         let reads = simple.assignments.is_empty()
             && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
         if reads && let Some(sink) = state.streams.stdout.sink() {
-            let (text, taint, decoded) = self.so_far().stdin_of(state);
+            let (text, taint, decoded) = self.progress().stdin_of(state);
             if let Some(sink) = self.sinks.get_mut(sink) {
                 sink.write(&text, taint, decoded);
             }
@@ -131,7 +131,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let globs = fields.iter().filter(|field| field.value.has_glob()).count();
         let read = cost::READ * fields.len() as u64 + cost::GLOB * globs as u64;
-        if !self.setting.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+        if !self.input.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, context, fields, env, span, lookup);
@@ -149,7 +149,7 @@ impl Walker<'_> {
         lookup: Lookup,
     ) -> Option<usize> {
         let (word, args) = fields.split_first()?;
-        match resolve::names(self.so_far(), state, word) {
+        match resolve::names(self.progress(), state, word) {
             Resolved::Nothing => None,
             Resolved::Names(names) => {
                 let mut act = None;
@@ -157,7 +157,7 @@ impl Walker<'_> {
                     let made = self.by_name(
                         state,
                         context,
-                        Called { name: &name, path, args, env: &env, span, disguise },
+                        CommandCall { name: &name, path, args, env: &env, span, disguise },
                         lookup,
                     );
                     act = act.or(made);
@@ -181,8 +181,14 @@ impl Walker<'_> {
     }
 
     /// Runs what a name stands for.
-    fn by_name(&mut self, state: &mut State, context: &Context, called: Called<'_>, lookup: Lookup) -> Option<usize> {
-        let Called { name, path, args, env, span, disguise } = called;
+    fn by_name(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        called: CommandCall<'_>,
+        lookup: Lookup,
+    ) -> Option<usize> {
+        let CommandCall { name, path, args, env, span, disguise } = called;
         let by_shell = lookup != Lookup::Programs && path.is_none();
         // What an alias leaves behind, where one may stand for the name.
         let mut replaced: Vec<Box<State>> = Vec::new();
@@ -193,7 +199,7 @@ impl Walker<'_> {
             && let Some(text) = state.aliases.get(&suffix).cloned()
         {
             let file = Field::word(path.clone().unwrap_or_else(|| Value::text(name)), span);
-            let mut behind = self.setting.fork(state);
+            let mut behind = self.input.fork(state);
             let args: Vec<Field> = std::iter::once(file).chain(args.iter().cloned()).collect();
             self.alias(&mut behind, context, &suffix, &text, &args, span);
             replaced.push(behind);
@@ -203,7 +209,7 @@ impl Walker<'_> {
                 && let Some(text) = state.aliases.get(name).cloned()
                 && !context.is_called(&Callee::Alias(name.to_owned()))
             {
-                let mut behind = self.setting.fork(state);
+                let mut behind = self.input.fork(state);
                 self.alias(&mut behind, context, name, &text, args, span);
                 replaced.push(behind);
             }
@@ -218,19 +224,20 @@ impl Walker<'_> {
             }
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(context.disguise);
-        let Self { setting, facts, sinks, files, substituted, resolver, .. } = self;
-        let so_far = WalkProgress { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
+        let Self { input, facts, sinks, files, substituted, resolver, .. } = self;
+        let progress = WalkProgress { input, acts: &facts.acts, sinks, files, pipes: &substituted.pipes };
         let is_remote = context.remote.is_some();
-        let ProgramLocation { path, other } = resolver.leads_to(so_far, state, (name, path), env, by_shell, is_remote);
+        let ProgramLocation { path, other } =
+            resolver.leads_to(progress, state, (name, path), env, by_shell, is_remote);
         let by_shell = by_shell && path.is_none();
         if let Some(other) = other {
             let name = other.rsplit('/').next().unwrap_or(&other).to_owned();
             let mut child = state.child(&[]);
             let disguise = Some(Disguise::Assembly);
-            let called = Called { name: &name, path: Some(Value::text(other)), args, env, span, disguise };
+            let called = CommandCall { name: &name, path: Some(Value::text(other)), args, env, span, disguise };
             self.program(&mut child, context, &called, false);
         }
-        let act = self.program(state, context, &Called { name, path, args, env, span, disguise }, by_shell);
+        let act = self.program(state, context, &CommandCall { name, path, args, env, span, disguise }, by_shell);
         replaced.iter().for_each(|behind| state.join(behind));
         act
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::state::{Build as _, State, unknown};
 use super::walk::{Walker, depth};
@@ -113,7 +113,7 @@ impl Walker<'_> {
             }
             let told = self.condition_list(state, if index == 0 { context } else { &inner }, condition);
             outputs.condition(self);
-            let mut branch = self.setting.fork(state);
+            let mut branch = self.input.fork(state);
             branch.doubt.clear();
             self.script(&mut branch, &inner.without(&told.succeeded), body);
             outputs.branch(self);
@@ -145,7 +145,7 @@ impl Walker<'_> {
                 self.expand().single(state, context, pattern);
             }
             outputs.condition(self);
-            let mut branch = self.setting.fork(state);
+            let mut branch = self.input.fork(state);
             if let Some(fallen) = fallen.take() {
                 branch.join(&fallen);
             }
@@ -172,7 +172,7 @@ impl Walker<'_> {
         body: &mut dyn FnMut(&mut Self, &mut State, &Context),
     ) {
         let inner = context.perhaps();
-        let before = self.setting.fork(state);
+        let before = self.input.fork(state);
         let first = self.facts.acts.len();
         body(self, state, &inner);
         let second = self.facts.acts.len();
@@ -184,7 +184,7 @@ impl Walker<'_> {
         if unchanged || !self.limits.takes_rounds(1) {
             return;
         }
-        let mut again = self.setting.fork(state);
+        let mut again = self.input.fork(state);
         body(self, &mut again, &inner);
         state.join(&again);
         self.forget_repetition(first, second);
@@ -246,7 +246,7 @@ impl Walker<'_> {
             one_by_one = self.limits.takes_rounds(values.len());
         }
         if one_by_one {
-            let before = self.setting.fork(state);
+            let before = self.input.fork(state);
             for value in values {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::act::Value;
 use super::builtins::operands;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
-use super::state::{Attribute, Bound, Build as _, State, Variable};
+use super::state::{Attribute, Build as _, State, Variable, VariableValue};
 use super::walk::Walker;
 
 impl Walker<'_> {
@@ -45,18 +45,18 @@ impl Walker<'_> {
                 continue;
             }
             // `a=(…)` was assigned when it was expanded.
-            let array = matches!(state.variable(&name).and_then(|v| v.values.first()), Some(Bound::Array(_)));
+            let array = matches!(state.variable(&name).and_then(|v| v.values.first()), Some(VariableValue::Array(_)));
             if builtin != "export" && builtin != "readonly" && !global && !array {
                 state.localize_if(&name, context);
             }
             if let Some(attribute) = attribute {
                 if !state.sets(&name) {
-                    state.put(&name, Some(Variable::of(Bound::Inherited)));
+                    state.put(&name, Some(Variable::of(VariableValue::Inherited)));
                 }
                 let now = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
                 state.change(&name, |variable| variable.attribute = now);
             }
-            let held = |value: &Value| !state.sets(&name) && self.setting.holds_already(&name, value);
+            let held = |value: &Value| !state.sets(&name) && self.input.holds_already(&name, value);
             let assigned = assigned.filter(|(_, append, value)| *append || !held(value));
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };
@@ -66,7 +66,7 @@ impl Walker<'_> {
                 state.change(&name, |variable| variable.attribute = Attribute::Reference);
                 // A subscript in the name that it refers to is evaluated, with what it substitutes.
                 let target = match state.variable(&name).and_then(|variable| variable.values.first()) {
-                    Some(Bound::Scalar(value)) => value.known_text().filter(|text| text.contains('[')),
+                    Some(VariableValue::Scalar(value)) => value.known_text().filter(|text| text.contains('[')),
                     _ => None,
                 };
                 if let Some(text) = target {
@@ -75,7 +75,7 @@ impl Walker<'_> {
             }
             if exported {
                 let held = state.variable(&name).and_then(|variable| match variable.values.first() {
-                    Some(Bound::Scalar(value)) => Some(value.clone()),
+                    Some(VariableValue::Scalar(value)) => Some(value.clone()),
                     _ => None,
                 });
                 if let Some(value) = held {
@@ -88,7 +88,7 @@ impl Walker<'_> {
 
     pub fn added(&mut self, state: &State, name: &str, value: &Value) -> Value {
         match self.expand().lookup(state, name) {
-            Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
+            VariableValue::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
                 old.push_value(value);
                 old
             }
@@ -121,13 +121,13 @@ pub(super) fn unset(state: &mut State, args: &[Field]) {
             let key = subscript.trim_end_matches(']');
             state.change(array, |variable| {
                 for bound in &mut variable.values {
-                    if let Bound::Array(elements) = bound {
+                    if let VariableValue::Array(elements) = bound {
                         Rc::make_mut(elements).retain(|(own, _)| own != key);
                     }
                 }
             });
         } else {
-            state.set(&name, Bound::Unset);
+            state.set(&name, VariableValue::Unset);
             state.functions.remove(&name);
         }
     }

@@ -1,7 +1,7 @@
 //! Decoders of known text: escapes, base64, hexadecimal, and sets of `tr`.
 
 use super::act::Value;
-use super::output::Known;
+use super::builtin_output::KnownOutput;
 use super::state::MAX_TEXT;
 use crate::judge::reserved;
 
@@ -136,8 +136,8 @@ pub(super) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
 }
 
 /// `tr` with simple sets.
-pub(super) fn translate(args: &[&str], text: &str) -> Option<Known> {
-    let translated = |text: String| Some(Known { text: Value::text(text), decoded: true });
+pub(super) fn translate(args: &[&str], text: &str) -> Option<KnownOutput> {
+    let translated = |text: String| Some(KnownOutput { text: Value::text(text), decoded: true });
     match args {
         ["-d", set] => {
             let set = characters(set)?;

@@ -1,10 +1,10 @@
 //! What is put into a directory: the files that come to lie there, under the names that they have where they come from.
 
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
-use super::arguments::{Derived, Reading};
-use super::enclosing::Context;
+use super::analysis_input::AnalysisInput;
+use super::arguments::{DerivedEffect, Reading};
+use super::command_context::Context;
 use super::question::PathKind;
-use super::setting::Setting;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::path_class::PathClass;
@@ -25,10 +25,10 @@ const GRAVE: [PathClass; 6] = [
 impl Walker<'_> {
     /// Adds what a program puts into directories, where it matters more than the directory does.
     #[inline(never)]
-    pub fn landings(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
+    pub fn destinations(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
-        let program = self.facts.acts.get(parent).and_then(|act| self.setting.catalog.program(act.verb.key()));
+        let program = self.facts.acts.get(parent).and_then(|act| self.input.catalog.program(act.verb.key()));
         let parents = program.map_or(&[][..], |program| &program.parents);
         let merges = program.is_some_and(|program| program.merges);
         let replaces = has(&word_lists::REPLACING_OPTIONS[..2])
@@ -37,7 +37,7 @@ impl Walker<'_> {
         let keeps_parents = reading.flags.iter().any(|flag| parents.iter().any(|name| same_flag(name, &flag.name)));
         let mut landed = Vec::new();
         let mut replaced = Vec::new();
-        for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {
+        for DerivedEffect { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {
             let [target] = on.as_slice() else { continue };
             let named = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&target.value));
             let into = named.is_some_and(|flag| word_lists::DIRECTORY_OPTIONS.contains(&flag.name.as_str()));
@@ -48,8 +48,7 @@ impl Walker<'_> {
             };
             if replaces && !into {
                 let merges = has(&["-R", "-r", "--recursive", "-a", "--archive"]);
-                if !merges && !sources.is_empty() && self.setting.placer().holds_own(&target.value, state.cwd.as_ref())
-                {
+                if !merges && !sources.is_empty() && self.input.placer().holds_own(&target.value, state.cwd.as_ref()) {
                     replaced.push(target.clone());
                 }
                 // What a directory holds goes into the other one.
@@ -57,19 +56,18 @@ impl Walker<'_> {
                     && merges
                 {
                     let content = joined(target, source, &[unnamed()]);
-                    landed.extend(self.setting.matters(state, &content).then_some(content));
+                    landed.extend(self.input.matters(state, &content).then_some(content));
                 }
                 continue;
             }
             let into = into || sources.len() > 1;
-            if !into && self.setting.is_known_file(state, &target.value) {
+            if !into && self.input.is_known_file(state, &target.value) {
                 continue;
             }
             for source in sources {
                 for names in names(&source.value, merges, keeps_parents) {
                     let place = joined(target, source, &names);
-                    if self.setting.matters(state, &place) && (into || self.setting.is_directory(state, &target.value))
-                    {
+                    if self.input.matters(state, &place) && (into || self.input.is_directory(state, &target.value)) {
                         landed.push(place);
                     }
                 }
@@ -78,14 +76,15 @@ impl Walker<'_> {
         let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
         for (effect, on) in [(Effect::Write, landed), (Effect::Move, replaced)] {
             if !on.is_empty() {
-                let id = self.effect(state, context, Derived::of(effect, on), Some(parent), span, Taint::default());
+                let id =
+                    self.effect(state, context, DerivedEffect::of(effect, on), Some(parent), span, Taint::default());
                 self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
             }
         }
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// Whether a file at this place counts beside the directory that it lies in.
     fn matters(&self, state: &State, place: &Operand) -> bool {
         let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);

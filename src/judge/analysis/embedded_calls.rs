@@ -6,23 +6,23 @@ use std::rc::Rc;
 
 use self::words::{arguments, fed, is_worked_out, leave_out_content, leave_out_settings};
 use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
+use super::analysis_input::AnalysisInput;
 use super::code;
+use super::command_context::{Context, SpanMap};
 use super::documents;
-use super::enclosing::{Context, Spans};
 use super::expand::Field;
-use super::indirection::fetched::language_of;
+use super::indirection::downloads::language_of;
 use super::paths::NormalPath;
 use super::place::Place;
+use super::program_run::CommandCall;
+use super::progress::WalkProgress;
 use super::question::{FileFacts, PathKind};
-use super::ran::Called;
-use super::recursion::{Callee, Calling};
+use super::recursion::{ActiveCall, Callee};
 use super::resolve::Lookup;
-use super::setting::Setting;
-use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
-use crate::judge::ledger::Own;
+use crate::judge::ledger::Ownership;
 use crate::judge::rules::languages::last_part;
 use crate::judge::rules::model::{ArgumentPlace, EffectSpec, Language, OutputTaint, Rule};
 use crate::judge::rules::word_lists;
@@ -49,7 +49,7 @@ impl Walker<'_> {
             for (engine, code) in parts {
                 match self.language_of_part(&engine) {
                     Some(part) => self.embedded_code(state, context, None, part.name(), &Value::text(code), span),
-                    None if self.setting.is_shell_name(&engine) => self.text(&mut state.child(&[]), context, &code),
+                    None if self.input.is_shell_name(&engine) => self.text(&mut state.child(&[]), context, &code),
                     None => {}
                 }
             }
@@ -101,11 +101,11 @@ impl Walker<'_> {
             .and_then(|home| home.known().map(std::borrow::Cow::into_owned))
             .unwrap_or_default();
         let fetches = |callee: &str| {
-            let described = self.setting.catalog.program(&verb(language, callee));
+            let described = self.input.catalog.program(&verb(language, callee));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
-        let knows = |callee: &str| self.setting.knows(language, callee);
-        let acts = |callee: &str| self.setting.acts(language, callee);
+        let knows = |callee: &str| self.input.knows(language, callee);
+        let acts = |callee: &str| self.input.acts(language, callee);
         let file = match &context.source {
             Source::Script(path) => path.as_str(),
             _ => "",
@@ -153,7 +153,7 @@ impl Walker<'_> {
             state.dir().is_some_and(below) || below(home)
         };
         let own = |path: String| {
-            self.so_far().is_deleted(&path) || self.is_new(act, &path) || self.setting.is_own_file(&path)
+            self.progress().is_deleted(&path) || self.is_new(act, &path) || self.input.is_own_file(&path)
         };
         if value.known().and_then(|path| state.path(&path)).is_some_and(own) {
             return true;
@@ -161,11 +161,11 @@ impl Walker<'_> {
         let place = value.spelled().filter(|path| path.rough().starts_with("/tmp/"));
         let place = place.and_then(|path| Place::spelled_at(state.cwd.as_ref(), &path));
         let is_temporary = |path: &str| path.starts_with("/tmp/") && !is_work(path);
-        place.filter(|place| is_temporary(place.shown()) && self.so_far().behind(state, value).is_none()).is_some_and(
+        place.filter(|place| is_temporary(place.shown()) && self.progress().behind(state, value).is_none()).is_some_and(
             |place| {
                 // Under a name that is made up nothing was before.
                 let Some(path) = place.text() else { return true };
-                let there = self.setting.inquiry.path(path);
+                let there = self.input.inquiry.path(path);
                 there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
             },
         )
@@ -179,7 +179,7 @@ impl Walker<'_> {
         acts.iter().any(|before| before.span.end <= act.span.start && before.remote.is_none() && names(before, path))
             && self.facts.opaque.is_empty()
             && !acts.iter().any(brings)
-            && self.setting.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
+            && self.input.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
     }
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
@@ -195,7 +195,7 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
-        let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) else { return false };
+        let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) else { return false };
         // A byte that is no text stands in a comment or a name for those that read it all the same.
         let text = &*String::from_utf8_lossy(bytes);
         let reader = Language::of_scripts(language);
@@ -208,7 +208,7 @@ impl Walker<'_> {
         };
         let mut read = true;
         for (engine, code) in parts {
-            if self.setting.is_shell_name(&engine) {
+            if self.input.is_shell_name(&engine) {
                 self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code);
                 continue;
             }
@@ -221,7 +221,7 @@ impl Walker<'_> {
     /// The language of a part of a document, by its own name or by that of the program which runs it.
     fn language_of_part(&self, engine: &str) -> Option<Language> {
         let by_file = || Language::of(language_of(&format!("part.{engine}"))?);
-        let by_program = || Language::of(&self.setting.language(engine));
+        let by_program = || Language::of(&self.input.language(engine));
         Language::of(engine).or_else(by_file).or_else(by_program).filter(|language| language.has_scripts())
     }
 
@@ -247,8 +247,8 @@ impl Walker<'_> {
                 home: &home,
                 file: path,
                 fetches: &|_| false,
-                knows: &|callee: &str| self.setting.knows(language, callee),
-                acts: &|callee: &str| self.setting.acts(language, callee),
+                knows: &|callee: &str| self.input.knows(language, callee),
+                acts: &|callee: &str| self.input.acts(language, callee),
             },
         );
         let imported: Vec<String> = read
@@ -260,24 +260,22 @@ impl Walker<'_> {
         // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
-            if word_lists::COMMAND_CALLS.contains(&last_part(&call.callee)) || self.setting.acts(language, &call.callee)
-            {
-                let program = self.setting.catalog.program(&verb(language, &call.callee));
+            if word_lists::COMMAND_CALLS.contains(&last_part(&call.callee)) || self.input.acts(language, &call.callee) {
+                let program = self.input.catalog.program(&verb(language, &call.callee));
                 leave_out_settings(language, call, program.map(|program| &*program.chdir).unwrap_or_default());
-            } else if self.setting.writes_first(language, &call.callee) {
+            } else if self.input.writes_first(language, &call.callee) {
                 leave_out_content(call);
             }
         }
         let hidden = |arg: &Value| is_worked_out(arg) && !arg.taint().has(Taint::SECRET);
         let is_said = |call: &code::Call| !own(&call.callee) && !call.args.iter().any(hidden);
         let hands_on = |callee: &str| own(callee) && !is_import(callee);
-        let is_lost = |call: &code::Call| {
-            !is_said(call) && (hands_on(&call.callee) || self.setting.moves(language, &call.callee))
-        };
+        let is_lost =
+            |call: &code::Call| !is_said(call) && (hands_on(&call.callee) || self.input.moves(language, &call.callee));
         let is_whole = !read.cut && !read.calls.iter().any(is_lost);
         read.calls.retain(is_said);
         let mut context = self.script_context(context, path, span);
-        context.called(Calling::of(Callee::File(path.to_owned())));
+        context.called(ActiveCall::of(Callee::File(path.to_owned())));
         self.calls(state, &context, language, read.calls, span);
         for module in imported {
             self.imported_file(state, &context, language, path, &module, span);
@@ -297,18 +295,18 @@ impl Walker<'_> {
     ) {
         let loads = if language == Language::Js { "run-file" } else { "import-module" };
         let callee = verb(language, loads);
-        let loads = self.setting.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
+        let loads = self.input.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
         let Some((dir, _)) = script.rsplit_once('/') else { return };
         let module = if language == Language::Js { module.to_owned() } else { module.replace('.', "/") };
         let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
         for end in std::iter::once("").filter(|_| language == Language::Js).chain(ends) {
             let Some(path) = state.path(&format!("{dir}/{module}{end}")) else { continue };
             if context.is_called(&Callee::File(path.clone()))
-                || !matches!(self.setting.inquiry.file(&path), Some(FileFacts::Text { .. }))
+                || !matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }))
             {
                 continue;
             }
-            if self.setting.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
+            if self.input.is_changed(&path) && self.limits.takes_script(MAX_IMPORTS) {
                 self.embedded_file(state, context, language.name(), &Operand { value: Value::text(path), span }, span);
             }
             return;
@@ -326,17 +324,20 @@ impl Walker<'_> {
                 call.args.first().into_iter().for_each(|dir| here.enter(dir));
                 continue;
             }
-            if !self.setting.knows(language, &call.callee) {
+            if !self.input.knows(language, &call.callee) {
                 continue;
             }
             let name = verb(language, &call.callee);
             if !self.step(span) {
                 break;
             }
-            let inside =
-                Context { source: Source::Code(language.name().to_owned()), spans: Spans::At(span), ..context.clone() };
+            let inside = Context {
+                source: Source::Code(language.name().to_owned()),
+                spans: SpanMap::At(span),
+                ..context.clone()
+            };
             // A call that stands for a command is that command.
-            let command = self.setting.catalog.program(&name).filter(|program| !program.command.is_empty());
+            let command = self.input.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
                 let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
                 let fields = words.into_iter().map(field).collect();
@@ -349,18 +350,18 @@ impl Walker<'_> {
             if let Some(fed) = fed {
                 child.streams.stdin = Stream::Text(Rc::new(fed));
             }
-            let called = Called { name: &name, path: None, args: &args, env: &[], span, disguise: None };
+            let called = CommandCall { name: &name, path: None, args: &args, env: &[], span, disguise: None };
             self.program(&mut child, &inside, &called, false);
         }
         self.leave(depth::TEXT);
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// Whether the session made the file, and it is still what the session made of it.
     fn is_own_file(&self, path: &str) -> bool {
         let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
-        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
+        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Ownership::Made))
     }
 
     /// Whether a call by this very name runs programs or code, or deletes.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::act::{Taint, Value};
 use super::map::Map;
-use super::state::{Bound, Variable};
+use super::state::{Variable, VariableValue};
 use crate::judge::rules::glob;
 
 /// The environment that the line gives a command.
@@ -93,7 +93,7 @@ impl From<Vec<(String, Value)>> for EnvView {
 
 fn one_text(variable: &Variable) -> Option<&Value> {
     match variable.values.as_slice() {
-        [Bound::Scalar(value)] => Some(value),
+        [VariableValue::Scalar(value)] => Some(value),
         _ => None,
     }
 }

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use super::act::{Disguise, NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::Arg;
 use super::braces::{self, Braces};
+use super::command_context::Context;
 use super::disguise;
-use super::enclosing::Context;
 use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::pattern::Pattern;
 use super::place::Place;
 use super::split::{Atom, Quote, split};
-use super::state::{Bound, Build as _, State, unknown};
+use super::state::{Build as _, State, VariableValue, unknown};
 use crate::judge::syntax::tree::{ArrayElement, Part, Span, Word};
 
 /// An argument after expansion.
@@ -56,7 +56,7 @@ impl<W: Walk> Expander<'_, W> {
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
         {
-            self.walk.setting().spend(cost::FIELD);
+            self.walk.input().spend(cost::FIELD);
             out.push(Field::text(text.as_str(), span));
             return;
         }
@@ -68,7 +68,7 @@ impl<W: Walk> Expander<'_, W> {
             }
             Braces::Words(words) => {
                 for parts in words {
-                    if !self.walk.setting().spend(cost::BRACES) {
+                    if !self.walk.input().spend(cost::BRACES) {
                         break;
                     }
                     self.fields_of(state, context, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
@@ -98,7 +98,7 @@ impl<W: Walk> Expander<'_, W> {
             self.walk.too_many_words(span);
             values.truncate(MAX_FIELDS);
         }
-        self.walk.setting().spend(cost::FIELD * values.len() as u64);
+        self.walk.input().spend(cost::FIELD * values.len() as u64);
         out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
@@ -280,8 +280,8 @@ impl<W: Walk> Expander<'_, W> {
             "" => self.home(state),
             "+" => state.cwd.as_ref().map(Place::value),
             "-" => state.previous.as_ref().map(Place::value),
-            _ if user == self.walk.setting().invocation.user && !state.elsewhere => {
-                self.walk.setting().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
+            _ if user == self.walk.input().invocation.user && !state.elsewhere => {
+                self.walk.input().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }
             _ => None,
         }
@@ -291,9 +291,9 @@ impl<W: Walk> Expander<'_, W> {
     #[inline(never)]
     pub fn home(&mut self, state: &State) -> Option<Value> {
         match self.lookup(state, "HOME") {
-            Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
+            VariableValue::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
             _ if state.elsewhere => None,
-            _ => self.walk.setting().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
+            _ => self.walk.input().invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
         }
     }
 
@@ -304,8 +304,8 @@ impl<W: Walk> Expander<'_, W> {
         match state.variable("IFS") {
             None => DEFAULT.to_owned(),
             Some(_) => match self.lookup(state, "IFS") {
-                Bound::Scalar(value) => value.known_text().unwrap_or_else(|| DEFAULT.to_owned()),
-                Bound::Unset => DEFAULT.to_owned(),
+                VariableValue::Scalar(value) => value.known_text().unwrap_or_else(|| DEFAULT.to_owned()),
+                VariableValue::Unset => DEFAULT.to_owned(),
                 _ => DEFAULT.to_owned(),
             },
         }

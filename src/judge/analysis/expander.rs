@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::act::{NumberId, Piece, Taint, UnknownReason, Value};
+use super::analysis_input::AnalysisInput;
 use super::arithmetic;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::{Tilde, join};
 use super::map::Map;
-use super::setting::Setting;
-use super::state::{Bound, State, unknown};
+use super::state::{State, VariableValue, unknown};
 use crate::judge::syntax::tree::{Arithmetic, CommandSubstitution, HoleId, ProcessSubstitution, Span};
 
 /// How far back a part that is not known is looked for before it is taken down again.
@@ -45,7 +45,7 @@ impl Expansion {
 
 /// What walks the commands that stand in a word, which expansion itself does not.
 pub(super) trait Walk {
-    fn setting(&self) -> &Setting<'_>;
+    fn input(&self) -> &AnalysisInput<'_>;
 
     fn expansion(&mut self) -> &mut Expansion;
 
@@ -103,7 +103,7 @@ impl<W: Walk> Expander<'_, W> {
                 continue;
             }
             match self.lookup(state, name) {
-                Bound::Scalar(value) => {
+                VariableValue::Scalar(value) => {
                     if super::parameter::is_unset_marker(&value) {
                         numbers.push((name.to_owned(), 0));
                     } else if let Some(held) = value.known() {
@@ -113,8 +113,8 @@ impl<W: Walk> Expander<'_, W> {
                         }
                     }
                 }
-                Bound::Unset => numbers.push((name.to_owned(), 0)),
-                Bound::Array(_) | Bound::Inherited => {}
+                VariableValue::Unset => numbers.push((name.to_owned(), 0)),
+                VariableValue::Array(_) | VariableValue::Inherited => {}
             }
         }
         let lookup = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);

@@ -12,7 +12,7 @@ const MAX_ALTERNATIVES: usize = 16;
 
 /// What is known of a file that the line writes: what it may hold.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenFile {
     pub contents: Vec<SinkId>,
     /// Files that it is a copy of.
     pub copies: Vec<Place>,
@@ -22,7 +22,7 @@ pub(super) struct Written {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileModel {
     /// Files that the line writes, by path.
-    pub written: BTreeMap<Place, Written>,
+    pub written: BTreeMap<Place, WrittenFile>,
     /// Links that the line makes, by path, with the path that each leads to.
     pub links: BTreeMap<Place, Place>,
 }
@@ -68,7 +68,7 @@ impl FileModel {
     }
 
     /// What is known of a file that is written now.
-    fn entry(&mut self, place: Place, conditional: bool) -> &mut Written {
+    fn entry(&mut self, place: Place, conditional: bool) -> &mut WrittenFile {
         let written = self.written.entry(place).or_default();
         if !conditional {
             written.contents.clear();

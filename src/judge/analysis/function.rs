@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::act::{Act, Operand, Piece, Value, Verb};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
-use super::recursion::{Callee, Calling, NestedCalls};
-use super::state::{Build as _, Defined, State};
+use super::recursion::{ActiveCall, Callee, NestedCalls};
+use super::state::{Build as _, DefinedFunction, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
@@ -17,7 +17,14 @@ pub(super) fn suffix_alias(suffix: &str) -> String {
 
 impl Walker<'_> {
     /// Calls a function.
-    pub fn call(&mut self, state: &mut State, context: &Context, function: &Rc<Defined>, args: &[Field], span: Span) {
+    pub fn call(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        function: &Rc<DefinedFunction>,
+        args: &[Field],
+        span: Span,
+    ) {
         self.called.insert(function.name.clone());
         let this = Callee::Function(function.name.clone(), Rc::as_ptr(function).addr());
         if context.is_called(&this) && context.beside && !context.under_condition {
@@ -35,15 +42,15 @@ impl Walker<'_> {
         };
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
-        match self.so_far().nested(state, context, &this) {
+        match self.progress().nested(state, context, &this) {
             NestedCalls::Outermost => {
-                inner.called(Calling::within(this, state));
+                inner.called(ActiveCall::within(this, state));
                 state.scopes.push(Vec::new());
                 self.compound(state, &inner, &function.body);
                 state.leave_scope();
             }
             NestedCalls::Changed(mut child) => {
-                inner.called(Calling::within(this, &child));
+                inner.called(ActiveCall::within(this, &child));
                 child.scopes.push(Vec::new());
                 self.compound(&mut child, &inner, &function.body);
             }
@@ -58,7 +65,7 @@ impl Walker<'_> {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
         let act = Act {
             operands: vec![Operand { value: Value::text(name), span }],
-            ..self.so_far().blank(state, context, verb, span)
+            ..self.progress().blank(state, context, verb, span)
         };
         self.emit(state, act);
     }
@@ -85,7 +92,7 @@ impl Walker<'_> {
             }
         }
         let mut context = context.perhaps().elsewhere(span);
-        context.called(Calling::of(Callee::Alias(name.to_owned())));
+        context.called(ActiveCall::of(Callee::Alias(name.to_owned())));
         self.read_value(state, &context, &line, span);
     }
 }

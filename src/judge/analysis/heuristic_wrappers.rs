@@ -4,7 +4,7 @@
 use super::act::Value;
 use super::arguments::Arg;
 use super::builtins::within;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::program::is_installed;
 use super::resolve::Lookup;
@@ -39,14 +39,14 @@ impl Walker<'_> {
             if word.starts_with('-')
                 || name.is_empty()
                 || !counts(name, rest)
-                || self.setting.catalog.program(name).is_none()
+                || self.input.catalog.program(name).is_none()
             {
                 continue;
             }
             let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span));
             let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
             self.run(
-                &mut self.setting.fork(state),
+                &mut self.input.fork(state),
                 &context.perhaps(),
                 fields.collect(),
                 env.to_vec(),
@@ -74,7 +74,7 @@ impl Walker<'_> {
     ) {
         let mut child = state.child(env);
         let context = within(context, name);
-        let catalog = self.setting.catalog;
+        let catalog = self.input.catalog;
         self.somewhere(&mut child, &context, args, env, span, |name, rest| is_written_out(catalog, name, rest));
         for (index, arg) in args.iter().enumerate() {
             let Some(text) = arg.value.known() else { continue };
@@ -110,14 +110,14 @@ impl Walker<'_> {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
         let context = context.perhaps().elsewhere(span);
-        if first.starts_with('/') && is_installed(first) && self.setting.is_shell_name(program) {
+        if first.starts_with('/') && is_installed(first) && self.input.is_shell_name(program) {
             let shell = Field::word(Value::text(first), span);
-            let mut child = self.setting.fork(state);
+            let mut child = self.input.fork(state);
             self.run(&mut child, &context, vec![shell], Vec::new(), span, Lookup::Programs);
         } else if line.contains(' ') {
             let word = |word: String| Arg::word(Value::text(word), span);
             let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
-            if is_written_out(self.setting.catalog, program, &words)
+            if is_written_out(self.input.catalog, program, &words)
                 && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok()
             {
                 self.text(&mut state.fork(), &context, line);

@@ -1,8 +1,8 @@
 //! A line as it looks: read once more with control sequences and look-alike characters taken for what they show.
 
 use super::act::{Act, Disguise};
+use super::command_context::Context;
 use super::disguise;
-use super::enclosing::Context;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -19,7 +19,7 @@ impl Walker<'_> {
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
         let context =
             Context { disguise: Some(Disguise::Characters), ..context.perhaps().elsewhere(Span::new(0, end)) };
-        let mut state = self.setting.fork(state);
+        let mut state = self.input.fork(state);
         let opaque = self.facts.opaque.len();
         self.text(&mut state, &context, &plain);
         // It is no shell that reads it so: what does not parse then says nothing.

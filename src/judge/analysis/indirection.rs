@@ -3,32 +3,32 @@
 //!
 //! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
 
-mod configured;
+pub(super) mod archives;
+mod config_keys;
 mod directory;
+pub(super) mod downloads;
 mod entrypoint;
-pub(super) mod fetched;
-mod floor;
 mod git;
-mod given;
-mod handed;
-mod keyed;
-mod loaded;
-mod names;
+mod loaded_code;
+mod loads;
+mod operand_lists;
 mod packages;
 mod patch;
-mod staged;
+mod path_floor;
+mod session_code;
 mod targets;
-pub(super) mod unpacked;
+mod task_settings;
+mod unknown_scripts;
 
 use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::follow::{self, Lead};
 use super::place::Place;
+use super::program_run::ProgramRun;
 use super::question::FileFacts;
-use super::ran::ProgramRun;
 use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
@@ -50,14 +50,14 @@ impl Walker<'_> {
                         self.command_variable(state, context, variable, value, ran.span);
                     }
                 }
-                (Lead::SessionCode, _) => self.staged_code(state, context, ran),
-                (Lead::UnknownScripts, _) => self.handed(state, context, ran),
-                (Lead::Built, _) => self.built(state),
+                (Lead::SessionCode, _) => self.session_code(state, context, ran),
+                (Lead::UnknownScripts, _) => self.unknown_scripts(state, context, ran),
+                (Lead::Built, _) => self.built_over_archive(state),
                 (Lead::Sources, _) => self.source_of_the_line(state, context, ran.args, ran.span),
                 (Lead::ProjectCode, Some(program)) => self.project_code(state, context, program, ran),
-                (Lead::Loads, Some(program)) => self.given(state, context, &program.loads, ran),
-                (Lead::Downloads, Some(program)) => self.fetches(state, context, program, ran),
-                (Lead::Archives, Some(program)) => self.unpacks(state, context, program, ran),
+                (Lead::Loads, Some(program)) => self.follow_loads(state, context, &program.loads, ran),
+                (Lead::Downloads, Some(program)) => self.downloads(state, context, program, ran),
+                (Lead::Archives, Some(program)) => self.archives(state, context, program, ran),
                 (Lead::OperandLists, Some(program)) => {
                     program.lists.iter().for_each(|list| self.operands_in_files(state, context, list, ran));
                 }
@@ -113,11 +113,11 @@ impl Walker<'_> {
         let read: Vec<&Field> =
             (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
         let mut sources: Vec<Value> =
-            read.iter().filter_map(|field| self.so_far().content_of(state, &field.value)).collect();
+            read.iter().filter_map(|field| self.progress().content_of(state, &field.value)).collect();
         if read.iter().any(|field| field.value.is("-")) {
-            sources.push(self.so_far().stdin_of(state).0);
+            sources.push(self.progress().stdin_of(state).0);
         }
-        for text in sources.iter().filter(|text| !given::says_nothing(text)) {
+        for text in sources.iter().filter(|text| !loads::says_nothing(text)) {
             self.embedded_code(state, &context.perhaps(), None, "other", text, span);
         }
     }
@@ -125,7 +125,7 @@ impl Walker<'_> {
     /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
     #[inline(never)]
     fn tilde_commands(&mut self, state: &State, context: &Context, name: &str, span: Span) {
-        let Some(letter) = self.so_far().stdin_of(state).0.known_text() else { return };
+        let Some(letter) = self.progress().stdin_of(state).0.known_text() else { return };
         let commands = letter.lines().filter_map(|line| {
             let rest = line.strip_prefix('~')?;
             rest.strip_prefix(['!', '|']).or_else(|| rest.trim_start_matches([' ', '<', 'r']).strip_prefix('!'))
@@ -141,7 +141,7 @@ impl Walker<'_> {
     pub fn command_variable(&mut self, state: &State, context: &Context, name: &str, value: &Value, span: Span) {
         if PROMPTS.contains(&name) {
             if let Some(text) = value.known_text() {
-                let mut child = self.setting.fork(state);
+                let mut child = self.input.fork(state);
                 self.walk_embedded(&mut child, &within(&context.perhaps(), name).elsewhere(span), &text);
             }
             return;
@@ -196,46 +196,46 @@ impl Walker<'_> {
 
     /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
     #[inline(never)]
-    fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
-        if let Some((behind, _)) = self.so_far().behind(state, file) {
-            return self.told(state, &behind, span);
+    fn settings_text(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
+        if let Some((behind, _)) = self.progress().behind(state, file) {
+            return self.settings_text(state, &behind, span);
         }
         let copies = state.file(file).and_then(|key| self.files.written.get(&key));
         if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
-            let text = |place: &Place| match self.setting.inquiry.file(place.text()?) {
+            let text = |place: &Place| match self.input.inquiry.file(place.text()?) {
                 Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
                 _ => None,
             };
             return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
         }
-        if let Some(written) = self.so_far().content_of(state, file) {
+        if let Some(written) = self.progress().content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
                 self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads or decodes", span);
                 return None;
             }
-            if !self.so_far().goes_on(state, file) {
+            if !self.progress().goes_on(state, file) {
                 return Some(written);
             }
             // After what was there before, or somewhere in it.
             let path = file.known().and_then(|path| state.path(&path))?;
-            if let Some(FileFacts::Text { bytes, .. }) = self.setting.inquiry.file(&path) {
+            if let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) {
                 let before = Value::text(String::from_utf8_lossy(bytes));
                 return Some(Value::join([&before, &written], "\n"));
             }
             return Some(written);
         }
         let place = file.known().and_then(|path| state.place(&path))?;
-        if self.so_far().is_fetched(&place) {
+        if self.progress().is_fetched(&place) {
             self.opaque(OpaqueReason::FetchedCode, "the command runs code that it downloads", span);
             return None;
         }
         let path = place.text()?;
-        match self.setting.inquiry.file(path) {
+        match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => {
                 // Whoever reads it pays with what it brings, once however often it is read.
                 if self.read.insert(path.to_owned()) {
-                    self.setting.inquiry.fuel.add_file(bytes.len());
+                    self.input.inquiry.fuel.add_file(bytes.len());
                 }
                 Some(Value::text(String::from_utf8_lossy(bytes)))
             }
@@ -255,7 +255,7 @@ impl Walker<'_> {
         args: &[Arg],
         span: Span,
     ) {
-        if self.setting.catalog.program(program).is_none() {
+        if self.input.catalog.program(program).is_none() {
             return;
         }
         let word = Arg::word(Value::text(program), span);

@@ -15,7 +15,7 @@ use super::paths::Placer;
 use super::question::{FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{FileSnapshot, Ledger};
-use crate::judge::reserved::Unaskable;
+use crate::judge::reserved::UnaskableReason;
 
 /// Looks up what judging asks. Questions are in the world's own spelling.
 pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
@@ -25,14 +25,14 @@ pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
 #[derive(Default)]
 pub struct Answers<'w> {
     source: Option<&'w Source<'w>>,
-    known: FrozenVec<Box<Known>>,
+    known: FrozenVec<Box<AnsweredQuestion>>,
     /// Where in `known` the answer to a question stands.
     index: RefCell<HashMap<Question, usize>>,
 }
 
 /// A question with its answer.
 #[derive(Clone)]
-struct Known {
+struct AnsweredQuestion {
     question: Question,
     /// Without characters that the judge keeps for itself.
     plain: WorldAnswer,
@@ -66,10 +66,10 @@ impl<'w> Answers<'w> {
             Some(plain) => (plain, Some(answer)),
             None => (answer, None),
         };
-        self.push(Known { question, plain, given })
+        self.push(AnsweredQuestion { question, plain, given })
     }
 
-    fn push(&self, known: Known) -> &WorldAnswer {
+    fn push(&self, known: AnsweredQuestion) -> &WorldAnswer {
         self.index.borrow_mut().insert(known.question.clone(), self.known.len());
         &self.known.push_get(Box::new(known)).plain
     }
@@ -125,7 +125,7 @@ pub struct Inquiry<'a> {
     /// What all work is paid from.
     pub fuel: Fuel,
     /// Why a question could not be asked, where one could not.
-    unaskable: Cell<Option<Unaskable>>,
+    unaskable: Cell<Option<UnaskableReason>>,
 }
 
 impl<'a> Inquiry<'a> {
@@ -149,7 +149,7 @@ impl<'a> Inquiry<'a> {
 
     /// Why a question could not be asked, where one could not: the judgment may hang on a file that a name hides.
     #[must_use]
-    pub const fn unaskable(&self) -> Option<Unaskable> {
+    pub const fn unaskable(&self) -> Option<UnaskableReason> {
         self.unaskable.get()
     }
 

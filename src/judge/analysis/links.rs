@@ -5,8 +5,8 @@ use super::arguments::Reading;
 use super::fuel::cost;
 use super::letter::PathText;
 use super::place::Place;
+use super::progress::WalkProgress;
 use super::question::PathKind;
-use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 
@@ -55,7 +55,7 @@ impl WalkProgress<'_, '_> {
     /// The deepest link of the line that a place is or lies below: what it leads to, and the rest of the path.
     fn nearest_link(&self, place: &Place) -> Option<(&Place, PathText)> {
         std::iter::once(place.clone()).chain(place.above()).find_map(|above| {
-            self.setting.spend(cost::LOOK_UP);
+            self.input.spend(cost::LOOK_UP);
             Some((self.files.links.get(&above)?, place.below(&above)?))
         })
     }
@@ -76,7 +76,7 @@ impl Walker<'_> {
         let here = Value::text(".");
         let place = if placed.span == first.span { &here } else { &placed.value };
         let Some(at) = state.file(place) else { return };
-        let is_there = |at: &str| self.setting.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
+        let is_there = |at: &str| self.input.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
         let directory = sources.len() > 1
             || into
             || place.rough().ends_with(['/', '.'])
@@ -105,7 +105,7 @@ impl Walker<'_> {
         let replaces =
             effect == Effect::Delete || effects.any(|verb| matches!(verb, Verb::Effect(Effect::Move | Effect::Link)));
         let behind = act.operands.iter().filter_map(|operand| {
-            let (value, itself) = self.so_far().behind(state, &operand.value)?;
+            let (value, itself) = self.progress().behind(state, &operand.value)?;
             (!(itself && replaces)).then_some(Operand { value, span: operand.span })
         });
         let on: Vec<Operand> = behind.collect();

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::act::{Output, Taint, UnknownReason, Value};
-use super::enclosing::Context;
-use super::state::{Bound, Defined, State, unknown};
-use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
-use super::tested::Told;
+use super::command_context::Context;
+use super::file_tests::ConditionFacts;
+use super::state::{DefinedFunction, State, VariableValue, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, DescriptorReader, Stream, WaitingReader};
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script, Span};
 
@@ -17,8 +17,8 @@ impl Walker<'_> {
     }
 
     /// Walks statements in order. What the end of the last one tells is handed back.
-    pub fn condition_list(&mut self, state: &mut State, context: &Context, script: &Script) -> Told {
-        let mut told = Told::default();
+    pub fn condition_list(&mut self, state: &mut State, context: &Context, script: &Script) -> ConditionFacts {
+        let mut told = ConditionFacts::default();
         if !self.enter(depth::BODY, context.spans.map(script.span)) {
             return told;
         }
@@ -30,7 +30,7 @@ impl Walker<'_> {
                 let mut child = state.subshell();
                 self.chain(&mut child, &context.forked(), item);
                 self.end_of_shell(&mut child);
-                told = Told::default();
+                told = ConditionFacts::default();
             } else {
                 told = self.chain(state, context, item);
             }
@@ -41,11 +41,11 @@ impl Walker<'_> {
 
     /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
     pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
-        self.setting.inquiry.fuel.lasts() || self.step(context.spans.map(span))
+        self.input.inquiry.fuel.lasts() || self.step(context.spans.map(span))
     }
 
     /// Pipelines joined by `&&` and `||`.
-    fn chain(&mut self, state: &mut State, context: &Context, item: &Item) -> Told {
+    fn chain(&mut self, state: &mut State, context: &Context, item: &Item) -> ConditionFacts {
         let first = self.facts.acts.len();
         self.pipeline(state, context, &item.first);
         let mut told = self.what_is_told(state, context, &item.first, first);
@@ -59,7 +59,7 @@ impl Walker<'_> {
             if !self.has_fuel(context, pipeline.span) {
                 break;
             }
-            let before = self.setting.fork(state);
+            let before = self.input.fork(state);
             let first = self.facts.acts.len();
             match join {
                 Join::And => {
@@ -146,8 +146,8 @@ impl Walker<'_> {
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
-        let reads = Reads::Coprocess(coprocess.body.clone());
-        self.waiting.push(Waiting { state: child.fork(), context: context.perhaps(), reads, sink: into });
+        let reads = DescriptorReader::Coprocess(coprocess.body.clone());
+        self.waiting.push(WaitingReader { state: child.fork(), context: context.perhaps(), reads, sink: into });
         if self.enter(depth::BODY, context.spans.map(coprocess.span)) {
             self.command(&mut child, context, &coprocess.body);
             self.end_of_shell(&mut child);
@@ -161,7 +161,7 @@ impl Walker<'_> {
         state.streams.set(COPROCESS_OUT, Stream::Sink(out, Output::Pipe));
         state.streams.set(COPROCESS_IN, Stream::Sink(into, Output::Pipe));
         let number = |at: u32, fd: u32| (at.to_string(), Value::text(fd.to_string()));
-        state.set(name, Bound::Array(Rc::new(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)])));
+        state.set(name, VariableValue::Array(Rc::new(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)])));
     }
 
     #[inline(never)]
@@ -169,7 +169,7 @@ impl Walker<'_> {
         for name in &function.names {
             // When it is called, what was tested here may be otherwise.
             let context = Context { absent: Rc::default(), ..context.clone() };
-            let defined = Defined { name: name.clone(), body: (*function.body).clone(), context };
+            let defined = DefinedFunction { name: name.clone(), body: (*function.body).clone(), context };
             state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {

@@ -7,13 +7,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::act::{Piece, Value};
+use super::analysis_input::AnalysisInput;
 use super::builtins::is_builtin;
 use super::fuel::{cost, of_bytes};
 use super::place::Place;
+use super::progress::WalkProgress;
 use super::question::{FileFacts, ProgramFacts};
-use super::setting::Setting;
-use super::so_far::WalkProgress;
-use super::state::{Bound, Build as _, State};
+use super::state::{Build as _, State, VariableValue};
 use crate::judge::path_class::PathClass;
 use crate::judge::rules::word_lists;
 
@@ -28,7 +28,7 @@ const PATH: &str = "PATH";
 
 /// A name with the directories in which a shell looks for it, in order; a name that is a path has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct SearchedName {
     pub name: String,
     pub dirs: Rc<[String]>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Resolver<'a> {
     /// The directories of the `PATH` that the line was given, once they were looked at.
     inherited_path: Option<SearchPath>,
     /// What programs were found by, so that a yes is bound to the files that they lead to.
-    pub programs: Vec<Named>,
+    pub programs: Vec<SearchedName>,
 }
 
 impl<'a> Resolver<'a> {
@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
     /// builtins first. On another machine nothing is known of where it lies.
     pub fn leads_to(
         &mut self,
-        so_far: WalkProgress<'_, 'a>,
+        progress: WalkProgress<'_, 'a>,
         state: &State,
         (name, path): (&str, Option<Value>),
         env: &[(String, Value)],
@@ -86,10 +86,10 @@ impl<'a> Resolver<'a> {
                 Some(path)
             }
             None if by_shell && is_builtin(name) || state.elsewhere || name.contains(':') => None,
-            None => self.found_first(so_far, state, name, env).map(Value::text),
+            None => self.found_first(progress, state, name, env).map(Value::text),
         };
         let known = path.as_ref().filter(|_| !is_remote).and_then(Value::known);
-        let other = known.and_then(|path| so_far.under_another_name(state, name, &path));
+        let other = known.and_then(|path| progress.under_another_name(state, name, &path));
         ProgramLocation { path, other }
     }
 
@@ -103,12 +103,12 @@ impl<'a> Resolver<'a> {
     #[inline(never)]
     fn found_first(
         &mut self,
-        so_far: WalkProgress<'_, 'a>,
+        progress: WalkProgress<'_, 'a>,
         state: &State,
         name: &str,
         env: &[(String, Value)],
     ) -> Option<String> {
-        let search = self.search_path(so_far.setting, state, env);
+        let search = self.search_path(progress.input, state, env);
         self.remember(name, &search.dirs);
         if search.before == 0 {
             return None;
@@ -116,34 +116,34 @@ impl<'a> Resolver<'a> {
         let dirs = &search.dirs[..search.before];
         // What the line itself put there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
-        if !so_far.files.written.is_empty() || !so_far.files.links.is_empty() {
-            so_far.setting.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
+        if !progress.files.written.is_empty() || !progress.files.links.is_empty() {
+            progress.input.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
             if let Some(path) = dirs
                 .iter()
-                .filter(|dir| so_far.may_make_in(dir))
+                .filter(|dir| progress.may_make_in(dir))
                 .map(made)
-                .find(|path| so_far.is_made_here(state, &Value::text(path.as_str())))
+                .find(|path| progress.is_made_here(state, &Value::text(path.as_str())))
             {
                 self.planted.insert(path.clone());
                 return Some(path);
             }
         }
         if search.changed
-            && let Some(path) = dirs.iter().map(made).find(|path| so_far.is_touched_script(state, path))
+            && let Some(path) = dirs.iter().map(made).find(|path| progress.is_touched_script(state, path))
         {
             self.planted.insert(path.clone());
             return Some(path);
         }
-        let found = self.resolved(so_far.setting, name, &search)?;
+        let found = self.resolved(progress.input, name, &search)?;
         let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
         if is_of_system(&found.canonical) || installed {
             return None;
         }
         // A link to guard under the name of what it stands in for.
-        if so_far.setting.classes(state.cwd.as_ref(), &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
+        if progress.input.classes(state.cwd.as_ref(), &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
             return None;
         }
-        let ours = || so_far.setting.is_ours(&Value::text(found.canonical.as_str()));
+        let ours = || progress.input.is_ours(&Value::text(found.canonical.as_str()));
         if !(search.changed || found.since_session || ours()) {
             return None;
         }
@@ -154,10 +154,10 @@ impl<'a> Resolver<'a> {
     /// Whether a program that is called by its path in a directory of tools is one that this session wrote there: then it is
     /// what its file says, and not what its name stands for. On another machine nothing is known of it.
     #[inline(never)]
-    pub fn is_written(&mut self, setting: &Setting<'a>, state: &State, path: &str, is_remote: bool) -> bool {
+    pub fn is_written(&mut self, input: &AnalysisInput<'a>, state: &State, path: &str, is_remote: bool) -> bool {
         let Some(at) = state.path(path).filter(|at| !is_remote && !is_of_system(at)) else { return false };
-        let Some(ledger) = setting.inquiry.ledger() else { return false };
-        let led = setting.inquiry.path(&at).map(|facts| facts.canonical.as_str());
+        let Some(ledger) = input.inquiry.ledger() else { return false };
+        let led = input.inquiry.path(&at).map(|facts| facts.canonical.as_str());
         let wrote = led.into_iter().chain([at.as_str()]).any(|path| ledger.has_written(path));
         if wrote {
             self.planted.insert(path.to_owned());
@@ -166,39 +166,39 @@ impl<'a> Resolver<'a> {
     }
 
     /// What a name leads to before the directories of the system. It is asked once for the same directories.
-    fn resolved(&mut self, setting: &Setting<'a>, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
+    fn resolved(&mut self, input: &AnalysisInput<'a>, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
         if let Some((dirs, found)) = self.resolved.get(name)
             && Rc::ptr_eq(dirs, &search.dirs)
         {
             return *found;
         }
-        setting.spend(cost::QUESTION);
-        let found = setting.inquiry.resolve(name, search.dirs.get(..search.before)?);
+        input.spend(cost::QUESTION);
+        let found = input.inquiry.resolve(name, search.dirs.get(..search.before)?);
         self.resolved.insert(name.to_owned(), (Rc::clone(&search.dirs), found));
         found
     }
 
     /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
     fn remember(&mut self, name: &str, dirs: &Rc<[String]>) {
-        let known = |named: &Named| named.name == name && named.dirs == *dirs;
+        let known = |named: &SearchedName| named.name == name && named.dirs == *dirs;
         if self.programs.len() < MAX_PROGRAMS && !self.programs.iter().any(known) {
-            self.programs.push(Named { name: name.to_owned(), dirs: Rc::clone(dirs) });
+            self.programs.push(SearchedName { name: name.to_owned(), dirs: Rc::clone(dirs) });
         }
     }
 
     /// `PATH` for a command: as set in front of it, else as the shell has it.
-    fn search_path(&mut self, setting: &Setting<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
+    fn search_path(&mut self, input: &AnalysisInput<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
         if let Some(value) = path_in(state, env) {
-            setting.spend(cost::STEP + of_bytes(value.size()) * 4);
-            let inherited = setting.invocation.env.get(PATH).is_some_and(|path| value.is(path));
+            input.spend(cost::STEP + of_bytes(value.size()) * 4);
+            let inherited = input.invocation.env.get(PATH).is_some_and(|path| value.is(path));
             return directories(value, state, !inherited);
         }
         if let Some(known) = &self.inherited_path {
             return known.clone();
         }
-        let path = directories(&setting.outer_path(), state, false);
+        let path = directories(&input.outer_path(), state, false);
         // Where a directory is relative, the next command may stand elsewhere.
-        if setting.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
+        if input.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
             self.inherited_path = Some(path.clone());
         }
         path
@@ -214,11 +214,11 @@ impl WalkProgress<'_, '_> {
         let linked = || self.behind(state, &Value::text(path.as_str())).and_then(|(target, _)| target.known_text());
         let copied = || self.files.written.get(&Place::of(path.as_str()))?.copies.first()?.text().map(str::to_owned);
         let there =
-            || self.setting.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
+            || self.input.inquiry.path(&path).filter(|facts| facts.symlink).map(|facts| facts.canonical.clone());
         let target = linked().or_else(copied).or_else(there).filter(|target| is_of_system(target))?;
         let other = target.rsplit('/').next()?;
-        let described = self.setting.catalog.program(other)?;
-        let is_same = self.setting.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
+        let described = self.input.catalog.program(other)?;
+        let is_same = self.input.catalog.program(name).is_some_and(|program| std::ptr::eq(program, described));
         (!is_same && other != name).then_some(target)
     }
 
@@ -226,7 +226,7 @@ impl WalkProgress<'_, '_> {
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
         let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
         let named = self.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
-        named && matches!(self.setting.inquiry.file(path), Some(FileFacts::Text { .. }))
+        named && matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }))
     }
 }
 
@@ -234,7 +234,7 @@ impl WalkProgress<'_, '_> {
 pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Option<&'s Value> {
     let given = env.iter().rev().find(|(name, _)| name == PATH);
     given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
-        Bound::Scalar(value) => Some(value),
+        VariableValue::Scalar(value) => Some(value),
         _ => None,
     })
 }

@@ -14,7 +14,7 @@ use crate::judge::rules::model::Program;
 
 /// Files whose names begin with a dash, as the line made them so far.
 #[derive(Debug, Default)]
-pub(super) struct Dashed {
+pub(super) struct DashedFiles {
     /// How many acts were looked at.
     acts: usize,
     /// The directory that the act was in, where it is known, and the path as the act names it.
@@ -62,14 +62,14 @@ impl Walker<'_> {
             (name.starts_with('-') && !name.contains('/')).then(|| name.to_owned())
         };
         self.collect_dashed();
-        self.setting.spend(cost::LOOK_UP * self.dashed.made.len() as u64);
+        self.input.spend(cost::LOOK_UP * self.dashed.made.len() as u64);
         let paths = self.dashed.made.iter().filter_map(|(base, path)| match base {
             Some(base) => Place::at(Some(base), path),
             None => Place::at(Some(dir), path),
         });
         let mut names: Vec<String> = paths.filter_map(|place| here(&place)).collect();
         if program.is_some_and(|program| !program.wraps.is_empty()) {
-            let below = dir.text().and_then(|dir| self.setting.inquiry.look(dir)).and_then(|look| look.below.as_ref());
+            let below = dir.text().and_then(|dir| self.input.inquiry.look(dir)).and_then(|look| look.below.as_ref());
             names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(&Place::of(path.as_str()))));
         }
         names.sort();
@@ -82,7 +82,7 @@ impl Walker<'_> {
     fn collect_dashed(&mut self) {
         let makes = |verb: &Verb| match verb {
             Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
-            Verb::Program { name, .. } => self.setting.catalog.program(name).is_some_and(|program| program.makes),
+            Verb::Program { name, .. } => self.input.catalog.program(name).is_some_and(|program| program.makes),
         };
         let new = self.facts.acts.iter().skip(self.dashed.acts);
         for act in new.filter(|act| makes(&act.verb) && act.remote.is_none()) {

@@ -1,7 +1,7 @@
 //! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
 
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::expander::{Expander, Walk};
 use super::fuel::of_bytes;
@@ -9,7 +9,7 @@ use super::letter::MAX_NUMBERS;
 use super::place::Place;
 use super::secret_names::is_secret_name;
 use super::split::{Atom, Quote};
-use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::state::{Attribute, Build as _, State, VariableValue, unknown};
 use crate::judge::reserved;
 use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
 
@@ -59,7 +59,7 @@ pub(super) fn is_unset_temporary(value: &Value) -> bool {
 }
 
 /// What a parameter holds.
-enum Held {
+enum ParameterValue {
     /// Surely nothing.
     Unset,
     One(Value),
@@ -71,7 +71,7 @@ impl<W: Walk> Expander<'_, W> {
     /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
     /// name: a shell's start-up files, or the caller, may set it.
     #[inline(never)]
-    pub fn lookup(&mut self, state: &State, name: &str) -> Bound {
+    pub fn lookup(&mut self, state: &State, name: &str) -> VariableValue {
         let mut name = name;
         for _ in 0..8 {
             let Some(variable) = state.variable(name) else { return self.inherited(state, name) };
@@ -83,20 +83,22 @@ impl<W: Walk> Expander<'_, W> {
                 variable.values.first()
             };
             match bound {
-                None | Some(Bound::Inherited) => return self.inherited(state, name),
-                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => match value.pieces() {
-                    [Piece::Text(target)] if target != name => name = target,
-                    _ => return Bound::Scalar(value.clone()),
-                },
+                None | Some(VariableValue::Inherited) => return self.inherited(state, name),
+                Some(VariableValue::Scalar(value)) if variable.attribute == Attribute::Reference => {
+                    match value.pieces() {
+                        [Piece::Text(target)] if target != name => name = target,
+                        _ => return VariableValue::Scalar(value.clone()),
+                    }
+                }
                 Some(bound) => {
-                    if let Bound::Scalar(value) = bound {
-                        self.walk.setting().spend(of_bytes(value.size()));
+                    if let VariableValue::Scalar(value) = bound {
+                        self.walk.input().spend(of_bytes(value.size()));
                     }
                     return bound.clone();
                 }
             }
         }
-        Bound::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
+        VariableValue::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
     }
 
     /// A number that is read here, told apart from all others.
@@ -110,51 +112,51 @@ impl<W: Walk> Expander<'_, W> {
 
     /// What the environment, or the shell itself, gives a variable.
     #[inline(never)]
-    fn inherited(&mut self, state: &State, name: &str) -> Bound {
-        let known = |text: String| Bound::Scalar(Value::text(text));
+    fn inherited(&mut self, state: &State, name: &str) -> VariableValue {
+        let known = |text: String| VariableValue::Scalar(Value::text(text));
         match name {
             "PWD" => {
-                return Bound::Scalar(state.cwd.as_ref().map_or_else(|| marker(name), Place::value));
+                return VariableValue::Scalar(state.cwd.as_ref().map_or_else(|| marker(name), Place::value));
             }
             "OLDPWD" => {
                 if let Some(dir) = &state.previous {
-                    return Bound::Scalar(dir.value());
+                    return VariableValue::Scalar(dir.value());
                 }
             }
             "IFS" => return known(" \t\n".to_owned()),
             "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
-                return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
+                return VariableValue::Scalar(self.number(name != "EPOCHREALTIME"));
             }
-            "UID" | "EUID" if !state.elsewhere => return known(self.walk.setting().invocation.uid.to_string()),
-            "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
+            "UID" | "EUID" if !state.elsewhere => return known(self.walk.input().invocation.uid.to_string()),
+            "REPLY" => return VariableValue::Scalar(unknown(UnknownReason::Input, Taint::default())),
             "BASH" if !state.elsewhere => {
-                if let Some(shell) = self.walk.setting().shell_path() {
+                if let Some(shell) = self.walk.input().shell_path() {
                     return known(shell);
                 }
             }
             _ => {}
         }
         if state.elsewhere {
-            return Bound::Scalar(marker(name));
+            return VariableValue::Scalar(marker(name));
         }
-        if SET_BY_SHELLS.contains(&name) && self.walk.setting().invocation.env.get(name).is_none() {
-            return Bound::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
+        if SET_BY_SHELLS.contains(&name) && self.walk.input().invocation.env.get(name).is_none() {
+            return VariableValue::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
             // What it is, is nobody's business, and no judgment hangs on it.
-            return Bound::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
+            return VariableValue::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
         }
-        let given = self.walk.setting().invocation.env.get(name).map(|value| reserved::taken_in(value).into_owned());
+        let given = self.walk.input().invocation.env.get(name).map(|value| reserved::taken_in(value).into_owned());
         match given {
             Some(value) => {
                 self.walk.expansion().expanded.insert(name.to_owned());
                 known(value)
             }
             None if name == "TMPDIR" => {
-                Bound::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))
+                VariableValue::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))
             }
-            None => Bound::Scalar(marker(name)),
+            None => VariableValue::Scalar(marker(name)),
         }
     }
 
@@ -212,15 +214,20 @@ impl<W: Walk> Expander<'_, W> {
             }
             Some(operation) => {
                 let held = match held {
-                    Held::Unset => Held::Unset,
-                    Held::One(value) => Held::One(self.transform(state, context, &value, operation)),
-                    Held::Many(values, star) => {
+                    ParameterValue::Unset => ParameterValue::Unset,
+                    ParameterValue::One(value) => {
+                        ParameterValue::One(self.transform(state, context, &value, operation))
+                    }
+                    ParameterValue::Many(values, star) => {
                         if let ParameterOp::Substring { offset, length } = operation {
-                            Held::Many(self.slice(state, context, parameter, values, offset, length.as_ref()), star)
+                            ParameterValue::Many(
+                                self.slice(state, context, parameter, values, offset, length.as_ref()),
+                                star,
+                            )
                         } else {
                             let values =
                                 values.iter().map(|value| self.transform(state, context, value, operation)).collect();
-                            Held::Many(values, star)
+                            ParameterValue::Many(values, star)
                         }
                     }
                 };
@@ -235,12 +242,12 @@ impl<W: Walk> Expander<'_, W> {
     }
 
     #[inline(never)]
-    fn held(&mut self, state: &mut State, context: &Context, parameter: &Parameter) -> Held {
+    fn held(&mut self, state: &mut State, context: &Context, parameter: &Parameter) -> ParameterValue {
         let held = self.named(state, context, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
-        if !parameter.indirect || matches!(held, Held::Many(..)) {
+        if !parameter.indirect || matches!(held, ParameterValue::Many(..)) {
             return held;
         }
-        let Held::One(value) = held else { return Held::Unset };
+        let ParameterValue::One(value) = held else { return ParameterValue::Unset };
         match value.known_text() {
             Some(name) => match name.split_once('[') {
                 Some((array, subscript)) => {
@@ -253,7 +260,7 @@ impl<W: Walk> Expander<'_, W> {
                 }
                 None => self.named(state, context, &name, None, false),
             },
-            None => Held::One(unknown(UnknownReason::Other("an indirect variable"), value.taint())),
+            None => ParameterValue::One(unknown(UnknownReason::Other("an indirect variable"), value.taint())),
         }
     }
 
@@ -265,35 +272,39 @@ impl<W: Walk> Expander<'_, W> {
         name: &str,
         subscript: Option<&Word>,
         indirect: bool,
-    ) -> Held {
-        let number = || Held::One(unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
+    ) -> ParameterValue {
+        let number = || ParameterValue::One(unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
         match name {
-            "@" => return Held::Many(state.positional.to_vec(), false),
-            "*" => return Held::Many(state.positional.to_vec(), true),
+            "@" => return ParameterValue::Many(state.positional.to_vec(), false),
+            "*" => return ParameterValue::Many(state.positional.to_vec(), true),
             "#" => {
                 let exact = state.positional.iter().all(|value| !value.is_dynamic());
-                return if exact { Held::One(Value::text(state.positional.len().to_string())) } else { number() };
+                return if exact {
+                    ParameterValue::One(Value::text(state.positional.len().to_string()))
+                } else {
+                    number()
+                };
             }
             // The line's own shell has one number throughout.
             "$" if !state.inner => {
                 let own = NumberId { id: 1, plain: true };
-                return Held::One(unknown(UnknownReason::Number(own), Taint::default()));
+                return ParameterValue::One(unknown(UnknownReason::Number(own), Taint::default()));
             }
-            "$" | "!" => return Held::One(self.number(true)),
+            "$" | "!" => return ParameterValue::One(self.number(true)),
             "?" => return number(),
-            "-" => return Held::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
-            "0" => return Held::One(state.zero.clone()),
+            "-" => return ParameterValue::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
+            "0" => return ParameterValue::One(state.zero.clone()),
             "_" => {
-                return Held::One(state.last_argument.clone().unwrap_or_else(|| marker("_")));
+                return ParameterValue::One(state.last_argument.clone().unwrap_or_else(|| marker("_")));
             }
             _ => {}
         }
         if name.starts_with(|c: char| c.is_ascii_digit()) {
             let index: usize = name.parse().unwrap_or(usize::MAX);
             return match state.positional.get(index.saturating_sub(1)) {
-                Some(value) => Held::One(value.clone()),
-                None if state.positional.iter().any(Value::is_dynamic) => Held::One(marker(name)),
-                None => Held::Unset,
+                Some(value) => ParameterValue::One(value.clone()),
+                None if state.positional.iter().any(Value::is_dynamic) => ParameterValue::One(marker(name)),
+                None => ParameterValue::Unset,
             };
         }
         let subscript = subscript.map(|word| self.single(state, context, word));
@@ -302,34 +313,34 @@ impl<W: Walk> Expander<'_, W> {
             self.compute(state, context, at);
         }
         match (self.lookup(state, name), subscript) {
-            (Bound::Unset | Bound::Inherited, _) => Held::Unset,
-            (Bound::Scalar(value), None) => Held::One(value),
-            (Bound::Scalar(value), Some(at)) => match at.known().as_deref() {
-                Some("@" | "*") if indirect => Held::Many(vec![Value::text("0")], false),
-                Some("@") => Held::Many(vec![value], false),
-                Some("*") => Held::Many(vec![value], true),
-                Some("0") => Held::One(value),
+            (VariableValue::Unset | VariableValue::Inherited, _) => ParameterValue::Unset,
+            (VariableValue::Scalar(value), None) => ParameterValue::One(value),
+            (VariableValue::Scalar(value), Some(at)) => match at.known().as_deref() {
+                Some("@" | "*") if indirect => ParameterValue::Many(vec![Value::text("0")], false),
+                Some("@") => ParameterValue::Many(vec![value], false),
+                Some("*") => ParameterValue::Many(vec![value], true),
+                Some("0") => ParameterValue::One(value),
                 Some(at) => {
                     self.walk.embedded(state, context, at);
-                    if is_unset_marker(&value) { Held::One(value) } else { Held::Unset }
+                    if is_unset_marker(&value) { ParameterValue::One(value) } else { ParameterValue::Unset }
                 }
-                None => Held::One(value),
+                None => ParameterValue::One(value),
             },
             // All elements but the empty ones.
-            (Bound::Array(elements), None) if context.dialect == Dialect::Zsh => Held::Many(
+            (VariableValue::Array(elements), None) if context.dialect == Dialect::Zsh => ParameterValue::Many(
                 elements.iter().map(|(_, value)| value).filter(|value| !value.is_empty()).cloned().collect(),
                 false,
             ),
-            (Bound::Array(elements), None) => {
+            (VariableValue::Array(elements), None) => {
                 let first = elements.iter().find(|(key, _)| key == "0");
-                first.map_or(Held::Unset, |(_, value)| Held::One(value.clone()))
+                first.map_or(ParameterValue::Unset, |(_, value)| ParameterValue::One(value.clone()))
             }
-            (Bound::Array(elements), Some(at)) => match at.known().as_deref() {
+            (VariableValue::Array(elements), Some(at)) => match at.known().as_deref() {
                 Some(at @ ("@" | "*")) => {
                     let pick = |(key, value): &(String, Value)| {
                         if indirect { Value::text(key.as_str()) } else { value.clone() }
                     };
-                    Held::Many(elements.iter().map(pick).collect(), at == "*")
+                    ParameterValue::Many(elements.iter().map(pick).collect(), at == "*")
                 }
                 Some(at) => {
                     let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
@@ -338,11 +349,11 @@ impl<W: Walk> Expander<'_, W> {
                         let index = if index < 0 { elements.len() as i64 + index } else { index }.to_string();
                         elements.iter().find(|(key, _)| *key == index).map(|(_, value)| value.clone())
                     });
-                    value.map_or(Held::Unset, Held::One)
+                    value.map_or(ParameterValue::Unset, ParameterValue::One)
                 }
                 None => {
                     let taint = elements.iter().fold(Taint::default(), |all, (_, value)| all.and(value.taint()));
-                    Held::One(unknown(UnknownReason::Other("an element of an array"), taint))
+                    ParameterValue::One(unknown(UnknownReason::Other("an element of an array"), taint))
                 }
             },
         }
@@ -363,9 +374,9 @@ impl<W: Walk> Expander<'_, W> {
 
     /// Walks the word after `:-` where the parameter may turn out to be empty.
     #[inline(never)]
-    fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &Held, word: &Word) {
-        if matches!(held, Held::One(value) if value.is_dynamic()) {
-            let mut other = self.walk.setting().fork(state);
+    fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &ParameterValue, word: &Word) {
+        if matches!(held, ParameterValue::One(value) if value.is_dynamic()) {
+            let mut other = self.walk.input().fork(state);
             self.single(&mut other, &context.perhaps(), word);
         }
     }
@@ -376,25 +387,25 @@ fn marker(name: &str) -> Value {
 }
 
 /// Nothing is held, so the default is taken. With a colon, the empty text is nothing.
-fn is_missing(held: &Held, colon: bool) -> bool {
+fn is_missing(held: &ParameterValue, colon: bool) -> bool {
     match held {
-        Held::Unset => true,
-        Held::One(value) => {
+        ParameterValue::Unset => true,
+        ParameterValue::One(value) => {
             is_unset_marker(value)
                 || is_unset_temporary(value)
                 || (colon && value.known().is_some_and(|text| text.is_empty()))
         }
-        Held::Many(values, _) => {
+        ParameterValue::Many(values, _) => {
             values.is_empty() || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
         }
     }
 }
 
-fn length(held: &Held) -> Atom {
+fn length(held: &ParameterValue) -> Atom {
     let count = match held {
-        Held::Unset => Some(0),
-        Held::One(value) => value.known().map(|text| text.chars().count()),
-        Held::Many(values, _) => Some(values.len()),
+        ParameterValue::Unset => Some(0),
+        ParameterValue::One(value) => value.known().map(|text| text.chars().count()),
+        ParameterValue::Many(values, _) => Some(values.len()),
     };
     match count {
         Some(count) => Atom::Text(count.to_string(), Quote::Split),
@@ -402,13 +413,13 @@ fn length(held: &Held) -> Atom {
     }
 }
 
-fn push_held(held: Held, quoted: bool, joiner: &str, out: &mut Vec<Atom>) {
+fn push_held(held: ParameterValue, quoted: bool, joiner: &str, out: &mut Vec<Atom>) {
     match held {
-        Held::Unset => {
+        ParameterValue::Unset => {
             out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
         }
-        Held::One(value) => push_expanded(&value, quoted, out),
-        Held::Many(values, star) => {
+        ParameterValue::One(value) => push_expanded(&value, quoted, out),
+        ParameterValue::Many(values, star) => {
             for (index, value) in values.iter().enumerate() {
                 if index > 0 {
                     out.push(if star && quoted { Atom::Text(joiner.to_owned(), Quote::Quoted) } else { Atom::Break });

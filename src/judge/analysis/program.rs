@@ -1,16 +1,16 @@
 //! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
 
 use super::act::{Act, Effect, Source, Taint, UnknownReason, Value, Verb};
-use super::acting::{self, through_descriptors};
-use super::arguments::{self, Arg, Derived, Reading};
+use super::act_builder::{self, through_descriptors};
+use super::arguments::{self, Arg, DerivedEffect, Reading};
 use super::builtins::Builtin;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
 use super::follow::{self, Step, StepFacts};
-use super::ran::{Called, ProgramRun};
+use super::program_run::{CommandCall, ProgramRun};
 use super::scripts::is_binary_at;
 use super::search;
-use super::state::{Bound, State, unknown};
+use super::state::{State, VariableValue, unknown};
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Program;
@@ -21,7 +21,7 @@ use crate::judge::syntax::tree::Span;
 pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
     let given = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     given.or_else(|| match state.variable(name)?.values.first()? {
-        Bound::Scalar(value) => Some(value.clone()),
+        VariableValue::Scalar(value) => Some(value.clone()),
         _ => None,
     })
 }
@@ -32,11 +32,11 @@ impl Walker<'_> {
         &mut self,
         state: &mut State,
         context: &Context,
-        called: &Called<'_>,
+        called: &CommandCall<'_>,
         by_shell: bool,
     ) -> Option<usize> {
-        let Called { name, ref path, args, env, span, .. } = *called;
-        let catalog = self.setting.catalog;
+        let CommandCall { name, ref path, args, env, span, .. } = *called;
+        let catalog = self.input.catalog;
         let lower;
         let (name, known) = match catalog.program(name) {
             None => {
@@ -65,7 +65,7 @@ impl Walker<'_> {
         let elsewhere = shown.as_deref().is_some_and(|path| {
             !is_installed(path)
                 || self.resolver.is_planted(path)
-                || self.resolver.is_written(&self.setting, state, path, is_remote)
+                || self.resolver.is_written(&self.input, state, path, is_remote)
         });
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
@@ -86,7 +86,7 @@ impl Walker<'_> {
         let id = self.program_act(state, context, verb, (&words, &reading), called);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
-            for part in search::alternatives(&words, self.setting.catalog).unwrap_or_default() {
+            for part in search::alternatives(&words, self.input.catalog).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
                 let reading = arguments::read(program, &part);
                 let id = self.program_act(state, context, verb, (&part, &reading), called);
@@ -139,21 +139,21 @@ impl Walker<'_> {
                 Step::PerhapsWraps => self.perhaps_wraps(state, context, name, &words, env, span),
                 Step::EscapesAsRoot => self.escapes_as_root(state, context, name, &words, env),
                 Step::Leads => self.leads(state, context, ran),
-                Step::Raised => self.raised(state, context, named, described.is_some(), span),
+                Step::Raised => self.unknown_as_root(state, context, named, described.is_some(), span),
                 Step::Touches => {
                     // A script is judged by what it says; of what is not there, nothing is known.
                     let is_unread = |path: &Value| {
                         is_installed(&path.rough())
-                            || self.so_far().is_absent(state, path)
-                            || is_binary_at(&self.setting, state, path)
+                            || self.progress().is_absent(state, path)
+                            || is_binary_at(&self.input, state, path)
                     };
                     if path.as_ref().is_none_or(is_unread) {
-                        self.touches(state, context, ran, described, &words, id);
+                        self.touched_paths(state, context, ran, described, &words, id);
                     }
                 }
                 Step::Executable { if_brought } => {
                     let is_brought = |path: &Value| {
-                        self.resolver.is_planted(&path.rough()) || self.so_far().is_made_here(state, path)
+                        self.resolver.is_planted(&path.rough()) || self.progress().is_made_here(state, path)
                     };
                     if let Some(path) = path.as_ref().filter(|path| !if_brought || is_brought(path)) {
                         self.executable(state, context, id, path, ran);
@@ -172,13 +172,13 @@ impl Walker<'_> {
         context: &Context,
         verb: Verb,
         (words, reading): (&[Arg], &Reading),
-        called: &Called<'_>,
+        called: &CommandCall<'_>,
     ) -> usize {
-        let act = self.so_far().of_program(state, context, verb, (words, reading), called);
+        let act = self.progress().of_program(state, context, verb, (words, reading), called);
         let id = self.emit(state, act);
-        for dir in self.setting.doubted(state, reading.tier) {
+        for dir in self.input.doubted(state, reading.tier) {
             if let Some(act) = self.facts.acts.get(id).cloned() {
-                self.setting.pay(&act);
+                self.input.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }
@@ -190,9 +190,9 @@ impl Walker<'_> {
     fn effects(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         for (index, derived) in reading.effects.iter().enumerate() {
-            let Derived { effect, on, recursive } = derived;
+            let DerivedEffect { effect, on, recursive } = derived;
             // Two layers may describe one program the same way.
-            let same = |other: &Derived| {
+            let same = |other: &DerivedEffect| {
                 (other.effect, other.recursive) == (*effect, *recursive)
                     && other.on.iter().map(|on| &on.value).eq(on.iter().map(|on| &on.value))
             };
@@ -201,7 +201,7 @@ impl Walker<'_> {
             }
             let id = self.effect(state, context, derived.clone(), Some(parent), span, taint);
             if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
-                && on.iter().any(|on| self.so_far().holds_secret(state, &on.value))
+                && on.iter().any(|on| self.progress().holds_secret(state, &on.value))
             {
                 let why = UnknownReason::Other("what a file holds that a secret was copied to");
                 let content = unknown(why, Taint::SECRET);
@@ -218,7 +218,7 @@ impl Walker<'_> {
                 self.written_by(state, context, derived, reading, parent);
             }
         }
-        self.landings(state, context, reading, parent, span);
+        self.destinations(state, context, reading, parent, span);
     }
 
     /// Adds an effect act.
@@ -227,7 +227,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         context: &Context,
-        mut derived: Derived,
+        mut derived: DerivedEffect,
         parent: Option<usize>,
         span: Span,
         taint: Taint,
@@ -235,15 +235,15 @@ impl Walker<'_> {
         let (effect, on) = (derived.effect, &mut derived.on);
         let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         if context.plainly {
-            on.retain(|operand| self.setting.says_plainly(state, effect, &operand.value));
+            on.retain(|operand| self.input.says_plainly(state, effect, &operand.value));
         }
-        let act = self.so_far().of_effect(state, context, derived, parent, span, taint);
-        let doubted = self.setting.doubted(state, Tier::Low);
+        let act = self.progress().of_effect(state, context, derived, parent, span, taint);
+        let doubted = self.input.doubted(state, Tier::Low);
         let id = self.emit(state, act);
         self.effect_behind_links(state, id, effect);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
-                self.setting.pay(&act);
+                self.input.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }
@@ -260,13 +260,13 @@ impl Walker<'_> {
         (name, path): (&str, Option<&str>),
         described: Option<&Program>,
         words: &[Arg],
-        called: &Called<'_>,
+        called: &CommandCall<'_>,
     ) {
         // Nothing is known of what a generated script sets.
         if context.plainly {
             return;
         }
-        let Some((emptied, reading)) = acting::emptied(described, words) else { return };
+        let Some((emptied, reading)) = act_builder::emptied(described, words) else { return };
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
         let context = context.perhaps();
         let id = self.program_act(state, &context, verb, (&emptied, &reading), called);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::judge::ledger::{BroughtContent, FileSnapshot, Ledger};
-use crate::judge::reserved::{self, Unaskable};
+use crate::judge::reserved::{self, UnaskableReason};
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -177,7 +177,7 @@ impl Question {
     /// # Errors
     ///
     /// Where the world has no name for what it is about, so that it cannot be asked.
-    pub(super) fn given_out(self) -> Result<Self, Unaskable> {
+    pub(super) fn given_out(self) -> Result<Self, UnaskableReason> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
             Self::Git(path) => (path, Self::Git),

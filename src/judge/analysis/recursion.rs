@@ -7,9 +7,9 @@
 use std::rc::Rc;
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
-use super::enclosing::Context;
-use super::so_far::WalkProgress;
-use super::state::{Bound, State, unknown};
+use super::command_context::Context;
+use super::progress::WalkProgress;
+use super::state::{State, VariableValue, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
@@ -33,13 +33,13 @@ pub(super) enum Callee {
 
 /// A call that is being walked.
 #[derive(Clone, Debug)]
-pub(super) struct Calling {
+pub(super) struct ActiveCall {
     pub callee: Callee,
     /// The shell as it began, where it may do something else in another one.
     given: Option<Rc<State>>,
 }
 
-impl Calling {
+impl ActiveCall {
     /// A call that does the same wherever it stands.
     pub fn of(callee: Callee) -> Self {
         Self { callee, given: None }
@@ -70,19 +70,19 @@ impl Walker<'_> {
         what: &str,
         given: &[&Value],
         span: Span,
-    ) -> Option<Calling> {
+    ) -> Option<ActiveCall> {
         let callee = Callee::Definition(what.to_owned());
-        let mut begun = self.setting.fork(state);
+        let mut begun = self.input.fork(state);
         begun.positional = Rc::new(given.iter().map(|value| (*value).clone()).collect());
         let around = context.calls.iter().filter(|call| call.callee == callee).count();
-        match self.so_far().nested(&begun, context, &callee) {
+        match self.progress().nested(&begun, context, &callee) {
             NestedCalls::Repeats => None,
             NestedCalls::Changed(_) if around >= CONCRETE => {
                 let detail = format!("{what} runs itself in ways that are not known");
                 self.opaque(OpaqueReason::Script, detail, span);
                 None
             }
-            NestedCalls::Outermost | NestedCalls::Changed(_) => Some(Calling::within(callee, &begun)),
+            NestedCalls::Outermost | NestedCalls::Changed(_) => Some(ActiveCall::within(callee, &begun)),
         }
     }
 }
@@ -90,17 +90,17 @@ impl Walker<'_> {
 impl WalkProgress<'_, '_> {
     /// How a call that begins in this shell lies to those around it.
     pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> NestedCalls {
-        let around: Vec<&Calling> = context.calls.iter().filter(|call| call.callee == *callee).collect();
+        let around: Vec<&ActiveCall> = context.calls.iter().filter(|call| call.callee == *callee).collect();
         let Some(last) = around.last() else { return NestedCalls::Outermost };
         let Some(before) = &last.given else { return NestedCalls::Repeats };
         if around.len() < CONCRETE {
             return if begins_alike(state, before) && has_functions_of(state, before) {
                 NestedCalls::Repeats
             } else {
-                NestedCalls::Changed(self.setting.fork(state))
+                NestedCalls::Changed(self.input.fork(state))
             };
         }
-        let mut widened = self.setting.fork(state);
+        let mut widened = self.input.fork(state);
         self.widen(&mut widened, before);
         if begins_alike(&widened, before) { NestedCalls::Repeats } else { NestedCalls::Changed(widened) }
     }
@@ -114,7 +114,7 @@ impl WalkProgress<'_, '_> {
         }
         for name in state.changed_variables(before) {
             let taint = match state.variable(&name).and_then(|variable| variable.values.first()) {
-                Some(Bound::Scalar(value)) => value.taint(),
+                Some(VariableValue::Scalar(value)) => value.taint(),
                 _ => Taint::default(),
             };
             state.set_scalar(&name, unknown(CHANGED, taint));
@@ -148,7 +148,7 @@ fn has_functions_of(state: &State, before: &State) -> bool {
 
 impl Context {
     /// Inside one more call.
-    pub fn called(&mut self, call: Calling) {
+    pub fn called(&mut self, call: ActiveCall) {
         self.calls = self.calls.iter().cloned().chain([call]).collect();
     }
 

@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
-use super::arguments::{Arg, Derived};
+use super::arguments::{Arg, DerivedEffect};
 use super::command::plain_text;
-use super::enclosing::Context;
-use super::so_far::WalkProgress;
-use super::state::{Bound, Build as _, State, unknown};
-use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
+use super::command_context::Context;
+use super::progress::WalkProgress;
+use super::state::{Build as _, State, VariableValue, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, DescriptorReader, Stream, Streams, WaitingReader};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
 
@@ -108,7 +108,7 @@ impl Walker<'_> {
                     if redirect.op == RedirectOp::ReadWrite && fd != 0 {
                         self.written_to(state, context, &operand(), true)
                     } else {
-                        self.so_far().read_from(state, &operand())
+                        self.progress().read_from(state, &operand())
                     }
                 };
                 state.streams.set(fd, stream);
@@ -146,7 +146,9 @@ impl Walker<'_> {
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
         if closes {
             return match self.expand().lookup(state, name) {
-                Bound::Scalar(value) => value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX),
+                VariableValue::Scalar(value) => {
+                    value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX)
+                }
                 _ => u32::MAX,
             };
         }
@@ -179,7 +181,7 @@ impl Walker<'_> {
         // In a directory it has its own name.
         let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
         if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
-            && self.setting.is_directory(state, target)
+            && self.input.is_directory(state, target)
         {
             let mut place = target.clone();
             place.push_text("/");
@@ -207,14 +209,14 @@ impl Walker<'_> {
                 _ => Taint::default(),
             };
             let empties = effect == Effect::Write
-                && self.so_far().prints_nothing(parent, alone)
+                && self.progress().prints_nothing(parent, alone)
                 && !operand.value.is("/dev/null");
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
                 let word = |text: &str| Arg::word(Value::text(text), span);
                 self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
-            self.effect(state, context, Derived::of(effect, vec![operand]), parent, span, taint);
+            self.effect(state, context, DerivedEffect::of(effect, vec![operand]), parent, span, taint);
         }
     }
 
@@ -224,7 +226,12 @@ impl Walker<'_> {
         for (script, sink) in readers {
             let mut state = state.subshell();
             state.streams = outer.clone();
-            self.waiting.push(Waiting { state, context: context.perhaps(), reads: Reads::Script(script), sink });
+            self.waiting.push(WaitingReader {
+                state,
+                context: context.perhaps(),
+                reads: DescriptorReader::Script(script),
+                sink,
+            });
         }
     }
 
@@ -234,12 +241,12 @@ impl Walker<'_> {
         // One that waits may open another.
         while !self.waiting.is_empty() {
             for waiting in std::mem::take(&mut self.waiting) {
-                let Waiting { mut state, context, reads, sink } = waiting;
+                let WaitingReader { mut state, context, reads, sink } = waiting;
                 state.streams.stdin = Stream::Sink(sink, Output::Pipe);
                 match reads {
-                    Reads::Script(script) => self.script(&mut state, &context, &script),
+                    DescriptorReader::Script(script) => self.script(&mut state, &context, &script),
                     // It was walked where it started; only what it was given since is new.
-                    Reads::Coprocess(command) => {
+                    DescriptorReader::Coprocess(command) => {
                         if self.sinks.get(sink).is_some_and(|sink| !sink.text.is_empty() || !sink.writers.is_empty()) {
                             self.command(&mut state, &context, &command);
                         }
@@ -289,7 +296,7 @@ impl WalkProgress<'_, '_> {
             "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
             name => {
                 let nothing = || act.operands.iter().all(|operand| operand.value.is("/dev/null"));
-                !act.operands.is_empty() && self.setting.prints_files(name) && nothing()
+                !act.operands.is_empty() && self.input.prints_files(name) && nothing()
             }
         }
     }

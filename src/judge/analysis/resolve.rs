@@ -7,7 +7,7 @@ use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};
 use super::disguise;
 use super::expand::Field;
 use super::pattern::Pattern;
-use super::so_far::WalkProgress;
+use super::progress::WalkProgress;
 use super::state::State;
 
 /// The most programs that a glob in command position is tried as.
@@ -35,7 +35,7 @@ pub(super) enum Resolved {
 
 /// Finds what a command word leads to.
 #[inline(never)]
-pub(super) fn names(so_far: WalkProgress<'_, '_>, state: &State, word: &Field) -> Resolved {
+pub(super) fn names(progress: WalkProgress<'_, '_>, state: &State, word: &Field) -> Resolved {
     let value = &word.value;
     if let Some(text) = value.known() {
         return plain(state, &text, word.disguise);
@@ -49,12 +49,12 @@ pub(super) fn names(so_far: WalkProgress<'_, '_>, state: &State, word: &Field) -
     let is_found =
         |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
     let is_program =
-        |name: &&str| !value.pieces().iter().any(is_found) || so_far.setting.catalog.program(name).is_some();
+        |name: &&str| !value.pieces().iter().any(is_found) || progress.input.catalog.program(name).is_some();
     if let Some(name) = tail.filter(is_program) {
         return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
     }
     // What the line itself wrote there, under a name with a number in it.
-    if let Some(name) = so_far.made_here(state, value) {
+    if let Some(name) = progress.made_here(state, value) {
         return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
     }
     if value.is_dynamic() {
@@ -65,7 +65,7 @@ pub(super) fn names(so_far: WalkProgress<'_, '_>, state: &State, word: &Field) -
             return Resolved::Unknown;
         }
         let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
-        return names(so_far, state, &left);
+        return names(progress, state, &left);
     }
     let Some(pattern) = value.pattern() else { return Resolved::Unknown };
     let (dir, base) = pattern.rsplit_once('/').map_or((None, pattern.as_str()), |(dir, base)| (Some(dir), base));
@@ -74,7 +74,7 @@ pub(super) fn names(so_far: WalkProgress<'_, '_>, state: &State, word: &Field) -
     }
     let pattern = Pattern::new(base);
     let mut names: Vec<String> = Vec::new();
-    for program in so_far.setting.catalog.all_programs() {
+    for program in progress.input.catalog.all_programs() {
         for name in &program.names {
             if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name) {
                 names.push(name.clone());

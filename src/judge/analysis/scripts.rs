@@ -3,19 +3,19 @@
 use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::analysis_input::AnalysisInput;
 use super::builtins::within;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
-use super::indirection::unpacked::is_unread;
-use super::numbered::Numbered;
+use super::indirection::archives::is_unread;
 use super::place::Place;
+use super::program_run::ProgramRun;
+use super::progress::WalkProgress;
 use super::question::FileFacts;
-use super::ran::ProgramRun;
-use super::recursion::{Callee, Calling, NestedCalls};
+use super::recursion::{ActiveCall, Callee, NestedCalls};
 use super::resolve::Lookup;
+use super::script_lines::NumberedScript;
 use super::secret_names::is_secret_name;
-use super::setting::Setting;
-use super::so_far::WalkProgress;
 use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
@@ -38,7 +38,7 @@ impl Walker<'_> {
             .map(|values| std::mem::replace(&mut state.positional, Rc::new(values)));
         let file = Operand { value: file.value.clone(), span: file.span };
         let context = within(context, "source");
-        let secret = self.so_far().is_secret(state, &file.value);
+        let secret = self.progress().is_secret(state, &file.value);
         self.script_file(state, &context, &file, span, None);
         // What a file of secrets sets under such a name is one.
         let named: Vec<String> =
@@ -98,7 +98,7 @@ impl Walker<'_> {
             state.streams.stdin = outer;
             return;
         }
-        if let Some((value, _)) = self.so_far().behind(state, &file.value) {
+        if let Some((value, _)) = self.progress().behind(state, &file.value) {
             return self.script_file(state, context, &Operand { value, span: file.span }, span, act);
         }
         if self.written_script(state, context, &file.value, span, act) {
@@ -117,7 +117,7 @@ impl Walker<'_> {
     /// Walks a file of the world as shell code.
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, context: &Context, place: &Place, span: Span, act: Option<usize>) {
-        if self.so_far().is_fetched(place) {
+        if self.progress().is_fetched(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
@@ -126,7 +126,7 @@ impl Walker<'_> {
             self.not_there(state, context, place, span, act);
             return;
         };
-        match self.setting.inquiry.file(path) {
+        match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
                 self.script_bytes(state, context, path, bytes, span, act);
@@ -151,16 +151,16 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) -> bool {
-        let origins = self.so_far().origins(place);
+        let origins = self.progress().origins(place);
         for origin in &origins {
-            match origin.text().map(|path| (path, self.setting.inquiry.file(path))) {
+            match origin.text().map(|path| (path, self.input.inquiry.file(path))) {
                 Some((path, Some(FileFacts::Text { bytes, .. }))) => {
                     self.script_bytes(state, context, path, bytes, span, act);
                 }
                 _ => self.opaque(OpaqueReason::Script, format!("{} cannot be read", origin.shown()), span),
             }
         }
-        let unpacked = self.so_far().is_unpacked(place);
+        let unpacked = self.progress().is_unpacked(place);
         if unpacked {
             self.opaque(OpaqueReason::Script, format!("{} comes out of an archive of this line", place.shown()), span);
         }
@@ -200,7 +200,7 @@ impl Walker<'_> {
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
-                None if let Some(files) = sink.files().filter(|files| self.so_far().are_read(files)) => {
+                None if let Some(files) = sink.files().filter(|files| self.progress().are_read(files)) => {
                     files.iter().for_each(|path| self.file_at(state, &context, &Place::of(path.as_str()), span, act));
                 }
                 None => self.read_value(state, &context, &sink.text, span),
@@ -237,7 +237,7 @@ impl Walker<'_> {
             return;
         }
         let mut changed;
-        let state = match self.so_far().nested(state, &inner, &call) {
+        let state = match self.progress().nested(state, &inner, &call) {
             NestedCalls::Outermost => state,
             NestedCalls::Repeats => return,
             NestedCalls::Changed(child) => {
@@ -245,7 +245,7 @@ impl Walker<'_> {
                 &mut changed
             }
         };
-        inner.called(Calling::within(call, state));
+        inner.called(ActiveCall::within(call, state));
         if !self.may_include(span) {
             return;
         }
@@ -255,24 +255,24 @@ impl Walker<'_> {
         };
         // Whoever reads it pays with what it brings, once however often it is run.
         if self.read.insert(path.to_owned()) {
-            self.setting.inquiry.fuel.add_file(bytes.len());
+            self.input.inquiry.fuel.add_file(bytes.len());
         }
         // All that the program does is what its file says.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
-        if self.so_far().is_generated(path, text) {
+        if self.progress().is_generated(path, text) {
             // What its arguments are to it is said of it under its name.
             let name = path.rsplit('/').next().unwrap_or(path);
             let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
             let fields = words.map(|value| Field::word(value, span)).collect();
             self.run(&mut state.subshell(), &inner, fields, Vec::new(), span, Lookup::Programs);
-            self.lines.announce(Numbered::of(&inner, text));
+            self.lines.announce(NumberedScript::of(&inner, text));
             self.skim(state, &inner, text);
             self.lines.announce(None);
             return;
         }
         // Code of another language is read as where its interpreter is given the file.
-        if let Some(name) = interpreter(text).filter(|name| !self.setting.is_shell_name(name)) {
-            let language = self.setting.language(&name);
+        if let Some(name) = interpreter(text).filter(|name| !self.input.is_shell_name(name)) {
+            let language = self.input.language(&name);
             if let Some(reader) = Language::of_scripts(&language) {
                 self.embedded_text(state, context, reader, path, text, span);
             }
@@ -286,8 +286,8 @@ impl Walker<'_> {
     #[inline(never)]
     fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
-            Some(name) if !self.setting.is_shell_name(&name) => {
-                let language = self.setting.language(&name);
+            Some(name) if !self.input.is_shell_name(&name) => {
+                let language = self.input.language(&name);
                 self.embedded_code(
                     state,
                     context,
@@ -307,7 +307,7 @@ impl Walker<'_> {
 
     /// Walks the text of a script as shell code whose lines are counted.
     fn numbered_text(&mut self, state: &mut State, context: &Context, text: &str) {
-        self.lines.announce(Numbered::of(context, text));
+        self.lines.announce(NumberedScript::of(context, text));
         self.text(state, context, text);
         self.lines.announce(None);
     }
@@ -319,7 +319,7 @@ impl Walker<'_> {
         let mut child = state.child(env);
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
-        let value = self.so_far().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
+        let value = self.progress().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
         let context = context.reading(Dialect::Bash);
         let before = self.facts.acts.len();
         let is_whole = self.written_script(&mut child, &context, &value, span, Some(act));
@@ -335,13 +335,13 @@ impl Walker<'_> {
             return;
         }
         let place = place.flatten();
-        if place.as_ref().is_some_and(|place| self.so_far().is_fetched(place)) {
+        if place.as_ref().is_some_and(|place| self.progress().is_fetched(place)) {
             let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
             return;
         }
         let path = place.as_ref().and_then(Place::text);
-        let file = path.and_then(|path| self.setting.inquiry.file(path));
+        let file = path.and_then(|path| self.input.inquiry.file(path));
         if let (Some(path), Some(FileFacts::Text { digest, .. })) = (path, file) {
             self.facts.scripts.insert(path.to_owned(), *digest);
         }
@@ -354,9 +354,9 @@ impl Walker<'_> {
         // What lies among temporary files is nobody's program until something puts it there.
         if value.leading().starts_with('/')
             && (is_missing || place.is_none())
-            && self.setting.is_temporary(&value)
-            && !place.as_ref().is_some_and(|place| self.so_far().is_spoken_of(state, act, place))
-            && !path.is_some_and(|path| self.setting.has_made(path))
+            && self.input.is_temporary(&value)
+            && !place.as_ref().is_some_and(|place| self.progress().is_spoken_of(state, act, place))
+            && !path.is_some_and(|path| self.input.has_made(path))
         {
             self.opaque(OpaqueReason::Script, format!("{} does not exist and cannot be read", value.rough()), span);
             return;
@@ -382,8 +382,8 @@ impl Walker<'_> {
 }
 
 /// Whether what lies at a path says nothing that could be read: a binary.
-pub(super) fn is_binary_at(setting: &Setting<'_>, state: &State, path: &Value) -> bool {
-    let file = path.known().and_then(|path| state.path(&path)).and_then(|path| setting.inquiry.file(&path));
+pub(super) fn is_binary_at(input: &AnalysisInput<'_>, state: &State, path: &Value) -> bool {
+    let file = path.known().and_then(|path| state.path(&path)).and_then(|path| input.inquiry.file(&path));
     matches!(file, Some(FileFacts::Text { bytes, .. }) if is_binary(bytes))
 }
 

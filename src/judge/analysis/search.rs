@@ -15,7 +15,7 @@ const MAX_ALTERNATIVES: usize = 16;
 const MAX_DEPTH: usize = 16;
 
 /// The tests, as places in the words, that must all hold for a file to go.
-type Narrow = Vec<usize>;
+type RequiredTests = Vec<usize>;
 
 /// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
 pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<Arg>>> {
@@ -42,7 +42,7 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
     if !whole || ways.is_empty() || ways.len() > MAX_ALTERNATIVES || ways.iter().any(Vec::is_empty) {
         ways = vec![Vec::new()];
     }
-    let kept = |way: &Narrow| {
+    let kept = |way: &RequiredTests| {
         let stays = |at: usize| at < first || reader.global.contains(&at) || way.contains(&at) || is(at, &["-delete"]);
         words.iter().enumerate().filter(|(at, _)| stays(*at)).map(|(_, word)| word.clone()).collect()
     };
@@ -73,7 +73,7 @@ struct SearchReader<'a> {
     /// The places of options of the whole search.
     global: Vec<usize>,
     /// The alternatives under which something was deleted.
-    deleted: Vec<Narrow>,
+    deleted: Vec<RequiredTests>,
 }
 
 impl SearchReader<'_> {
@@ -83,7 +83,7 @@ impl SearchReader<'_> {
 
     /// Alternatives up to a closing bracket or the end, each beginning with what `under` demands; what a file must have
     /// passed behind them. `None`: it could not be read.
-    fn list(&mut self, under: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
+    fn list(&mut self, under: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
         let mut all = Vec::new();
         loop {
             all.extend(self.terms(under, depth)?);
@@ -96,8 +96,8 @@ impl SearchReader<'_> {
     }
 
     /// Terms that must all hold.
-    fn terms(&mut self, under: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
-        let mut held: Vec<Narrow> = under.to_vec();
+    fn terms(&mut self, under: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
+        let mut held: Vec<RequiredTests> = under.to_vec();
         while self.at < self.text.len() {
             let before = self.at;
             match self.word() {
@@ -121,7 +121,7 @@ impl SearchReader<'_> {
         Some(held)
     }
 
-    fn term(&mut self, held: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
+    fn term(&mut self, held: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
         let begin = self.at;
         let arity =
             |list: &[(&str, usize)], word: &str| list.iter().find(|(name, _)| *name == word).map(|(_, count)| *count);

@@ -3,16 +3,16 @@
 use std::rc::Rc;
 
 use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::analysis_input::AnalysisInput;
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
-use super::enclosing::{Context, Spans};
-use super::indirection::unpacked::is_unread;
+use super::command_context::{Context, SpanMap};
+use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
-use super::ran::ProgramRun;
-use super::setting::Setting;
-use super::so_far::WalkProgress;
-use super::state::{Bound, Build as _, State};
+use super::program_run::ProgramRun;
+use super::progress::WalkProgress;
+use super::state::{Build as _, State, VariableValue};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::invocation::Request;
@@ -54,7 +54,7 @@ impl Walker<'_> {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = if inside.fish { Spans::At(*at) } else { self.setting.spans_of(context, *at, value) };
+                inside.spans = if inside.fish { SpanMap::At(*at) } else { self.input.spans_of(context, *at, value) };
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -76,7 +76,7 @@ impl Walker<'_> {
     fn startup(&mut self, state: &mut State, context: &Context, span: Span) {
         let name = if context.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
         let file = state.variable(name).and_then(|variable| match variable.values.first() {
-            Some(Bound::Scalar(value)) => Some(value.clone()),
+            Some(VariableValue::Scalar(value)) => Some(value.clone()),
             _ => None,
         });
         if let Some(value) = file.filter(|value| !value.is_empty()) {
@@ -102,7 +102,7 @@ impl Walker<'_> {
             Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
             other => {
                 if let Some(files) =
-                    self.so_far().files_that_come_in(&other).filter(|files| self.so_far().are_read(files))
+                    self.progress().files_that_come_in(&other).filter(|files| self.progress().are_read(files))
                 {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
@@ -111,7 +111,7 @@ impl Walker<'_> {
                     return;
                 }
                 state.streams.stdin = other;
-                let (text, taint, decoded) = self.so_far().stdin_of(state);
+                let (text, taint, decoded) = self.progress().stdin_of(state);
                 state.streams.stdin = Stream::Nothing;
                 let fetched = taint.and(text.taint());
                 let mut context = context.elsewhere(span);
@@ -131,7 +131,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn other_code(&mut self, state: &State, context: &Context, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
-            CodeFrom::Inline(value, _) => match self.so_far().windows_code(state, act, source) {
+            CodeFrom::Inline(value, _) => match self.progress().windows_code(state, act, source) {
                 Some(text) => text,
                 None => value.clone(),
             },
@@ -151,7 +151,7 @@ impl Walker<'_> {
                     let written = state.file(&file.value).and_then(|key| self.files.written.get(&key));
                     let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
                     if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
-                        && self.so_far().are_read(&files)
+                        && self.progress().are_read(&files)
                     {
                         for path in files {
                             let file = Operand { value: Value::text(path), span };
@@ -159,7 +159,7 @@ impl Walker<'_> {
                         }
                         return;
                     }
-                    match self.so_far().content_of(state, &file.value) {
+                    match self.progress().content_of(state, &file.value) {
                         Some(text) => text,
                         None => {
                             let read = self.code_file(state, context, &source.language, file, span);
@@ -171,19 +171,19 @@ impl Walker<'_> {
             }
             CodeFrom::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => return,
-                Stream::File(operand, _) if self.so_far().content_of(state, &operand.value).is_none() => {
+                Stream::File(operand, _) if self.progress().content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
                     self.code_file(state, context, &source.language, &file, span);
                     return;
                 }
-                stream if let Some(files) = self.so_far().files_that_come_in(stream) => {
+                stream if let Some(files) = self.progress().files_that_come_in(stream) => {
                     for path in files {
                         let file = Operand { value: Value::text(path), span };
                         self.code_file(state, context, &source.language, &file, span);
                     }
                     return;
                 }
-                _ => self.so_far().stdin_of(state).0,
+                _ => self.progress().stdin_of(state).0,
             },
         };
         let taint = text.taint();
@@ -213,16 +213,16 @@ impl Walker<'_> {
             self.unread_code(language, "its file is only known when it runs", span);
         }
         if let Some(place) = &place {
-            if self.so_far().is_fetched(place) {
+            if self.progress().is_fetched(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return false;
             }
-            if self.so_far().is_unpacked(place) {
+            if self.progress().is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
             }
             let copies = self.files.written.get(place).map(|written| written.copies.clone()).unwrap_or_default();
-            for origin in copies.into_iter().chain(self.so_far().origins(place)) {
+            for origin in copies.into_iter().chain(self.progress().origins(place)) {
                 let origin = Operand { value: origin.value(), span: file.span };
                 self.embedded_file(state, context, language, &origin, span);
             }
@@ -251,12 +251,12 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// How spans in a text map onto the command, when the text stands there as it is.
     #[inline(never)]
-    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> Spans {
-        let at = Spans::At(span);
-        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
+    pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> SpanMap {
+        let at = SpanMap::At(span);
+        let (Request::Line(line), Some(text), SpanMap::Same | SpanMap::Shifted(_)) =
             (&self.invocation.request, text.known(), context.spans)
         else {
             return at;
@@ -266,9 +266,9 @@ impl Setting<'_> {
             written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
         };
         if inside(b'\'') || inside(b'"') {
-            return Spans::Shifted(span.start + 1);
+            return SpanMap::Shifted(span.start + 1);
         }
-        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
+        if written == text.as_bytes() { SpanMap::Shifted(span.start) } else { at }
     }
 
     pub fn is_shell_name(&self, name: &str) -> bool {
@@ -311,7 +311,7 @@ impl Context {
     /// The span of a construct in the command as given.
     pub fn spans_at(&self, span: Span) -> Span {
         match self.spans {
-            Spans::At(at) => at,
+            SpanMap::At(at) => at,
             _ => span,
         }
     }

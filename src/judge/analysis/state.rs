@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::env::EnvView;
 use super::map::Map;
 use super::place::Place;
@@ -26,7 +26,7 @@ const MAX_PATH: usize = 4096;
 
 /// What a variable holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Bound {
+pub(super) enum VariableValue {
     /// What the environment gives it.
     Inherited,
     Unset,
@@ -54,20 +54,20 @@ pub(super) enum Attribute {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
     /// What it may hold: never empty; more than one when ways through the line differ.
-    pub values: Vec<Bound>,
+    pub values: Vec<VariableValue>,
     pub exported: bool,
     pub attribute: Attribute,
 }
 
 impl Variable {
-    pub fn of(bound: Bound) -> Self {
+    pub fn of(bound: VariableValue) -> Self {
         Self { values: vec![bound], exported: false, attribute: Attribute::Plain }
     }
 }
 
 /// A function, with where it was written.
 #[derive(Debug)]
-pub(super) struct Defined {
+pub(super) struct DefinedFunction {
     pub name: String,
     pub body: tree::Compound,
     pub context: Context,
@@ -86,7 +86,7 @@ pub(super) struct State {
     pub several: Map<()>,
     pub zero: Value,
     pub positional: Rc<Vec<Value>>,
-    pub functions: Map<Rc<Defined>>,
+    pub functions: Map<Rc<DefinedFunction>>,
     pub aliases: Map<Value>,
     /// What `history -s` put into the history.
     pub history: Rc<Vec<Value>>,
@@ -165,22 +165,22 @@ impl State {
     }
 
     /// Sets a variable to one value, keeping what it was declared to be.
-    pub fn set(&mut self, name: &str, bound: Bound) {
+    pub fn set(&mut self, name: &str, bound: VariableValue) {
         // `printf -v 'a[x]'`: an element.
         if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-            if let Bound::Scalar(value) = bound {
+            if let VariableValue::Scalar(value) = bound {
                 let mut elements = match self.variables.get(array).and_then(|variable| variable.values.first()) {
-                    Some(Bound::Array(elements)) => elements.clone(),
+                    Some(VariableValue::Array(elements)) => elements.clone(),
                     _ => Rc::default(),
                 };
                 let list = Rc::make_mut(&mut elements);
                 list.retain(|(other, _)| other != key);
                 list.push((key.to_owned(), value));
-                self.set(array, Bound::Array(elements));
+                self.set(array, VariableValue::Array(elements));
             }
             return;
         }
-        if let Bound::Array(elements) = &bound {
+        if let VariableValue::Array(elements) = &bound {
             self.set_table(name, elements);
         }
         match self.variables.get_mut(name) {
@@ -258,7 +258,7 @@ impl State {
         }
         if is_exported == Some(true) || is_exported.is_some() && was_asked {
             self.exported.share(name, &self.variables);
-            let carries = |bound: &Bound| matches!(bound, Bound::Scalar(value) if value.taint() != Taint::default());
+            let carries = |bound: &VariableValue| matches!(bound, VariableValue::Scalar(value) if value.taint() != Taint::default());
             if self.exported.get(name).is_some_and(|variable| variable.values.iter().any(carries)) {
                 self.tainted.insert(name, ());
             } else if !self.tainted.is_empty() {
@@ -301,7 +301,7 @@ impl State {
 
     /// Sets a variable to a scalar.
     pub fn set_scalar(&mut self, name: &str, value: Value) {
-        self.set(name, Bound::Scalar(value));
+        self.set(name, VariableValue::Scalar(value));
     }
 
     /// The environment of a command that this is set for.
@@ -420,18 +420,18 @@ impl State {
             let ours = self.variables.get(&name);
             let theirs = other.variables.get(&name);
             // A variable that only one way sets has, on the other, what the environment gives it.
-            let mut values = ours.map_or_else(|| vec![Bound::Inherited], |variable| variable.values.clone());
-            for bound in theirs.map_or(&[Bound::Inherited][..], |variable| &variable.values) {
+            let mut values = ours.map_or_else(|| vec![VariableValue::Inherited], |variable| variable.values.clone());
+            for bound in theirs.map_or(&[VariableValue::Inherited][..], |variable| &variable.values) {
                 if !values.contains(bound) {
                     values.push(bound.clone());
                 }
             }
             if values.len() > MAX_CHOICES {
                 let taint = values.iter().fold(Taint::default(), |all, bound| match bound {
-                    Bound::Scalar(value) => all.and(value.taint()),
+                    VariableValue::Scalar(value) => all.and(value.taint()),
                     _ => all,
                 });
-                values = vec![Bound::Scalar(unknown(UnknownReason::Other("one of many values"), taint))];
+                values = vec![VariableValue::Scalar(unknown(UnknownReason::Other("one of many values"), taint))];
             }
             if values.len() > 1 {
                 self.several.insert(&name, ());

@@ -1,15 +1,15 @@
 //! What programs print: passed on to whatever reads it, as far as it is known.
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::analysis_input::AnalysisInput;
 use super::arguments::{self, Arg, Reading};
-use super::enclosing::Context;
+use super::builtin_output::{self, KnownOutput};
+use super::command_context::Context;
 use super::expand::Field;
 use super::fuel::of_bytes;
-use super::output::{self, Known};
+use super::progress::WalkProgress;
 use super::question::PathKind;
 use super::search_results;
-use super::setting::Setting;
-use super::so_far::WalkProgress;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::value_test::written;
@@ -34,7 +34,7 @@ impl Walker<'_> {
         };
         let known = self
             .known_output(state, context, name, args)
-            .or_else(|| search_results::printed(reading).map(|text| Known { text, decoded: false }));
+            .or_else(|| search_results::printed(reading).map(|text| KnownOutput { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
         let decoded =
             matches!(&state.streams.stdin, Stream::Sink(id, _) if self.sinks.get(*id).is_some_and(|sink| sink.decoded));
@@ -44,12 +44,12 @@ impl Walker<'_> {
             return;
         }
         let copies = reading.output == OutputTaint::Copies;
-        let set_up = known.is_none() && self.so_far().prints_set_up(state, id, name, args, reading);
-        let files = if known.is_none() && self.setting.prints_files(name) { files_of(state, args) } else { None };
+        let set_up = known.is_none() && self.progress().prints_set_up(state, id, name, args, reading);
+        let files = if known.is_none() && self.input.prints_files(name) { files_of(state, args) } else { None };
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
-                Some(Known { text, decoded: own }) => {
-                    self.setting.inquiry.fuel.spend(of_bytes(text.size()));
+                Some(KnownOutput { text, decoded: own }) => {
+                    self.input.inquiry.fuel.spend(of_bytes(text.size()));
                     let taint = text.taint();
                     sink.write(&text, taint, own || (decoded && copies));
                 }
@@ -67,7 +67,7 @@ impl Walker<'_> {
         if self.substituted.readers.is_empty() {
             return;
         }
-        let (text, taint, decoded) = self.so_far().stdin_of(state);
+        let (text, taint, decoded) = self.progress().stdin_of(state);
         let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
         let sinks: Vec<usize> = self.substituted.readers.iter().map(|(_, sink)| *sink).collect();
         for sink in sinks {
@@ -80,10 +80,16 @@ impl Walker<'_> {
 
     /// What a command prints to its standard output, as far as it is known before it runs.
     #[inline(never)]
-    pub fn known_output(&mut self, state: &State, context: &Context, name: &str, args: &[Field]) -> Option<Known> {
+    pub fn known_output(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        args: &[Field],
+    ) -> Option<KnownOutput> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
-        let plain = |text: Value| Known { text, decoded: false };
-        if let Some(known) = output::of_builtin(name, &values) {
+        let plain = |text: Value| KnownOutput { text, decoded: false };
+        if let Some(known) = builtin_output::of_builtin(name, &values) {
             return Some(known);
         }
         let first = values.first().and_then(|arg| arg.known_text());
@@ -94,14 +100,14 @@ impl Walker<'_> {
                 return Some(plain(dir));
             }
             ("command", Some("-v")) | ("type", Some("-P" | "-p")) => {
-                return self.setting.looked_up(state, &values).map(plain);
+                return self.input.looked_up(state, &values).map(plain);
             }
             _ => {}
         }
-        let catalog = self.setting.catalog;
+        let catalog = self.input.catalog;
         let prints = &catalog.program(name)?.prints;
         let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, &values));
-        let (stdin, taint, _) = self.so_far().stdin_of(state);
+        let (stdin, taint, _) = self.progress().stdin_of(state);
         prints
             .iter()
             .filter(fits)
@@ -117,7 +123,7 @@ impl Walker<'_> {
         what: Printed,
         args: &[&Value],
         (stdin, taint): (&Value, Taint),
-    ) -> Option<Known> {
+    ) -> Option<KnownOutput> {
         let line = |text: Value| {
             let mut text = text;
             text.push_text("\n");
@@ -145,13 +151,13 @@ impl Walker<'_> {
                 line(text)
             }
             Printed::User if context.remote.is_none() && !context.root => {
-                line(Value::text(self.setting.invocation.user.as_str()))
+                line(Value::text(self.input.invocation.user.as_str()))
             }
             Printed::Repository if context.remote.is_none() => {
-                line(Value::text(self.setting.repository_of(state, name)?))
+                line(Value::text(self.input.repository_of(state, name)?))
             }
             Printed::RepositoryData if context.remote.is_none() => {
-                let mut place = Value::text(self.setting.repository_of(state, name)?);
+                let mut place = Value::text(self.input.repository_of(state, name)?);
                 place.push_text("/.git");
                 if let Some(part) = args.last().filter(|part| !part.leading().starts_with('-')) {
                     place.push_text("/");
@@ -159,13 +165,13 @@ impl Walker<'_> {
                 }
                 line(place)
             }
-            Printed::Program => self.setting.looked_up(state, args)?,
+            Printed::Program => self.input.looked_up(state, args)?,
             Printed::Path if context.remote.is_none() => {
                 let path = state.path(&args.last()?.known()?)?;
-                let there = self.setting.inquiry.path(&path).map(|facts| facts.canonical.clone());
+                let there = self.input.inquiry.path(&path).map(|facts| facts.canonical.clone());
                 line(Value::text(there.unwrap_or(path)))
             }
-            Printed::Names => self.setting.names_listed(state, args)?,
+            Printed::Names => self.input.names_listed(state, args)?,
             Printed::Place => line(unknown(UnknownReason::Other("a place of an installation"), taint)),
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =
@@ -173,14 +179,14 @@ impl Walker<'_> {
                 let letters = |value: &&&Value| value.leading().starts_with('-');
                 args.iter().filter(letters).all(|value| whole(value)).then(|| stdin.clone())?
             }
-            Printed::Files => self.so_far().files_shown(state, args, stdin)?,
-            _ => return output::of(what, args, stdin),
+            Printed::Files => self.progress().files_shown(state, args, stdin)?,
+            _ => return builtin_output::of(what, args, stdin),
         };
-        Some(Known { text, decoded: false })
+        Some(KnownOutput { text, decoded: false })
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// The top of the repository that a program of this name works in.
     fn repository_of(&self, state: &State, name: &str) -> Option<&str> {
         // Where it was told to look somewhere else, that is not followed.
@@ -256,15 +262,14 @@ impl WalkProgress<'_, '_> {
             return false;
         }
         if let Some(path) = path.map(Value::text)
-            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key))
-                || self.setting.is_ours(&path))
+            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key)) || self.input.is_ours(&path))
         {
             return false;
         }
         if reading.output == OutputTaint::Code {
             return true;
         }
-        self.setting.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+        self.input.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
             let words: Vec<Arg> = args.iter().map(Field::arg).collect();
             arguments::read(program, &words).output == OutputTaint::Code
         })

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{ActId, Input, Operand, Output, Taint, Value};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::state::{Build as _, State};
 use crate::judge::syntax::tree::{Command, Script};
 
@@ -106,7 +106,7 @@ pub(super) const COPROCESS_IN: u32 = 60;
 
 /// What reads from a descriptor.
 #[derive(Debug)]
-pub(super) enum Reads {
+pub(super) enum DescriptorReader {
     Script(Script),
     Coprocess(Box<Command>),
 }
@@ -122,10 +122,10 @@ pub(super) struct ProcessSubstitutions {
 
 /// Commands that read what later commands of the line write.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingReader {
     pub state: Box<State>,
     pub context: Context,
-    pub reads: Reads,
+    pub reads: DescriptorReader,
     pub sink: SinkId,
 }
 

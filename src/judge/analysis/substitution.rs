@@ -1,17 +1,17 @@
 //! Substitutions: what a command prints into a word, and pipes that stand as file names.
 
 use super::act::{Output, Taint, UnknownReason, Value};
-use super::enclosing::Context;
+use super::analysis_input::AnalysisInput;
+use super::command_context::Context;
 use super::expander::{Expander, Expansion, Walk};
-use super::setting::Setting;
 use super::state::{State, unknown};
 use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{CommandSubstitution, ProcessSubstitution, Span};
 
 impl Walk for Walker<'_> {
-    fn setting(&self) -> &Setting<'_> {
-        &self.setting
+    fn input(&self) -> &AnalysisInput<'_> {
+        &self.input
     }
 
     fn expansion(&mut self) -> &mut Expansion {

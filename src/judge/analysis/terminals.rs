@@ -5,15 +5,15 @@
 //! of others, of which nothing is known.
 
 use super::act::{Act, Flag, Verb};
+use super::analysis_input::AnalysisInput;
 use super::arguments::Reading;
 use super::builtins::within;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::place::Place;
-use super::setting::Setting;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::analysis::act::Value;
-use crate::judge::ledger::Named;
+use crate::judge::ledger::NamedObject;
 use crate::judge::rules::model::{Program, Terminal};
 use crate::judge::rules::text::same_flag;
 use crate::judge::rules::word_lists;
@@ -53,24 +53,24 @@ impl TypedText {
 
 /// What reads the keys.
 #[derive(Clone, Debug, Default)]
-struct Screen {
+struct TypedInput {
     /// What was typed behind the last Enter.
     pending: String,
     /// What stands in the line is not what was typed.
     edited: bool,
     /// Programs that were started there and read keys themselves. One that was told to end may read them still.
-    inside: Vec<Inside>,
+    inside: Vec<StartedInterpreter>,
 }
 
 #[derive(Clone, Debug)]
-struct Inside {
+struct StartedInterpreter {
     language: String,
     /// What was typed since it was started.
     given: String,
     left: bool,
 }
 
-impl Screen {
+impl TypedInput {
     fn is_shell(&self) -> bool {
         self.inside.iter().all(|inside| inside.left)
     }
@@ -94,23 +94,23 @@ impl Walker<'_> {
             return;
         }
         let Some(own) = self.facts.acts.get(act).and_then(|act| named(act, name)) else { return };
-        let Some(ledger) = self.setting.inquiry.ledger() else { return };
+        let Some(ledger) = self.input.inquiry.ledger() else { return };
         let before = self.facts.acts.iter().take(act).filter(|other| other.remote.is_none());
         let line = before.filter(|other| is_told(described, other)).filter_map(|other| named(other, name));
-        let past: Vec<Named> = ledger.named().filter(|past| past.program == name).cloned().chain(line).collect();
+        let past: Vec<NamedObject> = ledger.named().filter(|past| past.program == name).cloned().chain(line).collect();
         let Some(place) = place(described, &own) else { return };
         let Some((opened, rest)) = opened(described, &past, &place) else { return };
         let there = opened.flags.iter().find(|(name, _)| name == "-c").and_then(|(_, dir)| dir.as_ref());
         let cwd = there.or(opened.cwd.as_ref()).filter(|dir| dir.starts_with('/')).cloned();
         let (Some(keys), Some(cwd)) = (keys(&own), cwd) else { return };
-        let length = |named: &Named| named.operands.iter().map(String::len).sum::<usize>();
+        let length = |named: &NamedObject| named.operands.iter().map(String::len).sum::<usize>();
         if rest.iter().copied().map(length).sum::<usize>() > MAX_TYPED {
             return;
         }
         let inside = within(context, name).elsewhere(span);
         let mut state = State::at(Some(Place::of(cwd)));
         state.zero = Value::text("bash");
-        let mut screen = Screen::default();
+        let mut screen = TypedInput::default();
         let start = opened.operands.join(" ");
         if !start.is_empty() {
             self.was_typed(&mut state, &inside, &mut screen, &[TypedText::Text(start), TypedText::Enter]);
@@ -130,7 +130,7 @@ impl Walker<'_> {
     }
 
     /// Follows what was typed before.
-    fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut Screen, keys: &[TypedText]) {
+    fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut TypedInput, keys: &[TypedText]) {
         for key in keys {
             let is_shell = screen.is_shell();
             for inside in &mut screen.inside {
@@ -150,8 +150,8 @@ impl Walker<'_> {
                         // Nobody knows what ran, and so not where it left the shell.
                         state.move_to(None);
                     }
-                    let started = acts.iter().filter_map(|act| self.setting.stays(act));
-                    let inside = |language| Inside { language, given: String::new(), left: false };
+                    let started = acts.iter().filter_map(|act| self.input.stays(act));
+                    let inside = |language| StartedInterpreter { language, given: String::new(), left: false };
                     screen.inside.extend(started.map(inside));
                 }
             }
@@ -170,7 +170,7 @@ impl Walker<'_> {
     }
 
     /// Reads what is typed now: by the shell, which may stand there whatever was started, and by what else reads it.
-    fn is_typed(&mut self, state: &mut State, context: &Context, screen: Screen, keys: &[TypedText], span: Span) {
+    fn is_typed(&mut self, state: &mut State, context: &Context, screen: TypedInput, keys: &[TypedText], span: Span) {
         let opaque = self.facts.opaque.len();
         let is_shell = screen.is_shell();
         let mut lines = screen.pending;
@@ -200,7 +200,7 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// The language that a program of the terminal reads for as long as it runs.
     fn stays(&self, act: &Act) -> Option<String> {
         let Verb::Program { name, .. } = &act.verb else { return None };
@@ -231,7 +231,7 @@ pub fn is_told(described: &Program, act: &Act) -> bool {
 }
 
 /// An act as it is remembered by the names in it; `None` where one of them is not known.
-pub fn named(act: &Act, program: &str) -> Option<Named> {
+pub fn named(act: &Act, program: &str) -> Option<NamedObject> {
     let text = |value: &Value| value.known().map(std::borrow::Cow::into_owned);
     let told = act.flags.iter().filter(|flag| flag.name != OWN);
     let flags: Option<Vec<(String, Option<String>)>> = told
@@ -240,7 +240,7 @@ pub fn named(act: &Act, program: &str) -> Option<Named> {
             None => Some((flag.name.clone(), None)),
         })
         .collect();
-    Some(Named {
+    Some(NamedObject {
         program: program.to_owned(),
         sub: act.sub.clone(),
         flags: flags?,
@@ -257,7 +257,7 @@ struct TerminalTarget<'n> {
     part: Vec<&'n str>,
 }
 
-fn place<'n>(described: &Program, named: &'n Named) -> Option<TerminalTarget<'n>> {
+fn place<'n>(described: &Program, named: &'n NamedObject) -> Option<TerminalTarget<'n>> {
     let (Terminal::Types(option) | Terminal::Opens(option) | Terminal::Closes(option)) =
         terminal(described, &named.sub)?;
     let is_it = |flag: &&(String, Option<String>)| same_flag(option, &flag.0);
@@ -278,9 +278,9 @@ fn place<'n>(described: &Program, named: &'n Named) -> Option<TerminalTarget<'n>
 /// How the session opened that terminal, and what it typed into it since; `None` where it did not, or closed it again.
 fn opened<'n>(
     described: &Program,
-    past: &'n [Named],
+    past: &'n [NamedObject],
     place: &TerminalTarget<'_>,
-) -> Option<(&'n Named, Vec<&'n Named>)> {
+) -> Option<(&'n NamedObject, Vec<&'n NamedObject>)> {
     let mut found = None;
     for named in past {
         let Some(other) = self::place(described, named) else { continue };
@@ -309,7 +309,7 @@ fn may_be_same(one: &[&str], other: &[&str]) -> bool {
 }
 
 /// The keys that an act types; `None` where it types otherwise than by name and text.
-fn keys(named: &Named) -> Option<Vec<TypedText>> {
+fn keys(named: &NamedObject) -> Option<Vec<TypedText>> {
     let given = |name: &str| named.flags.iter().any(|flag| flag.0 == name);
     if ["-H", "-X", "-N", "-K", "-M", "-R", "-F", "-c"].into_iter().any(given) {
         return None;

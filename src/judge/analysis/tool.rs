@@ -5,31 +5,31 @@
 use serde_json::Value as Json;
 
 use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
-use super::arguments::Derived;
-use super::enclosing::{Context, Spans};
+use super::arguments::DerivedEffect;
+use super::command_context::{Context, SpanMap};
 use super::expand::Field;
 use super::resolve::Lookup;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::reserved;
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::Held;
+use crate::judge::rules::model::InputKind;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tools::{self, ToolCall, address};
 
 impl Walker<'_> {
     /// The call itself, and all that its input holds.
     pub fn tool(&mut self, state: &mut State, call: &ToolCall) {
-        let verdict = tools::verdict(call, self.setting.catalog);
+        let verdict = tools::verdict(call, self.input.catalog);
         let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
         if !self.step(span) {
             return;
         }
-        let context = Context { spans: Spans::At(span), ..Context::default() };
+        let context = Context { spans: SpanMap::At(span), ..Context::default() };
         let flag = |name: &String| Flag { name: name.clone(), value: None, span };
         let flags = call.input.as_object().map(|members| members.keys().map(flag).collect()).unwrap_or_default();
         let verb = Verb::Program { name: call.verb(), path: None };
-        let act = Act { tier: verdict.base, flags, ..self.so_far().blank(state, &context, verb, span) };
+        let act = Act { tier: verdict.base, flags, ..self.progress().blank(state, &context, verb, span) };
         self.emit(state, act);
         let effect = effect_on_path(verdict.kind.as_deref());
         for part in &verdict.parts {
@@ -41,7 +41,7 @@ impl Walker<'_> {
         &mut self,
         state: &mut State,
         context: &Context,
-        what: &Held,
+        what: &InputKind,
         on_path: Effect,
         value: &Json,
         span: Span,
@@ -52,16 +52,16 @@ impl Walker<'_> {
         let mut inner = state.child(&[]);
         match (what, value) {
             (_, Json::Null | Json::Bool(_) | Json::Number(_)) => {}
-            (Held::Command, Json::String(text)) => self.text(&mut inner, context, &reserved::taken_in(text)),
-            (Held::Command, Json::Array(words)) => {
+            (InputKind::Command, Json::String(text)) => self.text(&mut inner, context, &reserved::taken_in(text)),
+            (InputKind::Command, Json::Array(words)) => {
                 let word = |word: &Json| Field::text(said(word), span);
                 self.run(&mut inner, context, words.iter().map(word).collect(), Vec::new(), span, Lookup::Programs);
             }
-            (Held::Code(language), Json::String(text)) => {
+            (InputKind::Code(language), Json::String(text)) => {
                 self.embedded_code(state, context, None, language.name(), &Value::text(reserved::taken_in(text)), span);
             }
-            (Held::Effect(effect), Json::String(text)) => self.touched(state, context, *effect, text, span),
-            (Held::Path, Json::String(text)) => self.touched(state, context, on_path, text, span),
+            (InputKind::Effect(effect), Json::String(text)) => self.touched(state, context, *effect, text, span),
+            (InputKind::Path, Json::String(text)) => self.touched(state, context, on_path, text, span),
             (_, Json::Array(elements)) => {
                 elements.iter().for_each(|element| self.held_in(state, context, what, on_path, element, span));
             }
@@ -84,7 +84,7 @@ impl Walker<'_> {
             return;
         }
         let on = vec![Operand { value: Value::text(reserved::taken_in(text)), span }];
-        let id = self.effect(state, context, Derived::of(effect, on), None, span, Taint::default());
+        let id = self.effect(state, context, DerivedEffect::of(effect, on), None, span, Taint::default());
         // The call's own tier says what it is to fetch.
         if matches!(effect, Effect::Fetch | Effect::Send | Effect::Show | Effect::Load)
             && let Some(act) = self.facts.acts.get_mut(id)

@@ -1,13 +1,13 @@
 //! What expansions make of a parameter's value: patterns removed and replaced, cases changed, slices.
 
 use super::act::{Piece, Taint, UnknownReason, Value};
-use super::change::{change_case, replace, substring};
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::letter::{self, Letter};
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
+use super::text_edits::{change_case, replace, substring};
 use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
 
 /// The longest text on which patterns are tried.
@@ -16,7 +16,7 @@ const MAX_PATTERN_TEXT: usize = 4096;
 impl<W: Walk> Expander<'_, W> {
     #[inline(never)]
     pub fn transform(&mut self, state: &mut State, context: &Context, value: &Value, operation: &ParameterOp) -> Value {
-        self.walk.setting().spend(cost::FIELD * 4);
+        self.walk.input().spend(cost::FIELD * 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
                 let pattern = self.pattern(state, context, pattern);

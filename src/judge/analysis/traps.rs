@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
-use super::enclosing::Context;
-use super::state::{Bound, Build as _, State, unknown};
+use super::command_context::Context;
+use super::state::{Build as _, State, VariableValue, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
@@ -41,7 +41,9 @@ impl Walker<'_> {
         let hooked = |name: &str| -> Vec<String> {
             let array = state.variable(&format!("{name}_functions")).and_then(|array| array.values.first());
             let listed = match array {
-                Some(Bound::Array(elements)) => elements.iter().filter_map(|(_, name)| name.known_text()).collect(),
+                Some(VariableValue::Array(elements)) => {
+                    elements.iter().filter_map(|(_, name)| name.known_text()).collect()
+                }
                 _ => Vec::new(),
             };
             std::iter::once(name.to_owned()).chain(listed).collect()
@@ -114,7 +116,7 @@ impl Walker<'_> {
         for (index, trap) in traps.iter().enumerate() {
             let same = |other: &Rc<Trap>| other.action == trap.action && other.span == trap.span;
             if !traps.iter().take(index).any(same) {
-                let mut last = self.setting.fork(state);
+                let mut last = self.input.fork(state);
                 let second = self.facts.acts.len();
                 self.read_value(&mut last, &trap.context, &trap.action, trap.span);
                 self.empty_until_set(state, trap);

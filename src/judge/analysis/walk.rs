@@ -12,24 +12,24 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
 use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
-use super::acting;
-use super::arguments::Derived;
-use super::bounds::Limits;
-use super::enclosing::{Context, Spans};
+use super::act_builder;
+use super::analysis_input::AnalysisInput;
+use super::arguments::DerivedEffect;
+use super::command_context::{Context, SpanMap};
 use super::expand::Field;
 use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
 use super::inquiry::Inquiry;
 use super::lookup::Resolver;
-use super::numbered::Lines;
-use super::option_names::Dashed;
+use super::option_names::DashedFiles;
 use super::place::Place;
+use super::progress::WalkProgress;
 use super::resolve::Lookup;
-use super::setting::Setting;
-use super::so_far::WalkProgress;
-use super::state::{Build as _, Defined, State};
-use super::streams::{ProcessSubstitutions, Sink, SinkId, Waiting};
+use super::script_lines::Lines;
+use super::state::{Build as _, DefinedFunction, State};
+use super::streams::{ProcessSubstitutions, Sink, SinkId, WaitingReader};
+use super::walk_limits::Limits;
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
@@ -114,13 +114,13 @@ fn argv_span(argv: &[std::ffi::OsString]) -> Span {
 
 /// Everything that is the same wherever in the line the walk stands.
 pub(super) struct Walker<'a> {
-    pub setting: Setting<'a>,
+    pub input: AnalysisInput<'a>,
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     pub files: FileModel,
     pub substituted: ProcessSubstitutions,
     /// What reads from descriptors that stay open.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingReader>,
     pub expansion: Expansion,
     /// Functions that were called.
     pub called: BTreeSet<String>,
@@ -131,7 +131,7 @@ pub(super) struct Walker<'a> {
     pub resolver: Resolver<'a>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
-    pub dashed: Dashed,
+    pub dashed: DashedFiles,
     pub limits: Limits,
     pub lines: Lines,
 }
@@ -146,7 +146,7 @@ impl<'a> Walker<'a> {
         };
         inquiry.fuel.add_line(length);
         Self {
-            setting: Setting::new(invocation, catalog, inquiry),
+            input: AnalysisInput::new(invocation, catalog, inquiry),
             facts: Facts::default(),
             sinks: Vec::new(),
             files: FileModel::default(),
@@ -158,16 +158,16 @@ impl<'a> Walker<'a> {
             staged: BTreeSet::new(),
             resolver: Resolver::default(),
             builder: std::cell::Cell::default(),
-            dashed: Dashed::default(),
+            dashed: DashedFiles::default(),
             limits: Limits::default(),
             lines: Lines::default(),
         }
     }
 
     /// The line up to where the walk stands.
-    pub fn so_far(&self) -> WalkProgress<'_, 'a> {
-        let Self { setting, facts, sinks, files, substituted, .. } = self;
-        WalkProgress { setting, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
+    pub fn progress(&self) -> WalkProgress<'_, 'a> {
+        let Self { input, facts, sinks, files, substituted, .. } = self;
+        WalkProgress { input, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
     }
 
     /// What an agent's own tool does to files: effects that no command stands behind.
@@ -189,13 +189,13 @@ impl<'a> Walker<'a> {
                 ChangeKind::Move => Effect::Move,
             };
             let on = vec![Operand { value: Value::text(change.path.as_str()), span }];
-            self.effect(state, &Context::default(), Derived::of(effect, on), None, span, Taint::default());
+            self.effect(state, &Context::default(), DerivedEffect::of(effect, on), None, span, Taint::default());
         }
     }
 
     /// Takes one step. `false`: there are none left, and that is on record.
     pub fn step(&mut self, span: Span) -> bool {
-        let lasts = self.setting.spend(cost::STEP);
+        let lasts = self.input.spend(cost::STEP);
         if !lasts {
             self.limit(span, TOO_LARGE);
         }
@@ -286,7 +286,7 @@ impl<'a> Walker<'a> {
 
     /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
     fn reads(&mut self, context: &Context, bytes: usize) -> bool {
-        let lasts = self.setting.spend(bytes as u64 / 4);
+        let lasts = self.input.spend(bytes as u64 / 4);
         if !lasts {
             self.limit(context.spans.map(Span::default()), TOO_LARGE);
         }
@@ -347,9 +347,9 @@ impl<'a> Walker<'a> {
     #[inline(never)]
     pub fn emit(&mut self, state: &State, mut act: Act) -> usize {
         let id = self.facts.acts.len();
-        self.setting.pay(&act);
-        acting::link(&mut self.facts, &mut self.sinks, state, &act, id);
-        self.setting.leave_out_what_holds_already(&mut act);
+        self.input.pay(&act);
+        act_builder::link(&mut self.facts, &mut self.sinks, state, &act, id);
+        self.input.leave_out_what_holds_already(&mut act);
         if let Some(line) = self.lines.line.filter(|_| matches!(act.source, From::Script(_))) {
             self.facts.lines.insert(id, line);
         }
@@ -361,13 +361,13 @@ impl<'a> Walker<'a> {
     fn finish(&mut self, state: &State) {
         self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
-        if !self.setting.inquiry.fuel.lasts() {
+        if !self.input.inquiry.fuel.lasts() {
             self.limit(Span::default(), TOO_LARGE);
         }
         if self.facts.opaque.is_empty() {
             return;
         }
-        let uncalled: Vec<Rc<Defined>> =
+        let uncalled: Vec<Rc<DefinedFunction>> =
             state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
         for function in uncalled {
             let mut child = state.fork();
@@ -379,7 +379,7 @@ impl<'a> Walker<'a> {
 impl Context {
     /// The context of a text that stands nowhere in the command: all of it is where `span` is.
     pub fn elsewhere(&self, span: Span) -> Self {
-        Self { spans: Spans::At(span), ..self.clone() }
+        Self { spans: SpanMap::At(span), ..self.clone() }
     }
 
     /// The context of a text read by another shell.

@@ -6,13 +6,13 @@
 use super::act::Value;
 use super::arguments::CodeSource;
 use super::decode;
-use super::so_far::WalkProgress;
+use super::progress::WalkProgress;
 use super::state::State;
 use super::streams::Stream;
 use crate::judge::rules::word_lists;
 
 /// What an interpreter of Windows is given.
-enum Given {
+enum InterpreterInput {
     Code(Value),
     Script(Value),
     Stdin,
@@ -29,9 +29,9 @@ impl WalkProgress<'_, '_> {
             _ => return None,
         };
         Some(match given {
-            Given::Code(text) => text,
-            Given::Script(path) => self.content_of(state, &path).unwrap_or_default(),
-            Given::Stdin => match &state.streams.stdin {
+            InterpreterInput::Code(text) => text,
+            InterpreterInput::Script(path) => self.content_of(state, &path).unwrap_or_default(),
+            InterpreterInput::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => Value::default(),
                 Stream::File(file, _) => self.content_of(state, &file.value).unwrap_or_default(),
                 _ => self.stdin_of(state).0,
@@ -47,7 +47,7 @@ fn option(arg: &Value) -> Option<String> {
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '?')).then(|| format!("-{name}"))
 }
 
-fn powershell(args: &[Value]) -> Given {
+fn powershell(args: &[Value]) -> InterpreterInput {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         let rest = args.get(at + 1..).unwrap_or_default();
@@ -60,10 +60,10 @@ fn powershell(args: &[Value]) -> Given {
         if is("-encodedcommand") || is("-encodedarguments") || ["-ec", "-enc"].contains(&name.as_str()) {
             let text = rest.first().and_then(|text| decode::base64(&text.known()?));
             let text = text.and_then(|bytes| super::code::windows::utf16(&bytes));
-            return text.map_or_else(|| code(rest), |text| Given::Code(Value::text(text)));
+            return text.map_or_else(|| code(rest), |text| InterpreterInput::Code(Value::text(text)));
         }
         if is("-file") {
-            return rest.first().map_or(Given::Stdin, |file| Given::Script(file.clone()));
+            return rest.first().map_or(InterpreterInput::Stdin, |file| InterpreterInput::Script(file.clone()));
         }
         let versioned = "-version".starts_with(&name)
             && rest.first().is_some_and(|next| next.leading().starts_with(|c: char| c.is_ascii_digit()));
@@ -82,24 +82,24 @@ fn powershell(args: &[Value]) -> Given {
             return code(args.get(at..).unwrap_or_default());
         }
     }
-    Given::Stdin
+    InterpreterInput::Stdin
 }
 
 /// Arguments that are code, or the name of a script.
-fn code(args: &[Value]) -> Given {
+fn code(args: &[Value]) -> InterpreterInput {
     match args {
-        [] => Given::Stdin,
-        [only] if only.is("-") => Given::Stdin,
+        [] => InterpreterInput::Stdin,
+        [only] if only.is("-") => InterpreterInput::Stdin,
         [only]
             if only.known().is_some_and(|text| text.to_ascii_lowercase().ends_with(".ps1") && !text.contains(' ')) =>
         {
-            Given::Script(only.clone())
+            InterpreterInput::Script(only.clone())
         }
-        _ => Given::Code(Value::join(args, " ")),
+        _ => InterpreterInput::Code(Value::join(args, " ")),
     }
 }
 
-fn cmd(args: &[Value]) -> Given {
+fn cmd(args: &[Value]) -> InterpreterInput {
     for (at, arg) in args.iter().enumerate() {
         let leading = arg.leading().to_ascii_lowercase();
         let runs = ["/c", "/k", "/r"].iter().any(|switch| leading.starts_with(switch));
@@ -116,28 +116,28 @@ fn cmd(args: &[Value]) -> Given {
                 let quote = Value::text(if spaced { "\"" } else { "" });
                 text = Value::join([&text, &quote, more, &quote], "");
             }
-            return Given::Code(text);
+            return InterpreterInput::Code(text);
         }
         if !leading.starts_with('/') {
-            return Given::Stdin;
+            return InterpreterInput::Stdin;
         }
     }
-    Given::Stdin
+    InterpreterInput::Stdin
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(given: &Given) -> String {
+    fn seen(given: &InterpreterInput) -> String {
         match given {
-            Given::Code(text) => text.rough().into_owned(),
-            Given::Script(path) => format!("script {}", path.rough()),
-            Given::Stdin => "stdin".to_owned(),
+            InterpreterInput::Code(text) => text.rough().into_owned(),
+            InterpreterInput::Script(path) => format!("script {}", path.rough()),
+            InterpreterInput::Stdin => "stdin".to_owned(),
         }
     }
 
-    fn of(read: fn(&[Value]) -> Given, args: &[&str]) -> String {
+    fn of(read: fn(&[Value]) -> InterpreterInput, args: &[&str]) -> String {
         seen(&read(&args.iter().map(|arg| Value::text(*arg)).collect::<Vec<_>>()))
     }
 

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::act::{Operand, Piece, Taint, UnknownReason, Value};
+use super::analysis_input::AnalysisInput;
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
-use super::enclosing::Context;
+use super::command_context::Context;
 use super::expand::Field;
-use super::ran::ProgramRun;
+use super::program_run::ProgramRun;
 use super::resolve::Lookup;
 use super::search_results;
-use super::setting::Setting;
 use super::state::{Build, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -31,7 +31,7 @@ impl Walker<'_> {
                 (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
             };
             // What the wrapper was given is gone through for each.
-            if !self.setting.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
+            if !self.input.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
                 break;
             }
             if reading.inner.iter().take(index).any(same) {
@@ -55,7 +55,7 @@ impl Walker<'_> {
             true => state.elsewhere(&inner.env),
             false => self.with_bins(state, name, &set),
         };
-        self.setting.other_directory(&mut child, name, reading);
+        self.input.other_directory(&mut child, name, reading);
         // Where it is found: at the first place of the search, if anywhere.
         if inner.adds == Added::Found
             && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
@@ -67,7 +67,7 @@ impl Walker<'_> {
         if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
             return;
         }
-        let input = self.so_far().stdin_of(state);
+        let input = self.progress().stdin_of(state);
         if inner.adds == Added::Input {
             child.streams.stdin = Stream::Nothing;
         }
@@ -78,7 +78,7 @@ impl Walker<'_> {
         };
         // `find` puts what it found where the braces stand and nowhere else.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
-        for added in self.setting.rounds_of(reading, inner, added) {
+        for added in self.input.rounds_of(reading, inner, added) {
             self.inner_once(&mut child, (context, &within), inner, (&added, appends), &set, span);
         }
     }
@@ -134,7 +134,7 @@ impl Walker<'_> {
                 let mut positional = inner.positional.iter().map(|operand| operand.value.clone());
                 child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
                 child.positional = Rc::new(positional.collect());
-                within.spans = self.setting.spans_of(context, *at, &line);
+                within.spans = self.input.spans_of(context, *at, &line);
                 within.reads(Dialect::Bash);
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
@@ -149,7 +149,7 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
     fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
         let one = |name: &str| {
@@ -221,7 +221,7 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// Follows an option of a wrapper that names the working directory of what it runs.
     #[inline(never)]
     fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {

@@ -282,7 +282,7 @@ impl PublicKey {
 
 /// A pairing of a passkey: what the terminal that began it knows.
 #[derive(Clone, Debug)]
-pub struct Pairing {
+pub struct PasskeyPairing {
     /// Known to that terminal and to whoever reads its code.
     pub secret: [u8; 32],
     /// The approver's name.
@@ -299,7 +299,7 @@ pub struct Registration {
     pub attestation: String,
 }
 
-impl Pairing {
+impl PasskeyPairing {
     /// The challenge that the new key answers.
     #[must_use]
     pub fn challenge(&self, rp_id: &str) -> [u8; 32] {

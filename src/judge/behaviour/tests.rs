@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::testing::{finding, of};
 
-fn facts(notes: &[Note], tier: Tier, standing: &SessionState) -> Vec<(Fact, i32)> {
+fn facts(notes: &[SessionNote], tier: Tier, standing: &SessionState) -> Vec<(Fact, i32)> {
     let mut one = finding("a.rule", tier);
     one.notes = notes.to_vec();
     let risk = weigh(of(vec![one]).risk, standing, &Policy::default());
@@ -18,7 +18,7 @@ fn plain_work_is_not_held_against_a_session() {
     assert!(!concerns(&of(vec![finding("a.rule", Tier::Low)]).risk));
     assert!(concerns(&of(vec![finding("a.rule", Tier::Medium)]).risk));
     let mut noted = finding("a.rule", Tier::Low);
-    noted.notes = vec![Note::Egress];
+    noted.notes = vec![SessionNote::Egress];
     assert!(concerns(&of(vec![noted]).risk));
     assert_eq!(facts(&[], Tier::Low, &after_secrets()), []);
 }
@@ -27,22 +27,22 @@ fn plain_work_is_not_held_against_a_session() {
 fn what_is_sent_after_a_secret_was_read_weighs_more() {
     assert_eq!(facts(&[], Tier::Medium, &after_secrets()), [(Fact::SecretsRead, 100)]);
     assert_eq!(
-        facts(&[Note::Egress], Tier::Medium, &after_secrets()),
+        facts(&[SessionNote::Egress], Tier::Medium, &after_secrets()),
         [(Fact::SecretsRead, 100), (Fact::EgressAfterSecrets, 150)]
     );
-    assert_eq!(facts(&[Note::Egress], Tier::Medium, &SessionState::default()), []);
+    assert_eq!(facts(&[SessionNote::Egress], Tier::Medium, &SessionState::default()), []);
 }
 
 #[test]
 fn acting_on_others_weighs_by_itself() {
     for (note, fact, weight) in [
-        (Note::OtherAgent, Fact::OtherAgent, 150),
-        (Note::OwnInstructions, Fact::OwnInstructions, 150),
-        (Note::People, Fact::OtherPeople, 50),
+        (SessionNote::OtherAgent, Fact::OtherAgent, 150),
+        (SessionNote::OwnInstructions, Fact::OwnInstructions, 150),
+        (SessionNote::People, Fact::OtherPeople, 50),
     ] {
         assert_eq!(facts(&[note], Tier::Medium, &SessionState::default()), [(fact, weight)]);
     }
-    assert_eq!(facts(&[Note::SecretRead, Note::Money], Tier::Medium, &SessionState::default()), []);
+    assert_eq!(facts(&[SessionNote::SecretRead, SessionNote::Money], Tier::Medium, &SessionState::default()), []);
 }
 
 #[test]

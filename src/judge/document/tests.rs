@@ -5,16 +5,16 @@ use crate::judge::tier::Reversibility;
 
 struct Shape {
     deep: Option<bool>,
-    name: At<String>,
-    tier: At<Tier>,
+    name: Located<String>,
+    tier: Located<Tier>,
     skip: Option<u32>,
     words: Vec<String>,
-    undone: Option<At<Reversibility>>,
+    undone: Option<Located<Reversibility>>,
 }
 
 fn shape(fields: &mut Fields<'_>) -> Shape {
     Shape {
-        deep: fields.table("inner", |fields| fields.flag("deep")).map(At::into_inner),
+        deep: fields.table("inner", |fields| fields.flag("deep")).map(Located::into_inner),
         name: fields.need("name", Fields::text),
         tier: fields.need("tier", Fields::tier),
         skip: fields.count("skip"),

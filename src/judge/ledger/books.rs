@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{
-    Before, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, Own, PathChange, Stat, UNSEEN_MS, Window, holds,
-    is_within,
+    FileKind, FileSnapshot, Ledger, LedgerEntry, Ownership, PathChange, PathChangeKind, PriorState, Stat, TimeWindow,
+    UNSEEN_MS, holds, is_within,
 };
 
 /// Whose a path is, by the changes so far.
@@ -23,23 +23,23 @@ pub(super) enum PathOwner {
 
 /// A ledger, added up.
 pub(super) struct LedgerTotals<'a> {
-    paths: HashMap<Cow<'a, str>, Page>,
+    paths: HashMap<Cow<'a, str>, PathHistory>,
     /// When anything may have been made.
-    ran: Vec<Window>,
+    ran: Vec<TimeWindow>,
     /// When any command ran that did anything.
-    all: Vec<Window>,
+    all: Vec<TimeWindow>,
     /// How far each command may have reached.
-    reach: Vec<Window>,
+    reach: Vec<TimeWindow>,
     /// When something may have been made at or below a path, by path.
-    made: HashMap<Cow<'a, str>, Vec<Window>>,
+    made: HashMap<Cow<'a, str>, Vec<TimeWindow>>,
 }
 
 #[derive(Clone)]
-struct Page {
+struct PathHistory {
     whose: PathOwner,
-    windows: Vec<Window>,
+    windows: Vec<TimeWindow>,
     /// When it was made where nothing was: what is born below it then came with it.
-    anew: Vec<Window>,
+    anew: Vec<TimeWindow>,
 }
 
 impl<'a> LedgerTotals<'a> {
@@ -52,7 +52,7 @@ impl<'a> LedgerTotals<'a> {
         for entry in &ledger.entries {
             // What is moved is looked up where it was before it is gone there.
             let (moved, others): (Vec<_>, Vec<_>) =
-                entry.changes.done.iter().partition(|change| matches!(change.done, Done::Moved { .. }));
+                entry.changes.done.iter().partition(|change| matches!(change.done, PathChangeKind::Moved { .. }));
             for change in moved.into_iter().chain(others) {
                 books.add(change, entry);
             }
@@ -63,32 +63,33 @@ impl<'a> LedgerTotals<'a> {
     fn add(&mut self, change: &'a PathChange, entry: &LedgerEntry) {
         let before = self.whose(&change.path);
         let whose = match &change.done {
-            Done::Gone => PathOwner::Untold,
-            Done::Made(Before::Nothing) => PathOwner::Own,
-            Done::Made(Before::Clean) => PathOwner::Edited,
-            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed)) {
+            PathChangeKind::Gone => PathOwner::Untold,
+            PathChangeKind::Made(PriorState::Nothing) => PathOwner::Own,
+            PathChangeKind::Made(PriorState::Clean) => PathOwner::Edited,
+            PathChangeKind::Made(PriorState::Kept(stat)) => match (before, self.is_in_time(&change.path, stat.changed))
+            {
                 (PathOwner::Own | PathOwner::Edited, true) => before,
                 (PathOwner::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&change.path, stat) => {
                     PathOwner::Own
                 }
                 _ => PathOwner::Theirs,
             },
-            Done::Moved { from, was } => match self.file(from, was) {
-                Some(Own::Made) => PathOwner::Own,
+            PathChangeKind::Moved { from, was } => match self.file(from, was) {
+                Some(Ownership::Made) => PathOwner::Own,
                 _ => PathOwner::Theirs,
             },
         };
-        if let Done::Moved { from, was } = &change.done
+        if let PathChangeKind::Moved { from, was } = &change.done
             && whose == PathOwner::Own
             && was.kind == FileKind::Directory
         {
             self.carry(from, &change.path);
         }
         // What was made before is gone, or is written over: its time tells nothing of what is there now.
-        let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| Page::new(whose));
+        let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| PathHistory::new(whose));
         page.whose = whose;
         page.windows.push(entry.named());
-        if change.done == Done::Made(Before::Nothing) {
+        if change.done == PathChangeKind::Made(PriorState::Nothing) {
             page.anew.push(entry.named());
             let mut above = change.path.as_str();
             loop {
@@ -133,7 +134,7 @@ impl<'a> LedgerTotals<'a> {
     }
 
     /// Whether what lies at a path is still what the session made of it.
-    pub(super) fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Own> {
+    pub(super) fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Ownership> {
         match look.stat.kind {
             FileKind::File | FileKind::Link => self.file(path, &look.stat),
             FileKind::Directory => {
@@ -145,12 +146,12 @@ impl<'a> LedgerTotals<'a> {
                 let own = |(path, stat): &(String, Stat)| match stat.kind {
                     FileKind::Directory => self.directory(path, stat) || self.came_in(&spell, path, stat),
                     FileKind::File | FileKind::Link => {
-                        self.file(path, stat) == Some(Own::Made)
+                        self.file(path, stat) == Some(Ownership::Made)
                             || self.came_in(&spell, path, stat) && holds(&spell, stat.changed)
                     }
                     FileKind::Other => false,
                 };
-                below.iter().all(own).then_some(Own::Made)
+                below.iter().all(own).then_some(Ownership::Made)
             }
             FileKind::Other => None,
         }
@@ -158,7 +159,7 @@ impl<'a> LedgerTotals<'a> {
 
     /// The time from the birth of a directory of the session's to the first pause of [`UNSEEN_MS`] in which nothing in it was
     /// born or changed, as long as the command may have run that made it.
-    fn spell(&self, stat: &Stat, below: &[(String, Stat)]) -> Vec<Window> {
+    fn spell(&self, stat: &Stat, below: &[(String, Stat)]) -> Vec<TimeWindow> {
         let reach = |born: i64| {
             let of = self.reach.iter().filter(|reach| (reach.from..=reach.until).contains(&born));
             of.map(|reach| reach.until).max()
@@ -175,25 +176,26 @@ impl<'a> LedgerTotals<'a> {
         let until = match until {
             Ok(until) | Err(until) => until,
         };
-        vec![Window { from: born, until }]
+        vec![TimeWindow { from: born, until }]
     }
 
     /// Whether something came into a directory of the session's with what the session put there.
-    fn came_in(&self, spell: &[Window], path: &str, stat: &Stat) -> bool {
+    fn came_in(&self, spell: &[TimeWindow], path: &str, stat: &Stat) -> bool {
         is_born_in(spell, stat) && matches!(self.whose(path), PathOwner::Own | PathOwner::Untold)
     }
 
-    fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
+    fn file(&self, path: &str, stat: &Stat) -> Option<Ownership> {
         if !self.is_in_time(path, stat.changed) {
             return None;
         }
         match self.whose(path) {
             // Another name for a file that was there before is as old as that.
-            PathOwner::Own => {
-                (stat.born.is_none() || is_born_in(&self.all, stat) || self.is_born_at(path, stat)).then_some(Own::Made)
+            PathOwner::Own => (stat.born.is_none() || is_born_in(&self.all, stat) || self.is_born_at(path, stat))
+                .then_some(Ownership::Made),
+            PathOwner::Edited => Some(Ownership::Edited),
+            PathOwner::Untold => {
+                (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Ownership::Made)
             }
-            PathOwner::Edited => Some(Own::Edited),
-            PathOwner::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
             PathOwner::Theirs => None,
         }
     }
@@ -216,12 +218,12 @@ impl<'a> LedgerTotals<'a> {
     }
 }
 
-impl Page {
+impl PathHistory {
     const fn new(whose: PathOwner) -> Self {
         Self { whose, windows: Vec::new(), anew: Vec::new() }
     }
 }
 
-fn is_born_in(windows: &[Window], stat: &Stat) -> bool {
+fn is_born_in(windows: &[TimeWindow], stat: &Stat) -> bool {
     stat.born.is_some_and(|born| holds(windows, born))
 }

@@ -6,7 +6,7 @@ use super::*;
 
 const NOON: i64 = 1_800_000_000_000;
 
-fn at(seconds: i64, done: Vec<(&str, Done)>) -> LedgerEntry {
+fn at(seconds: i64, done: Vec<(&str, PathChangeKind)>) -> LedgerEntry {
     let done = done.into_iter().map(|(path, done)| PathChange { path: path.to_owned(), done }).collect();
     LedgerEntry {
         at: NOON + seconds * 1000,
@@ -20,15 +20,15 @@ fn ran(seconds: i64) -> LedgerEntry {
     LedgerEntry { changes: CommandChanges { ran: true, ..CommandChanges::default() }, ..at(seconds, Vec::new()) }
 }
 
-const MADE: Done = Done::Made(Before::Nothing);
+const MADE: PathChangeKind = PathChangeKind::Made(PriorState::Nothing);
 
 /// A file that was born and last changed so many seconds after noon.
 fn stat(born: i64, changed: i64) -> Stat {
     Stat { kind: FileKind::File, born: Some(NOON + born * 1000), changed: NOON + changed * 1000 }
 }
 
-fn kept(born: i64, changed: i64) -> Done {
-    Done::Made(Before::Kept(stat(born, changed)))
+fn kept(born: i64, changed: i64) -> PathChangeKind {
+    PathChangeKind::Made(PriorState::Kept(stat(born, changed)))
 }
 
 fn directory(born: i64) -> Stat {
@@ -39,15 +39,15 @@ fn ledger(entries: Vec<LedgerEntry>) -> Ledger {
     Ledger { entries, ..Ledger::default() }
 }
 
-fn owns(entries: Vec<LedgerEntry>, path: &str, stat: Stat) -> Option<Own> {
+fn owns(entries: Vec<LedgerEntry>, path: &str, stat: Stat) -> Option<Ownership> {
     ledger(entries).owns(path, &FileSnapshot { stat, below: Some(Vec::new()) })
 }
 
 #[test]
 fn what_it_made_is_its_own_until_somebody_changes_it() {
     let made = || vec![at(0, vec![("/p/a", MADE)])];
-    assert_eq!(owns(made(), "/p/a", stat(0, 0)), Some(Own::Made));
-    assert_eq!(owns(made(), "/p/a", stat(0, 2)), Some(Own::Made));
+    assert_eq!(owns(made(), "/p/a", stat(0, 0)), Some(Ownership::Made));
+    assert_eq!(owns(made(), "/p/a", stat(0, 2)), Some(Ownership::Made));
     assert_eq!(owns(made(), "/p/a", stat(0, 3)), None);
     assert_eq!(owns(made(), "/p/a", stat(0, -1)), None);
     assert_eq!(owns(made(), "/p/b", stat(0, 0)), None);
@@ -57,10 +57,10 @@ fn what_it_made_is_its_own_until_somebody_changes_it() {
 #[test]
 fn a_command_whose_end_is_known_may_take_longer_but_not_for_ever() {
     let until = |seconds: i64| LedgerEntry { until: Some(NOON + seconds * 1000), ..at(0, vec![("/p/a", MADE)]) };
-    assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 50)), Some(Own::Made));
+    assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 50)), Some(Ownership::Made));
     assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 61)), None);
     assert_eq!(owns(vec![until(1)], "/p/a", stat(0, 2)), None);
-    assert_eq!(owns(vec![until(100_000)], "/p/a", stat(0, 600)), Some(Own::Made));
+    assert_eq!(owns(vec![until(100_000)], "/p/a", stat(0, 600)), Some(Ownership::Made));
     assert_eq!(owns(vec![until(100_000)], "/p/a", stat(0, 601)), None);
 }
 
@@ -68,12 +68,12 @@ fn a_command_whose_end_is_known_may_take_longer_but_not_for_ever() {
 fn another_name_for_an_older_file_is_not_its_own() {
     assert_eq!(owns(vec![at(0, vec![("/p/a", MADE)])], "/p/a", stat(-500, 0)), None);
     let unknown = Stat { born: None, ..stat(0, 0) };
-    assert_eq!(owns(vec![at(0, vec![("/p/a", MADE)])], "/p/a", unknown), Some(Own::Made));
+    assert_eq!(owns(vec![at(0, vec![("/p/a", MADE)])], "/p/a", unknown), Some(Ownership::Made));
 }
 
 #[test]
 fn what_was_there_before_stays_a_persons() {
-    let over = |before: Done| vec![at(0, vec![("/p/a", before)])];
+    let over = |before: PathChangeKind| vec![at(0, vec![("/p/a", before)])];
     assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(-900, 0)), None);
     // As a tool does that writes a new file and puts it in the place of the old one.
     assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(0, 0)), None);
@@ -83,31 +83,31 @@ fn what_was_there_before_stays_a_persons() {
 #[test]
 fn its_own_file_stays_its_own_when_it_writes_it_again() {
     let again = |changed| vec![at(0, vec![("/p/a", MADE)]), at(100, vec![("/p/a", kept(0, changed))])];
-    assert_eq!(owns(again(0), "/p/a", stat(0, 100)), Some(Own::Made));
+    assert_eq!(owns(again(0), "/p/a", stat(0, 100)), Some(Ownership::Made));
     // A person changed it in between.
     assert_eq!(owns(again(50), "/p/a", stat(0, 100)), None);
 }
 
 #[test]
 fn its_edits_of_a_clean_file_may_be_taken_back_until_somebody_else_edits_it() {
-    let clean = Done::Made(Before::Clean);
-    assert_eq!(owns(vec![at(0, vec![("/p/a", clean.clone())])], "/p/a", stat(-900, 0)), Some(Own::Edited));
+    let clean = PathChangeKind::Made(PriorState::Clean);
+    assert_eq!(owns(vec![at(0, vec![("/p/a", clean.clone())])], "/p/a", stat(-900, 0)), Some(Ownership::Edited));
     assert_eq!(owns(vec![at(0, vec![("/p/a", clean.clone())])], "/p/a", stat(-900, 30)), None);
     let again = |changed| vec![at(0, vec![("/p/a", clean.clone())]), at(9, vec![("/p/a", kept(-900, changed))])];
-    assert_eq!(owns(again(1), "/p/a", stat(-900, 9)), Some(Own::Edited));
+    assert_eq!(owns(again(1), "/p/a", stat(-900, 9)), Some(Ownership::Edited));
     assert_eq!(owns(again(5), "/p/a", stat(-900, 9)), None);
 }
 
 #[test]
 fn what_its_programs_made_is_its_own_by_its_birth() {
-    assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 1)), Some(Own::Made));
+    assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 1)), Some(Ownership::Made));
     assert_eq!(owns(vec![ran(0)], "/p/a", stat(-5, 1)), None);
     assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 5)), None);
     assert_eq!(owns(vec![ran(0)], "/p/a", Stat { born: None, ..stat(0, 1) }), None);
     // What made one file makes no other.
     assert_eq!(owns(vec![at(0, vec![("/p/b", MADE)])], "/p/a", stat(0, 0)), None);
     let edited = vec![ran(0), at(10, vec![("/p/a", kept(0, 1))])];
-    assert_eq!(owns(edited, "/p/a", stat(0, 10)), Some(Own::Made));
+    assert_eq!(owns(edited, "/p/a", stat(0, 10)), Some(Ownership::Made));
     let theirs = vec![ran(0), at(10, vec![("/p/a", kept(-5, 1))])];
     assert_eq!(owns(theirs, "/p/a", stat(-5, 10)), None);
 }
@@ -115,20 +115,21 @@ fn what_its_programs_made_is_its_own_by_its_birth() {
 #[test]
 fn what_a_program_of_its_own_changed_in_its_file_is_no_persons_change() {
     let formatted = vec![at(0, vec![("/p/a", MADE)]), ran(30)];
-    assert_eq!(owns(formatted, "/p/a", stat(0, 31)), Some(Own::Made));
+    assert_eq!(owns(formatted, "/p/a", stat(0, 31)), Some(Ownership::Made));
 }
 
 #[test]
 fn what_it_took_away_and_is_there_again_is_another_file() {
-    let gone = vec![at(0, vec![("/p/a", MADE)]), at(5, vec![("/p/a", Done::Gone)])];
+    let gone = vec![at(0, vec![("/p/a", MADE)]), at(5, vec![("/p/a", PathChangeKind::Gone)])];
     assert_eq!(owns(gone, "/p/a", stat(1, 1)), None);
 }
 
 #[test]
 fn what_is_moved_is_whose_it_was() {
-    let moved = |was| Done::Moved { from: "/p/a".to_owned(), was };
-    let own = vec![at(0, vec![("/p/a", MADE)]), at(10, vec![("/p/a", Done::Gone), ("/p/b", moved(stat(0, 0)))])];
-    assert_eq!(owns(own, "/p/b", stat(0, 10)), Some(Own::Made));
+    let moved = |was| PathChangeKind::Moved { from: "/p/a".to_owned(), was };
+    let own =
+        vec![at(0, vec![("/p/a", MADE)]), at(10, vec![("/p/a", PathChangeKind::Gone), ("/p/b", moved(stat(0, 0)))])];
+    assert_eq!(owns(own, "/p/b", stat(0, 10)), Some(Ownership::Made));
     let changed = vec![at(0, vec![("/p/a", MADE)]), at(10, vec![("/p/b", moved(stat(0, 7)))])];
     assert_eq!(owns(changed, "/p/b", stat(0, 10)), None);
     let theirs = vec![at(10, vec![("/p/b", moved(stat(-9, -9)))])];
@@ -144,13 +145,13 @@ fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
     };
     let own = |below| ledger(entries()).owns("/p/d", &look(below));
     let base = || vec![("/p/d/e", directory(0)), ("/p/d/e/a", stat(0, 0))];
-    assert_eq!(own(base()), Some(Own::Made));
+    assert_eq!(own(base()), Some(Ownership::Made));
     let with = |path: &'static str, stat| base().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
-    assert_eq!(own(with("/p/d/built", stat(50, 51))), Some(Own::Made));
+    assert_eq!(own(with("/p/d/built", stat(50, 51))), Some(Ownership::Made));
     assert_eq!(own(with("/p/d/notes", stat(20, 20))), None);
     assert_eq!(own(with("/p/d/old", stat(-90, 51))), None);
     assert_eq!(own(with("/p/d/folder", directory(20))), None);
-    assert_eq!(own(with("/p/d/link", Stat { kind: FileKind::Link, ..stat(50, 50) })), Some(Own::Made));
+    assert_eq!(own(with("/p/d/link", Stat { kind: FileKind::Link, ..stat(50, 50) })), Some(Ownership::Made));
     assert_eq!(own(with("/p/d/socket", Stat { kind: FileKind::Other, ..stat(50, 50) })), None);
     assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(-90), below: Some(Vec::new()) }), None);
     assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(0), below: None }), None);
@@ -166,8 +167,8 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
         ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(0), below })
     };
-    assert_eq!(own(vec![("/p/d/e", directory(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
-    assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Own::Made));
+    assert_eq!(own(vec![("/p/d/e", directory(1)), ("/p/d/e/a", stat(1, 1))]), Some(Ownership::Made));
+    assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Ownership::Made));
     // What came later, what is older, and what was changed since.
     assert_eq!(own(vec![("/p/d/a", stat(5, 5))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(-5, 1))]), None);
@@ -176,7 +177,7 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
     assert_eq!(owns(entries(), "/p/dd/a", stat(1, 1)), None);
     // It may be edited later on.
     let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
-    assert_eq!(owns(edited(1), "/p/d/a", stat(1, 31)), Some(Own::Made));
+    assert_eq!(owns(edited(1), "/p/d/a", stat(1, 31)), Some(Ownership::Made));
     assert_eq!(owns(edited(-9), "/p/d/a", stat(-9, 31)), None);
     // Below a file of its own that was there before nothing came with it.
     let over = vec![at(0, vec![("/p/d", kept(-9, -9))])];
@@ -185,19 +186,19 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
 
 #[test]
 fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
-    let moved = |was| Done::Moved { from: "/p/d".to_owned(), was };
+    let moved = |was| PathChangeKind::Moved { from: "/p/d".to_owned(), was };
     let was = |changed: i64| Stat { kind: FileKind::Directory, ..stat(0, changed) };
     let entries = |changed: i64| {
         vec![
             at(0, vec![("/p/d", MADE), ("/p/d/a", MADE)]),
-            at(9, vec![("/p/d", Done::Gone), ("/p/e", moved(was(changed)))]),
+            at(9, vec![("/p/d", PathChangeKind::Gone), ("/p/e", moved(was(changed)))]),
         ]
     };
     let own = |changed: i64, below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
         ledger(entries(changed)).owns("/p/e", &FileSnapshot { stat: directory(0), below })
     };
-    assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Own::Made));
+    assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Ownership::Made));
     assert_eq!(own(1, vec![("/p/e/notes", stat(5, 5))]), None);
     assert_eq!(own(1, vec![("/p/e/a", stat(0, 5))]), None);
     // Somebody else put something there before it was moved.
@@ -206,7 +207,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
 
 #[test]
 fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
-    let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", Done::Made(Before::Clean))])];
+    let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", PathChangeKind::Made(PriorState::Clean))])];
     let look = FileSnapshot { stat: directory(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
     assert_eq!(ledger(entries).owns("/p/d", &look), None);
 }
@@ -225,7 +226,7 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
     assert!(!Ledger::default().holds_what_was_brought("/p", |_| None));
     assert!(Ledger { unknown: true, ..Ledger::default() }.holds_what_was_brought("/p", |_| None));
     // Its own file it may move and lose.
-    let moved = Done::Moved { from: "/p/n".to_owned(), was: stat(0, 0) };
+    let moved = PathChangeKind::Moved { from: "/p/n".to_owned(), was: stat(0, 0) };
     let entries = vec![at(0, vec![("/p/n", MADE)]), at(3, vec![("/p/build/n", moved)])];
     let lies = |changed| FileSnapshot { stat: stat(0, changed), below: Some(Vec::new()) };
     let holds = |moved, look: &FileSnapshot| {
@@ -240,7 +241,7 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
 
 #[test]
 fn a_persons_work_in_a_directory_of_its_own_stays_that_where_the_directory_is_brought() {
-    let moved = |from: &str, was| Done::Moved { from: from.to_owned(), was };
+    let moved = |from: &str, was| PathChangeKind::Moved { from: from.to_owned(), was };
     let entries = vec![
         at(0, vec![("/p/own", MADE), ("/p/own/sub", MADE)]),
         at(9, vec![("/p/own/sub/n", moved("/p/n", stat(-90, -90)))]),
@@ -284,9 +285,9 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
         ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(born), below })
     };
-    assert_eq!(own(40, Vec::new()), Some(Own::Made));
+    assert_eq!(own(40, Vec::new()), Some(Ownership::Made));
     let built = || vec![("/p/d/a", stat(40, 41)), ("/p/d/e", directory(43)), ("/p/d/e/b", stat(43, 44))];
-    assert_eq!(own(40, built()), Some(Own::Made));
+    assert_eq!(own(40, built()), Some(Ownership::Made));
     let with = |path: &'static str, stat| built().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
     // A person's, after a pause: put in, put into a part of it, or changed there; and what is older.
     assert_eq!(own(40, with("/p/d/notes", stat(47, 47))), None);
@@ -304,7 +305,7 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
     let unknown = ledger(vec![at(0, vec![("/p/d", MADE)])]);
     assert_eq!(unknown.owns("/p/d", &FileSnapshot { stat: directory(40), below: Some(Vec::new()) }), None);
     // A person's work that was moved into it in the meantime is none of it.
-    let theirs = Done::Moved { from: "/p/n".to_owned(), was: stat(41, 41) };
+    let theirs = PathChangeKind::Moved { from: "/p/n".to_owned(), was: stat(41, 41) };
     let entries = vec![next(41, at(0, vec![("/p/d", MADE)])), next(90, at(41, vec![("/p/d/n", theirs)]))];
     let look = FileSnapshot { stat: directory(40), below: Some(vec![("/p/d/n".to_owned(), stat(41, 41))]) };
     assert_eq!(ledger(entries).owns("/p/d", &look), None);
@@ -312,20 +313,20 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
 
 #[test]
 fn a_file_that_a_slow_program_writes_is_its_own_where_the_next_call_came_soon() {
-    let entry = |changes: Vec<(&str, Done)>| {
+    let entry = |changes: Vec<(&str, PathChangeKind)>| {
         let entry = at(0, changes);
         LedgerEntry { changes: CommandChanges { ran: true, ..entry.changes }, ..entry }
     };
     let made = |seconds| vec![next(seconds, entry(vec![("/p/a", MADE)]))];
-    assert_eq!(owns(made(50), "/p/a", stat(0, 45)), Some(Own::Made));
-    assert_eq!(owns(made(50), "/p/a", stat(45, 45)), Some(Own::Made));
+    assert_eq!(owns(made(50), "/p/a", stat(0, 45)), Some(Ownership::Made));
+    assert_eq!(owns(made(50), "/p/a", stat(45, 45)), Some(Ownership::Made));
     assert_eq!(owns(made(50), "/p/a", stat(0, 51)), None);
     assert_eq!(owns(made(50), "/p/a", stat(-9, 45)), None);
     assert_eq!(owns(made(61), "/p/a", stat(0, 45)), None);
     // What it does not name may be anybody's by then.
     assert_eq!(owns(made(50), "/p/b", stat(45, 45)), None);
-    let edited = vec![next(50, entry(vec![("/p/a", Done::Made(Before::Clean))]))];
-    assert_eq!(owns(edited, "/p/a", stat(-900, 45)), Some(Own::Edited));
+    let edited = vec![next(50, entry(vec![("/p/a", PathChangeKind::Made(PriorState::Clean))]))];
+    assert_eq!(owns(edited, "/p/a", stat(-900, 45)), Some(Ownership::Edited));
     // What runs no program has ended long before.
     assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(0, 45)), None);
     assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(45, 45)), None);
@@ -336,14 +337,14 @@ fn what_is_kept_reads_back_as_it_was() {
     let changes = CommandChanges {
         done: vec![
             PathChange { path: "/a".into(), done: MADE },
-            PathChange { path: "/b".into(), done: Done::Made(Before::Clean) },
+            PathChange { path: "/b".into(), done: PathChangeKind::Made(PriorState::Clean) },
             PathChange { path: "/c".into(), done: kept(1, 2) },
-            PathChange { path: "/d".into(), done: Done::Gone },
-            PathChange { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: directory(3) } },
+            PathChange { path: "/d".into(), done: PathChangeKind::Gone },
+            PathChange { path: "/e".into(), done: PathChangeKind::Moved { from: "/a".into(), was: directory(3) } },
         ],
         ran: true,
         brought: vec![BroughtContent { to: "/x".into(), from: "/y".into(), moved: false }],
-        named: vec![Named {
+        named: vec![NamedObject {
             program: "tmux".into(),
             sub: vec!["new-session".into()],
             flags: vec![("-s".into(), Some("w".into())), ("-d".into(), None)],
@@ -369,7 +370,7 @@ proptest! {
         let mut entries: Vec<LedgerEntry> = times.iter().map(|(time, kind)| match kind {
             0 => ran(*time),
             1 => at(*time, vec![("/p/mine", MADE)]),
-            2 => at(*time, vec![("/p/theirs", Done::Gone)]),
+            2 => at(*time, vec![("/p/theirs", PathChangeKind::Gone)]),
             _ => at(*time, vec![("/p/mine", kept(born, changed))]),
         }).collect();
         entries.sort_by_key(|entry| entry.at);

@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
+use super::inspected_text::InspectedValue;
 use super::lowering;
 use super::match_context::{View, words};
-use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
-    EnvTest, FlagTest, InputTest, Match, NO_SUB, NoEnvTest, OperandTest, OutputTaint, RawTest, TaintName, Which,
+    EnvTest, FlagTest, InputTest, Match, NO_SUB, NoEnvTest, OperandQuantifier, OperandTest, OutputTaint, RawTest,
+    TaintName,
 };
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
@@ -107,7 +108,7 @@ fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> b
     };
     let at = |index: usize| operands.get(index).is_some_and(|seen| seen.passes(&test.test, view));
     match test.which {
-        Which::Any => {
+        OperandQuantifier::Any => {
             let mut any = false;
             for (index, seen) in operands.iter().enumerate() {
                 if seen.passes(&test.test, view) {
@@ -117,18 +118,18 @@ fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> b
             }
             any
         }
-        Which::All => {
+        OperandQuantifier::All => {
             let all = !operands.is_empty() && operands.iter().all(|seen| seen.passes(&test.test, view));
             (0..operands.len()).filter(|_| all).for_each(&mut touch);
             all
         }
-        Which::No => !operands.iter().any(|seen| seen.passes(&test.test, view)),
-        Which::At(index) => {
+        OperandQuantifier::No => !operands.iter().any(|seen| seen.passes(&test.test, view)),
+        OperandQuantifier::At(index) => {
             let holds = at(index as usize);
             touch(index as usize);
             holds
         }
-        Which::Last => {
+        OperandQuantifier::Last => {
             let Some(last) = operands.len().checked_sub(1) else { return false };
             touch(last);
             at(last)

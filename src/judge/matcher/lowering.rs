@@ -3,26 +3,26 @@
 //! Each is held to what the world answered and to what earlier acts of the line may have made of it since. Without an
 //! answer nothing is lowered.
 
-mod before;
 mod copies;
-mod made;
-mod own;
+mod earlier_acts;
+mod made_by_name;
 mod refs;
+mod session_own;
 
-use before::{
+use copies::{is_own_copy, is_put_back};
+use earlier_acts::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
     moved_by_name, moved_into, naming, near, untouched,
 };
-pub(super) use before::{is_brought, is_known_to_be_moved, is_quiet, makes};
-use copies::{is_own_copy, is_put_back};
-pub(super) use made::{is_maker, made};
-pub(super) use own::OWN_NOTE;
-use own::{has_own_edits_alone, is_own_note, own_work};
+pub(super) use earlier_acts::{is_brought, is_known_to_be_moved, is_quiet, makes};
+pub(super) use made_by_name::{is_maker, made};
 pub(super) use refs::unborn;
+pub(super) use session_own::OWN_NOTE;
+use session_own::{has_own_edits_alone, is_own_note, own_work};
 
 use super::history::History;
+use super::inspected_text::InspectedValue;
 use super::match_context::{MatchContext, View};
-use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, Effect, Flag, Remote, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
@@ -317,7 +317,7 @@ pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl I
         matched(view, &plain)
     };
     let files = found.unwrap_or_default().into_iter().filter(|(_, stat)| stat.kind == FileKind::File);
-    files.take(own::MAX_MATCHED).map(|(path, _)| path.as_str())
+    files.take(session_own::MAX_MATCHED).map(|(path, _)| path.as_str())
 }
 
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.

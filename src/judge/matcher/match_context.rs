@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use super::conditions::raw_span;
 use super::history::History;
+use super::inspected_text::InspectedValue;
 use super::lowering;
 use super::original;
-use super::seen::InspectedValue;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Flag, Value, Verb};
 use crate::judge::analysis::env::EnvView;
 use crate::judge::analysis::inquiry::Inquiry;
@@ -16,7 +16,7 @@ use crate::judge::analysis::paths::{NormalPath, Placer, Start};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
 use crate::judge::rules::blob::Features;
-use crate::judge::rules::catalog::{At, Catalog};
+use crate::judge::rules::catalog::{Catalog, EntryPosition};
 use crate::judge::rules::model::{Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
 use crate::judge::sort;
 
@@ -47,7 +47,7 @@ pub(super) struct MatchContext<'a> {
 #[derive(Default)]
 pub(super) struct AnyRules {
     env: EnvView,
-    places: HashMap<Features, Rc<[At]>>,
+    places: HashMap<Features, Rc<[EntryPosition]>>,
 }
 
 /// How many names of packages are compared with all well-known ones in one invocation: it is only to say more.
@@ -193,7 +193,7 @@ impl<'a> View<'a> {
 
     /// Whether what it prints reaches whoever called.
     pub fn is_shown(&self) -> bool {
-        let shown = self.context.shown.get_or_init(|| super::shown::shown(self.context));
+        let shown = self.context.shown.get_or_init(|| super::printed_acts::shown(self.context));
         shown.get(self.act.parent.unwrap_or(self.id)).copied().unwrap_or_default()
     }
 

@@ -13,7 +13,8 @@ use crate::judge::analysis::question::{
 };
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{
-    Before, BroughtContent, CommandChanges, Done, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, Stat,
+    BroughtContent, CommandChanges, FileKind, FileSnapshot, Ledger, LedgerEntry, PathChange, PathChangeKind,
+    PriorState, Stat,
 };
 use crate::judge::rules::catalog::{Layer, PatternFile};
 

@@ -1,6 +1,6 @@
 //! The way to a decision, in the order of docs/risk.md.
 
-use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
+use super::{ApprovalReason, Clearance, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
 use crate::judge::grant::{Grant, GrantId, GrantPlace, GrantSubject};
 use crate::judge::invocation::{Invocation, Origin, Request};
@@ -21,7 +21,7 @@ pub fn decide(
     if let Some(finding) = risk.findings.iter().find(|finding| finding.deny) {
         return Decision::Refuse(Refusal::Rule { rule: finding.rule.clone(), reason: finding.reason.clone() });
     }
-    let cleared = |basis| Decision::Run(Cleared { basis });
+    let cleared = |basis| Decision::Run(Clearance { basis });
     // A tier may want several approvers, and support runs all the same; a rule that does speaks of this very command.
     let ruled = risk.findings.iter().any(|finding| finding.approvals > 1 || finding.is_decision());
     if risk.tier <= Tier::Medium && !ruled && is_support(invocation, policy) {

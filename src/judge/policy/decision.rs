@@ -12,7 +12,7 @@ use crate::judge::risk::Tier;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// It may run.
-    Run(Cleared),
+    Run(Clearance),
     /// A person is to be asked.
     Ask(Prompt),
     /// It does not run.
@@ -33,11 +33,11 @@ impl Decision {
 
 /// That nobody need be asked, and why. Only deciding makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleared {
+pub struct Clearance {
     pub(in crate::judge) basis: ApprovalReason,
 }
 
-impl Cleared {
+impl Clearance {
     /// Why.
     #[must_use]
     pub const fn basis(&self) -> &ApprovalReason {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, GrantId, GrantPlace, GrantSubject, Until};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::reach::Reach;
 use crate::judge::risk::{Circumstance, Risk};
@@ -32,7 +32,7 @@ fn asks(decision: &Decision) -> bool {
 
 fn grant(id: i64, what: GrantSubject) -> Grant {
     let place = GrantPlace::Directory { path: "/home/ada/project".to_owned() };
-    Grant { id: GrantId::Stored(id), what, place, until: Until::Revoked, given: 0, words: String::new() }
+    Grant { id: GrantId::Stored(id), what, place, until: GrantExpiry::Revoked, given: 0, words: String::new() }
 }
 
 fn in_context(judgment: Judgment, fact: CircumstanceFact) -> Judgment {
@@ -94,7 +94,7 @@ fn support_runs_through_every_limit_and_only_as_the_exact_command_of_tier_2_at_m
 fn a_decision_waits_for_a_person_whatever_was_allowed_and_however_often_they_were_asked() {
     let decision = |tier| {
         let mut one = finding("a.rule", tier);
-        one.notes = vec![crate::judge::rules::model::Note::Decision];
+        one.notes = vec![crate::judge::rules::model::SessionNote::Decision];
         of(vec![one])
     };
     let exhausted = SessionState {

@@ -9,7 +9,7 @@ use crate::judge::judge;
 use crate::judge::policy::{Approvals, is_sent};
 use crate::judge::risk::Circumstance;
 use crate::judge::rules::catalog::{Layer, PatternFile};
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::testing::{argv, finding, of};
 use crate::judge::tools::ToolCall;
 
@@ -104,7 +104,7 @@ fn tier_4_and_what_several_sign_it_never_sees() {
 
 #[test]
 fn a_persons_decision_it_never_sees_whatever_lends_it_leave() {
-    let decision = |finding: Finding| Finding { notes: vec![Note::Decision], ..finding };
+    let decision = |finding: Finding| Finding { notes: vec![SessionNote::Decision], ..finding };
     for tier in [Tier::Safe, Tier::Low, Tier::Medium, Tier::High] {
         let lent = Finding { yolo: true, reversible: true, ..finding("a.rule", tier) };
         for judged in [
@@ -271,7 +271,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), proptest::bool::weighted(0.2));
     (0_u8..=4, 0_i32..500, 0_u8..4, flags, 1_u8..3).prop_map(
         |(tier, weight, undo, (deny, yolo, reversible, decision), approvals)| Finding {
-            notes: if decision { vec![Note::Decision] } else { Vec::new() },
+            notes: if decision { vec![SessionNote::Decision] } else { Vec::new() },
             weight: Weight(weight),
             reversibility: [
                 Reversibility::ReadOnly,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 use crate::judge::testing::finding;
 
 fn circumstance(fact: CircumstanceFact, weight: i32) -> Circumstance {
@@ -90,7 +90,7 @@ fn a_probe_is_what_finds_nothing_but_the_doctors_own_words() {
 #[test]
 fn one_finding_that_a_person_decides_makes_the_whole_a_decision() {
     let plain = || finding("a.rule", Tier::Medium);
-    let decided = || Finding { notes: vec![Note::Decision], ..plain() };
+    let decided = || Finding { notes: vec![SessionNote::Decision], ..plain() };
     assert!(decided().is_decision() && !plain().is_decision());
     let of = |findings| Risk::join(Tier::Low, findings, Vec::new());
     assert!(!of(vec![plain()]).is_decision());

@@ -31,7 +31,7 @@ use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::source;
 use super::source_files::SourceFiles;
-use crate::judge::lexicon::{Known as Words, Lexicon};
+use crate::judge::lexicon::{Lexicon, LexiconIndex as Words};
 use crate::judge::rules::languages;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
@@ -46,10 +46,10 @@ static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"
 
 /// What names mean in languages.
 #[must_use]
-pub fn languages() -> &'static languages::Known {
-    static READ: OnceLock<languages::Known> = OnceLock::new();
+pub fn languages() -> &'static languages::LanguageIndex {
+    static READ: OnceLock<languages::LanguageIndex> = OnceLock::new();
     // The build script reads back what it packs. Without it nothing is told of what names mean.
-    READ.get_or_init(|| languages::Known::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
+    READ.get_or_init(|| languages::LanguageIndex::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
 }
 
 /// Which files hold code, by their names.
@@ -69,19 +69,19 @@ pub fn secret_arguments() -> &'static SecretArguments {
 }
 
 /// What was found out by name before.
-type Known<T> = RefCell<HashMap<Box<str>, T>>;
+type NameCache<T> = RefCell<HashMap<Box<str>, T>>;
 
 /// A layer file, and the number of a program or rule there.
-pub type At = (usize, usize);
+pub type EntryPosition = (usize, usize);
 
 /// All layers together. Later layers add to earlier ones.
 #[derive(Debug)]
 pub struct Catalog {
     layer_files: Vec<LayerFile>,
     /// Which description a name leads to. Globs are tried once for each name.
-    described: Known<Option<At>>,
+    described: NameCache<Option<EntryPosition>>,
     /// The rules for a verb key.
-    keyed: Known<Rc<[At]>>,
+    keyed: NameCache<Rc<[EntryPosition]>>,
     words: OnceCell<Words>,
 }
 
@@ -190,13 +190,13 @@ impl Catalog {
         self.at(place?)
     }
 
-    fn at(&self, (at, number): At) -> Option<(Layer, &Program)> {
+    fn at(&self, (at, number): EntryPosition) -> Option<(Layer, &Program)> {
         let layer_file = self.layer_files.get(at)?;
         Some((layer_file.layer, layer_file.packed()?.program(number)?))
     }
 
     /// Where the program of this name is described among the files below a layer that are read.
-    fn find_program(&self, name: &str, below: usize) -> Option<At> {
+    fn find_program(&self, name: &str, below: usize) -> Option<EntryPosition> {
         let newest = || self.open_below(below).rev();
         newest()
             .find_map(|(at, packed)| Some((at, packed.blob.program_named(name)?)))
@@ -209,7 +209,11 @@ impl Catalog {
         self.decoded(self.places(key), |_| true)
     }
 
-    fn decoded(&self, places: Rc<[At]>, may: impl Fn(&At) -> bool) -> impl Iterator<Item = &Rule> {
+    fn decoded(
+        &self,
+        places: Rc<[EntryPosition]>,
+        may: impl Fn(&EntryPosition) -> bool,
+    ) -> impl Iterator<Item = &Rule> {
         (0..places.len()).filter_map(move |place| {
             let (at, number) = *places.get(place).filter(|place| may(place))?;
             self.layer_files.get(at)?.packed()?.rule(number)
@@ -217,7 +221,7 @@ impl Catalog {
     }
 
     /// Where the rules for a verb key stand.
-    fn places<'a>(&'a self, key: &'a str) -> Rc<[At]> {
+    fn places<'a>(&'a self, key: &'a str) -> Rc<[EntryPosition]> {
         let known = self.keyed.borrow().get(key).cloned();
         known.unwrap_or_else(|| {
             self.bring(key, self.layer_files.len());
@@ -236,7 +240,7 @@ impl Catalog {
         have: Features,
         sub: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Rule> + 'a {
-        let may = move |(at, number): &At| {
+        let may = move |(at, number): &EntryPosition| {
             let packed = self.layer_files.get(*at).and_then(LayerFile::packed);
             packed.is_none_or(|packed| packed.blob.may_match(*number, have, sub))
         };
@@ -244,11 +248,11 @@ impl Catalog {
     }
 
     /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
-    pub fn any_rules(&self, have: Features, may: impl Fn(&Rule) -> bool) -> Rc<[At]> {
-        fn of((at, file): (usize, &Packed), have: Features) -> impl Iterator<Item = At> + '_ {
+    pub fn any_rules(&self, have: Features, may: impl Fn(&Rule) -> bool) -> Rc<[EntryPosition]> {
+        fn of((at, file): (usize, &Packed), have: Features) -> impl Iterator<Item = EntryPosition> + '_ {
             file.blob.any_rules(have).map(move |number| (at, number))
         }
-        let may = |(at, number): &At| {
+        let may = |(at, number): &EntryPosition| {
             let packed = self.layer_files.get(*at).and_then(LayerFile::packed);
             packed.and_then(|packed| packed.rule(*number)).is_some_and(&may)
         };
@@ -256,7 +260,7 @@ impl Catalog {
     }
 
     /// The rules that stand there.
-    pub fn rules_at(&self, places: Rc<[At]>) -> impl Iterator<Item = &Rule> {
+    pub fn rules_at(&self, places: Rc<[EntryPosition]>) -> impl Iterator<Item = &Rule> {
         self.decoded(places, |_| true)
     }
 
@@ -361,7 +365,7 @@ impl Catalog {
 }
 
 /// Remembers what a name came to. A long batch of names that are all different does not fill the memory.
-fn keep<T>(known: &Known<T>, name: &str, value: T) {
+fn keep<T>(known: &NameCache<T>, name: &str, value: T) {
     const MOST: usize = 4096;
     let mut known = known.borrow_mut();
     if known.len() >= MOST {
@@ -384,7 +388,7 @@ impl LowerLayers<'_> {
     }
 }
 
-impl source::Known for LowerLayers<'_> {
+impl source::LayersBelow for LowerLayers<'_> {
     fn program(&self, name: &str) -> Option<Cow<'_, Program>> {
         self.described(name).map(|(_, program)| Cow::Borrowed(program))
     }

@@ -253,7 +253,7 @@ fn is_inner(name: &[u8]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::source::{Nothing, read};
+    use super::super::source::{NoLayers, read};
     use super::*;
 
     const HEAD: &str = "family = 'own'\nabout = \"of our own\" # x\n";
@@ -360,7 +360,7 @@ mod tests {
             let Some("toml") = file.extension().and_then(|end| end.to_str()) else { continue };
             let text = std::fs::read_to_string(&file).unwrap();
             all += 1;
-            let (Some(index), Ok(contents)) = (Index::of(&text), read("x", &text, &Nothing)) else { continue };
+            let (Some(index), Ok(contents)) = (Index::of(&text), read("x", &text, &NoLayers)) else { continue };
             indexed += 1;
             let verbs = contents.rules.iter().flat_map(|rule| &rule.when.verbs);
             let names = contents.programs.iter().flat_map(|program| &program.names);

@@ -28,7 +28,7 @@ pub struct LanguageTable {
     /// As descriptions call it; `*` is every language.
     pub name: String,
     #[serde(default)]
-    pub holds: Vec<Names>,
+    pub holds: Vec<VariableNames>,
     #[serde(default)]
     pub results: Vec<CallResult>,
     #[serde(default)]
@@ -55,10 +55,10 @@ pub const OPENS: &str = "open";
 /// Names of variables and members of modules that hold the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Names {
-    pub what: Holds,
+pub struct VariableNames {
+    pub what: VariableMeaning,
     pub names: Vec<String>,
-    /// The name of a [`Holds::Program`].
+    /// The name of a [`VariableMeaning::Program`].
     #[serde(default)]
     pub program: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct Names {
 /// What a variable holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Holds {
+pub enum VariableMeaning {
     /// The home directory of the account.
     Home,
     /// The file that the code stands in.
@@ -83,13 +83,13 @@ pub enum Holds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallResult {
-    pub gives: Gives,
+    pub gives: ResultKind,
     /// The last parts of their names.
     pub calls: Vec<String>,
     /// The whole name fits one of these globs, where there are any.
     #[serde(default)]
     pub of: Vec<String>,
-    /// What a [`Gives::Text`] or [`Gives::Path`] is; a tilde in front is the home directory.
+    /// What a [`ResultKind::Text`] or [`ResultKind::Path`] is; a tilde in front is the home directory.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -97,7 +97,7 @@ pub struct CallResult {
 /// What a call gives, from the object that it is a method of and from its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gives {
+pub enum ResultKind {
     /// A text that is always the same, where there are no arguments.
     Text,
     /// That text as a path.
@@ -206,12 +206,12 @@ impl Languages {
                 return Err(TableError::UnknownLanguage(table.name.clone()));
             }
             for held in &table.holds {
-                if table.name == ANY || (held.what == Holds::Program) != held.program.is_some() {
+                if table.name == ANY || (held.what == VariableMeaning::Program) != held.program.is_some() {
                     return Err(TableError::Holds(held.names.clone()));
                 }
             }
             for result in &table.results {
-                if matches!(result.gives, Gives::Text | Gives::Path) != result.text.is_some() {
+                if matches!(result.gives, ResultKind::Text | ResultKind::Path) != result.text.is_some() {
                     return Err(TableError::Gives(result.calls.clone()));
                 }
             }
@@ -225,10 +225,10 @@ const ANY: &str = "*";
 
 /// All names by which something can be looked up.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct LanguageIndex {
     /// Results of calls, by the last part of their names.
     results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
-    holds: HashMap<String, Vec<(Language, Holds, Option<String>)>>,
+    holds: HashMap<String, Vec<(Language, VariableMeaning, Option<String>)>>,
     /// Calls by the last part of their names.
     acts: HashMap<String, Vec<NamedAct>>,
     home: Vec<String>,
@@ -244,7 +244,7 @@ struct NamedAct {
     mentioned: bool,
 }
 
-impl Known {
+impl LanguageIndex {
     #[must_use]
     pub fn new(languages: Languages) -> Self {
         let mut known = Self { home: languages.home, ..Self::default() };
@@ -275,7 +275,7 @@ impl Known {
 
     /// What a variable or a member of a module holds in a language, and the program where it is one.
     #[must_use]
-    pub fn held(&self, language: Language, name: &str) -> Option<(Holds, Option<&str>)> {
+    pub fn held(&self, language: Language, name: &str) -> Option<(VariableMeaning, Option<&str>)> {
         let (_, what, program) = self.holds.get(name)?.iter().find(|(of, ..)| *of == language)?;
         Some((*what, program.as_deref()))
     }
@@ -324,25 +324,25 @@ pub fn last_part(callee: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn known() -> Known {
+    fn known() -> LanguageIndex {
         let result = |gives, calls: &[&str], of: &[&str]| CallResult {
             gives,
             calls: calls.iter().map(|name| (*name).to_owned()).collect(),
             of: of.iter().map(|name| (*name).to_owned()).collect(),
             text: None,
         };
-        let file = Names { what: Holds::File, names: vec!["here".to_owned()], program: None };
+        let file = VariableNames { what: VariableMeaning::File, names: vec!["here".to_owned()], program: None };
         let table = |name: &str, results| LanguageTable {
             name: name.to_owned(),
             holds: vec![file.clone()],
             results,
             acts: Vec::new(),
         };
-        Known::new(Languages {
+        LanguageIndex::new(Languages {
             home: vec!["PLACE".to_owned()],
             language: vec![
-                table("*", vec![result(Gives::Same, &["join", "trim"], &[])]),
-                table("js", vec![result(Gives::Strung, &["join"], &["join", "x.*"])]),
+                table("*", vec![result(ResultKind::Same, &["join", "trim"], &[])]),
+                table("js", vec![result(ResultKind::Strung, &["join"], &["join", "x.*"])]),
             ],
         })
     }
@@ -350,16 +350,16 @@ mod tests {
     #[test]
     fn a_language_comes_before_every_language_and_names_fit_as_a_whole() {
         let known = known();
-        assert_eq!(known.held(Language::Js, "here"), Some((Holds::File, None)));
+        assert_eq!(known.held(Language::Js, "here"), Some((VariableMeaning::File, None)));
         assert_eq!((known.is_home("PLACE"), known.is_home("HERE")), (true, false));
         assert_eq!((known.held(Language::Php, "here"), known.held(Language::Js, "there")), (None, None));
         let of =
             |language, callee: &str| known.results(language, callee).map(|result| result.gives).collect::<Vec<_>>();
-        assert_eq!(of(Language::Js, "join"), [Gives::Strung, Gives::Same]);
-        assert_eq!(of(Language::Js, "x.join"), [Gives::Strung, Gives::Same]);
-        assert_eq!(of(Language::Js, "y.join"), [Gives::Same]);
-        assert_eq!(of(Language::Php, "join"), [Gives::Same]);
-        assert_eq!(of(Language::Php, "a.b.trim"), [Gives::Same]);
+        assert_eq!(of(Language::Js, "join"), [ResultKind::Strung, ResultKind::Same]);
+        assert_eq!(of(Language::Js, "x.join"), [ResultKind::Strung, ResultKind::Same]);
+        assert_eq!(of(Language::Js, "y.join"), [ResultKind::Same]);
+        assert_eq!(of(Language::Php, "join"), [ResultKind::Same]);
+        assert_eq!(of(Language::Php, "a.b.trim"), [ResultKind::Same]);
         assert_eq!(of(Language::Php, "trimmed"), []);
     }
 

@@ -16,9 +16,9 @@ mod tool;
 pub use self::inner::{Added, Inner, RemoteName, Runs, Wrap, WrapFrom};
 pub use self::language::Language;
 pub use self::outcome::{ArgumentPlace, EffectSpec, OutputTaint, Printed, Prints, Target, Tree, WorksIn};
-pub use self::program::{Files, Follow, OperandList, OptionSpec, Program, Style, Sub, Terminal, ValueKind};
+pub use self::program::{Files, Follow, OperandList, OptionSpec, OptionStyle, Program, Sub, Terminal, ValueKind};
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
-pub use self::tool::{Held, InputPart, NO_SERVER, Tool, ToolEffect, ValueTest};
+pub use self::tool::{InputKind, InputPart, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
 use crate::judge::path_class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};
@@ -47,7 +47,7 @@ pub struct Rule {
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
     /// What it contributes to the behaviour of a session.
-    pub notes: Vec<Note>,
+    pub notes: Vec<SessionNote>,
     pub when: Match,
     /// Operands for which one of these facts holds do not count; if none are left, the finding is tier 1.
     pub lower: Vec<Lowering>,
@@ -159,13 +159,13 @@ pub struct TextTest {
 /// Which operands a test speaks of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperandTest {
-    pub which: Which,
+    pub which: OperandQuantifier,
     pub test: TextTest,
 }
 
 /// A quantifier or a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Which {
+pub enum OperandQuantifier {
     /// Some operand passes. With `lower`, the ones that pass and are not lowered count.
     #[default]
     Any,
@@ -321,7 +321,7 @@ impl Lowering {
 /// What a finding adds to what is known of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Note {
+pub enum SessionNote {
     /// Credentials were read.
     SecretRead,
     /// Data went out.

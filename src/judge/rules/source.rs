@@ -25,11 +25,11 @@ use super::blob::Contents;
 use super::expression::compile;
 use super::model::{HostClass, HostList, PackageList, PathList, Program, Support};
 use super::problem::Problem;
-use crate::judge::document::{self, At, Fault};
+use crate::judge::document::{self, Fault, Located};
 use crate::judge::path_class::PathClass;
 
 /// What a file stands on: the layers below it.
-pub trait Known {
+pub trait LayersBelow {
     /// The description of a program.
     fn program(&self, name: &str) -> Option<Cow<'_, Program>>;
     /// Whether a rule of this id is there already.
@@ -47,9 +47,9 @@ pub trait Known {
 
 /// No layer below: what the built-in files stand on.
 #[derive(Clone, Copy, Debug)]
-pub struct Nothing;
+pub struct NoLayers;
 
-impl Known for Nothing {
+impl LayersBelow for NoLayers {
     fn program(&self, _: &str) -> Option<Cow<'_, Program>> {
         None
     }
@@ -75,7 +75,7 @@ impl Known for Nothing {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn read(path: &str, text: &str, known: &dyn Known) -> Result<Contents, Vec<Problem>> {
+pub fn read(path: &str, text: &str, known: &dyn LayersBelow) -> Result<Contents, Vec<Problem>> {
     read_all(&[(path, text)], known)
 }
 
@@ -83,7 +83,7 @@ pub fn read(path: &str, text: &str, known: &dyn Known) -> Result<Contents, Vec<P
 ///
 /// # Errors
 /// Everything that is wrong with any of them.
-pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, Vec<Problem>> {
+pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Contents, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut shapes = Vec::new();
     for (path, text) in files {
@@ -212,7 +212,7 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
 struct Vocabulary<'a> {
     /// By name, the number among the programs read so far.
     own: HashMap<String, usize>,
-    known: &'a dyn Known,
+    known: &'a dyn LayersBelow,
 }
 
 impl Vocabulary<'_> {
@@ -282,7 +282,11 @@ impl SourceFile<'_> {
     }
 }
 
-fn support(place: SourceFile<'_>, entry: &At<shape::SupportShape>, known: &dyn Known) -> Result<Support, Problem> {
+fn support(
+    place: SourceFile<'_>,
+    entry: &Located<shape::SupportShape>,
+    known: &dyn LayersBelow,
+) -> Result<Support, Problem> {
     let shape = entry.get_ref();
     let problem = |what: &str, remedy: &str| place.problem(&entry.span(), "support", what, remedy);
     if !known.may_support() {
@@ -295,7 +299,7 @@ fn support(place: SourceFile<'_>, entry: &At<shape::SupportShape>, known: &dyn K
     Ok(Support { argv, why: shape.why.get_ref().clone() })
 }
 
-fn paths(place: SourceFile<'_>, list: &shape::PathsShape, known: &dyn Known) -> Result<PathList, Vec<Problem>> {
+fn paths(place: SourceFile<'_>, list: &shape::PathsShape, known: &dyn LayersBelow) -> Result<PathList, Vec<Problem>> {
     const LISTED: [PathClass; 13] = [
         PathClass::System,
         PathClass::SystemTop,
@@ -353,7 +357,7 @@ fn paths(place: SourceFile<'_>, list: &shape::PathsShape, known: &dyn Known) -> 
     }
 }
 
-fn hosts(place: SourceFile<'_>, list: &shape::HostsShape, known: &dyn Known) -> Result<HostList, Vec<Problem>> {
+fn hosts(place: SourceFile<'_>, list: &shape::HostsShape, known: &dyn LayersBelow) -> Result<HostList, Vec<Problem>> {
     let class = *list.class.get_ref();
     let mut problems = Vec::new();
     if matches!(class, HostClass::Local | HostClass::Known | HostClass::Near) && !known.may_loosen() {
@@ -386,7 +390,11 @@ fn hosts(place: SourceFile<'_>, list: &shape::HostsShape, known: &dyn Known) -> 
     if problems.is_empty() { Ok(HostList { class, names: list.names.get_ref().clone() }) } else { Err(problems) }
 }
 
-fn packages(place: SourceFile<'_>, list: &shape::PackagesShape, known: &dyn Known) -> Result<PackageList, Problem> {
+fn packages(
+    place: SourceFile<'_>,
+    list: &shape::PackagesShape,
+    known: &dyn LayersBelow,
+) -> Result<PackageList, Problem> {
     let (index, span) = (list.index.get_ref(), list.index.span());
     if !known.may_loosen() {
         return Err(place.problem(
@@ -420,6 +428,6 @@ fn packages(place: SourceFile<'_>, list: &shape::PackagesShape, known: &dyn Know
 }
 
 /// The values of a spanned list.
-fn values(list: &[At<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
+fn values(list: &[Located<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
     list.iter().map(|value| (value.get_ref().as_str(), value.span()))
 }

@@ -1,13 +1,13 @@
 //! Arithmetic text: what it expands, up to its closing bracket.
 
 use super::limits::MAX_DEPTH;
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::tree::Arithmetic;
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads arithmetic up to what ends it, which is left for the caller.
-    pub(super) fn arithmetic(&mut self, until: Until, arithmetic: &mut Arithmetic) -> Read {
+    pub(super) fn arithmetic(&mut self, until: WordEnd, arithmetic: &mut Arithmetic) -> ParseResult {
         self.enter()?;
         let start = self.pos;
         self.parts(until, &mut arithmetic.parts)?;

@@ -1,13 +1,13 @@
 //! Assignments and the arrays on their right.
 
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Simple, Word};
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads an assignment in front of a command. False, and nothing read, if a word begins here;
     /// `name[…` that assigns nothing is read as the first word.
-    pub(super) fn assignment(&mut self, simple: &mut Simple) -> Read<bool> {
+    pub(super) fn assignment(&mut self, simple: &mut Simple) -> ParseResult<bool> {
         let start = self.pos;
         let end = self.name_end(start);
         if end == start {
@@ -58,7 +58,7 @@ impl Parser<'_> {
     }
 
     /// Only bash keeps blanks and operators in a subscript together; elsewhere they end the word.
-    fn refuse_spaced_subscript(&mut self, start: usize, subscript: Option<&Word>) -> Read {
+    fn refuse_spaced_subscript(&mut self, start: usize, subscript: Option<&Word>) -> ParseResult {
         let spaced = |part: &Part| matches!(part, Part::Literal(text) if text.bytes().any(super::cursor::is_meta));
         if self.dialect != Dialect::Bash && subscript.is_some_and(|word| word.parts.iter().any(spaced)) {
             self.pos = start;
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn assignment_value(&mut self) -> Read<AssignmentValue> {
+    fn assignment_value(&mut self) -> ParseResult<AssignmentValue> {
         let start = self.pos;
         if self.peek() == b'(' {
             let elements = self.array()?;
@@ -76,12 +76,12 @@ impl Parser<'_> {
             }
             // Something is attached to the closing parenthesis: keep both as one word.
             let mut word = Word { parts: vec![Part::Array(elements)], ..Word::default() };
-            self.parts(Until::Word, &mut word.parts)?;
+            self.parts(WordEnd::Word, &mut word.parts)?;
             word.span = self.span_from(start);
             return Ok(AssignmentValue::Scalar(word));
         }
         let mut word = Word::default();
-        self.parts(Until::Word, &mut word.parts)?;
+        self.parts(WordEnd::Word, &mut word.parts)?;
         word.span = self.span_from(start);
         Ok(AssignmentValue::Scalar(word))
     }
@@ -92,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// Reads `(…)` on the right of an assignment.
-    pub(super) fn array(&mut self) -> Read<Vec<ArrayElement>> {
+    pub(super) fn array(&mut self) -> ParseResult<Vec<ArrayElement>> {
         self.enter()?;
         let start = self.pos;
         self.pos += 1;
@@ -112,7 +112,7 @@ impl Parser<'_> {
         Ok(elements)
     }
 
-    fn array_element(&mut self, elements: &mut Vec<ArrayElement>) -> Read {
+    fn array_element(&mut self, elements: &mut Vec<ArrayElement>) -> ParseResult {
         if self.peek() != b'[' {
             let mut value = Word::default();
             self.whole_word(&mut value)?;
@@ -126,7 +126,7 @@ impl Parser<'_> {
         if let Some((_, at)) = self.assignment_operator(self.pos) {
             self.refuse_second_expansion(open, &subscript)?;
             self.pos = at;
-            self.parts(Until::Word, &mut value.parts)?;
+            self.parts(WordEnd::Word, &mut value.parts)?;
             value.span = self.span_from(at);
             elements.push(ArrayElement { subscript: Some(subscript), value });
         } else {
@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     /// bash expands the subscript of an array element, takes its quotes away, and expands the result
     /// once more: a quoted `$` comes alive.
-    fn refuse_second_expansion(&mut self, open: usize, subscript: &Word) -> Read {
+    fn refuse_second_expansion(&mut self, open: usize, subscript: &Word) -> ParseResult {
         let mut text = String::new();
         super::quote::static_text(&subscript.parts, &mut text);
         if text.contains(['$', '`']) {
@@ -150,11 +150,11 @@ impl Parser<'_> {
     }
 
     /// Reads a subscript up to and with its closing bracket; `open` is where it began.
-    pub(super) fn subscript(&mut self, open: usize) -> Read<Word> {
+    pub(super) fn subscript(&mut self, open: usize) -> ParseResult<Word> {
         self.enter()?;
         let start = self.pos;
         let mut word = Word::default();
-        self.parts(Until::Bracket, &mut word.parts)?;
+        self.parts(WordEnd::Bracket, &mut word.parts)?;
         word.span = self.span_from(start);
         self.expect_byte(b']', "a subscript", open)?;
         self.leave();
@@ -162,10 +162,10 @@ impl Parser<'_> {
     }
 
     /// Goes on with a word whose beginning was read as `before[subscript]`.
-    fn bracketed(&mut self, before: String, subscript: Word, parts: &mut Vec<Part>) -> Read {
+    fn bracketed(&mut self, before: String, subscript: Word, parts: &mut Vec<Part>) -> ParseResult {
         parts.push(Part::Literal(before + "["));
         parts.extend(subscript.parts);
         parts.push(Part::Literal("]".to_owned()));
-        self.parts(Until::Word, parts)
+        self.parts(WordEnd::Word, parts)
     }
 }

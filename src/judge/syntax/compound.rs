@@ -1,10 +1,10 @@
 //! Compound commands that hold lists: groups, subshells, arithmetic, `if` and `case`.
 
 use super::cursor::is_meta;
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::reserved::Reserved;
 use super::tree::{Arithmetic, CaseArm, Compound, CompoundKind, Dialect, Script, Word};
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Default for Compound {
     /// An empty group, to be filled.
@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     /// Reads a compound command and its redirections. False if none begins here.
-    pub(super) fn compound(&mut self, compound: &mut Compound) -> Read<bool> {
+    pub(super) fn compound(&mut self, compound: &mut Compound) -> ParseResult<bool> {
         let start = self.pos;
         if self.peek() == b'(' {
             self.parenthesized(&mut compound.kind)?;
@@ -55,7 +55,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn keyword(&mut self, word: Reserved, end: usize, kind: &mut CompoundKind) -> Read<bool> {
+    fn keyword(&mut self, word: Reserved, end: usize, kind: &mut CompoundKind) -> ParseResult<bool> {
         let start = self.pos;
         if !word.opens() {
             return Ok(false);
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 
     /// Reads what begins with a parenthesis: arithmetic or a subshell.
-    fn parenthesized(&mut self, kind: &mut CompoundKind) -> Read {
+    fn parenthesized(&mut self, kind: &mut CompoundKind) -> ParseResult {
         if self.pair(b'(', b'(').is_some() && self.double_parenthesis(kind)? {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Parser<'_> {
 
     /// Reads `((…))`. bash takes it for arithmetic when the two closing brackets are adjacent; a
     /// shell without arithmetic commands reads two subshells, which shows more.
-    fn double_parenthesis(&mut self, kind: &mut CompoundKind) -> Read<bool> {
+    fn double_parenthesis(&mut self, kind: &mut CompoundKind) -> ParseResult<bool> {
         if self.dialect == Dialect::Sh {
             let subshell = self.attempt(Attempt::Subshells, |parser| parser.subshell(kind))?;
             if subshell.is_some() {
@@ -96,7 +96,7 @@ impl Parser<'_> {
         let arithmetic = self.attempt(Attempt::Arithmetic, |parser| {
             parser.pos = parser.peek_second().1 + 1;
             let mut arithmetic = Arithmetic::default();
-            parser.arithmetic(Until::Parenthesis, &mut arithmetic)?;
+            parser.arithmetic(WordEnd::Parenthesis, &mut arithmetic)?;
             // No line continuation may stand between the two.
             if parser.raw(parser.pos) == b')' && parser.raw(parser.pos + 1) == b')' {
                 parser.pos += 2;
@@ -110,7 +110,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn subshell(&mut self, kind: &mut CompoundKind) -> Read {
+    fn subshell(&mut self, kind: &mut CompoundKind) -> ParseResult {
         let start = self.pos;
         self.pos += 1;
         let mut script = Script::default();
@@ -120,7 +120,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn group(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    fn group(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         let mut script = Script::default();
         self.list(&mut script)?;
         if script.items.is_empty() && self.dialect != Dialect::Zsh {
@@ -131,7 +131,7 @@ impl Parser<'_> {
         self.zsh_always(kind)
     }
 
-    fn if_command(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    fn if_command(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         let mut arms = Vec::with_capacity(1);
         let mut otherwise = None;
         loop {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn case_command(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    fn case_command(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let mut subject = Word::default();
         self.enter()?;
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn case_arm(&mut self, end: Reserved, arms: &mut Vec<CaseArm>) -> Read {
+    fn case_arm(&mut self, end: Reserved, arms: &mut Vec<CaseArm>) -> ParseResult {
         let start = self.pos;
         let mut arm =
             CaseArm { patterns: Vec::new(), body: Script::default(), falls_through: false, span: Default::default() };
@@ -218,7 +218,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn case_patterns(&mut self, patterns: &mut Vec<Word>) -> Read {
+    fn case_patterns(&mut self, patterns: &mut Vec<Word>) -> ParseResult {
         if self.zsh_whole_pattern(patterns)? {
             return Ok(());
         }
@@ -229,7 +229,7 @@ impl Parser<'_> {
     }
 
     /// Reads `a | b)`.
-    pub(super) fn pattern_alternatives(&mut self, patterns: &mut Vec<Word>) -> Read {
+    pub(super) fn pattern_alternatives(&mut self, patterns: &mut Vec<Word>) -> ParseResult {
         loop {
             self.spend(1)?;
             self.word(patterns)?;
@@ -245,7 +245,7 @@ impl Parser<'_> {
     }
 
     /// Reads a word that must stand here.
-    pub(super) fn word(&mut self, words: &mut Vec<Word>) -> Read {
+    pub(super) fn word(&mut self, words: &mut Vec<Word>) -> ParseResult {
         let mut word = Word::default();
         self.whole_word(&mut word)?;
         words.push(word);
@@ -253,14 +253,14 @@ impl Parser<'_> {
     }
 
     /// The same, into a place that exists already.
-    pub(super) fn whole_word(&mut self, word: &mut Word) -> Read {
+    pub(super) fn whole_word(&mut self, word: &mut Word) -> ParseResult {
         let start = self.pos;
         let byte = self.peek();
         let substitution = matches!(byte, b'<' | b'>') && self.peek_second().0 == b'(';
         if self.pos >= self.text.len() || is_meta(byte) && !substitution && !self.zsh_begins_word(byte) {
             return Err(self.unexpected());
         }
-        self.parts(Until::Word, &mut word.parts)?;
+        self.parts(WordEnd::Word, &mut word.parts)?;
         if self.pos == start {
             return Err(self.unexpected());
         }

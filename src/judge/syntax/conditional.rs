@@ -1,13 +1,13 @@
 //! `[[ … ]]`.
 
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::tree::{Command, CompoundKind, CondToken, Part, Word};
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads what begins with `[[` for a shell that may not know it: then it is the name of a
     /// command, and what follows `&&` in it is another. That reading shows more, so it comes first.
-    pub(super) fn plain_condition(&mut self, commands: &mut Vec<Command>) -> Read {
+    pub(super) fn plain_condition(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         self.enter()?;
         let plain = self.attempt(Attempt::PlainCondition, |parser| {
             let mut commands = Vec::with_capacity(1);
@@ -27,7 +27,7 @@ impl Parser<'_> {
     }
 
     /// Reads `[[ … ]]`, which began at `start`, from behind its first word.
-    pub(super) fn condition(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    pub(super) fn condition(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.enter()?;
         let mut tokens = Vec::new();
         let mut nested = 0_u32;
@@ -74,7 +74,7 @@ impl Parser<'_> {
     }
 
     /// Reads `-f word`, `word == word` or a word alone.
-    fn term(&mut self, tokens: &mut Vec<CondToken>) -> Read {
+    fn term(&mut self, tokens: &mut Vec<CondToken>) -> ParseResult {
         self.operand_token(tokens)?;
         self.blanks()?;
         if let Some(operator) = tokens.last().and_then(unary) {
@@ -84,32 +84,32 @@ impl Parser<'_> {
         }
         let Some(until) = self.binary(tokens) else { return Ok(()) };
         self.blanks()?;
-        if until == Until::Regex { self.regex(tokens) } else { self.operand_token(tokens) }
+        if until == WordEnd::Regex { self.regex(tokens) } else { self.operand_token(tokens) }
     }
 
     /// Steps over a binary operator and says how the word after it is read.
-    fn binary(&mut self, tokens: &mut Vec<CondToken>) -> Option<Until> {
+    fn binary(&mut self, tokens: &mut Vec<CondToken>) -> Option<WordEnd> {
         let begins = self.pos;
         let until = match self.peek() {
             b'<' | b'>' if self.peek_second().0 != b'(' => {
                 self.pos += 1;
-                Until::Word
+                WordEnd::Word
             }
             _ => {
                 let (word, len, end) = self.short_word()?;
                 let word = word.get(..len).filter(|word| is_binary(word))?;
                 self.pos = end;
-                if word == b"=~" { Until::Regex } else { Until::Word }
+                if word == b"=~" { WordEnd::Regex } else { WordEnd::Word }
             }
         };
         tokens.push(CondToken::Operator(self.plain(begins, self.pos), self.span_from(begins)));
         Some(until)
     }
 
-    fn regex(&mut self, tokens: &mut Vec<CondToken>) -> Read {
+    fn regex(&mut self, tokens: &mut Vec<CondToken>) -> ParseResult {
         let start = self.pos;
         let mut word = Word::default();
-        self.parts(Until::Regex, &mut word.parts)?;
+        self.parts(WordEnd::Regex, &mut word.parts)?;
         if self.pos == start {
             return Err(self.unexpected());
         }
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// Reads a word that is not the closing `]]`.
-    fn operand_token(&mut self, tokens: &mut Vec<CondToken>) -> Read {
+    fn operand_token(&mut self, tokens: &mut Vec<CondToken>) -> ParseResult {
         self.peek();
         if matches!(self.short_word(), Some((word, 2, _)) if word.starts_with(b"]]")) {
             return Err(self.unexpected());

@@ -1,7 +1,7 @@
 //! Moving through the text: single bytes with line continuations taken out, blanks, comments,
 //! newlines and names.
 
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 
 /// Classes of bytes, as bits: where a run of plain text stops depends on what is being read.
 pub(super) mod class {
@@ -154,7 +154,7 @@ impl Parser<'_> {
 
     /// Steps over blanks, and over a comment that begins after them. Called between tokens only.
     #[inline]
-    pub(super) fn blanks(&mut self) -> Read {
+    pub(super) fn blanks(&mut self) -> ParseResult {
         let start = self.pos;
         loop {
             match self.raw(self.pos) {
@@ -174,7 +174,7 @@ impl Parser<'_> {
 
     /// Steps over blanks, comments and newlines. Each newline brings the bodies of the
     /// here-documents that wait for it.
-    pub(super) fn newlines(&mut self) -> Read {
+    pub(super) fn newlines(&mut self) -> ParseResult {
         loop {
             self.blanks()?;
             if self.raw(self.pos) != b'\n' {
@@ -185,7 +185,7 @@ impl Parser<'_> {
     }
 
     /// Steps over the newline at the current place.
-    pub(super) fn newline(&mut self) -> Read {
+    pub(super) fn newline(&mut self) -> ParseResult {
         self.pos += 1;
         self.spend(1)?;
         if self.pending.is_empty() { Ok(()) } else { self.heredoc_bodies() }
@@ -231,7 +231,7 @@ impl Parser<'_> {
     }
 
     /// Reads a name.
-    pub(super) fn name(&mut self) -> Read<String> {
+    pub(super) fn name(&mut self) -> ParseResult<String> {
         self.peek();
         let end = self.name_end(self.pos);
         if end == self.pos {

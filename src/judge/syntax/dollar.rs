@@ -1,14 +1,14 @@
 //! What begins with `$` or a backtick: substitutions, arithmetic, parameters.
 
 use super::cursor::{begins_name, offset};
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::tree::{Arithmetic, CommandSubstitution, Dialect, Parameter, Part, Script, Span};
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads an expansion. `quoted` says that it stands within double quotes or a here-document.
     /// False, and nothing read, for a `$` that begins none.
-    pub(super) fn dollar(&mut self, quoted: bool, parts: &mut Vec<Part>) -> Read<bool> {
+    pub(super) fn dollar(&mut self, quoted: bool, parts: &mut Vec<Part>) -> ParseResult<bool> {
         self.spend(1)?;
         let (next, at) = self.peek_second();
         match next {
@@ -26,7 +26,7 @@ impl Parser<'_> {
     }
 
     /// Reads `$name`, `$1` or `$?`, whose first character `next` stands at `at`.
-    fn plain_parameter(&mut self, next: u8, at: usize, parts: &mut Vec<Part>) -> Read<bool> {
+    fn plain_parameter(&mut self, next: u8, at: usize, parts: &mut Vec<Part>) -> ParseResult<bool> {
         if self.zsh_plain_parameter(next, at, parts)? {
             return Ok(true);
         }
@@ -46,14 +46,14 @@ impl Parser<'_> {
     }
 
     /// Reads `$(…)` or `$((…))`, whose first parenthesis stands at `open`.
-    fn dollar_parenthesis(&mut self, open: usize, parts: &mut Vec<Part>) -> Read {
+    fn dollar_parenthesis(&mut self, open: usize, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         self.pos = open;
         if let Some(inside) = self.pair(b'(', b'(') {
             let arithmetic = self.attempt(Attempt::Arithmetic, |parser| {
                 parser.pos = inside;
                 let mut arithmetic = Arithmetic::default();
-                parser.arithmetic(Until::Parenthesis, &mut arithmetic)?;
+                parser.arithmetic(WordEnd::Parenthesis, &mut arithmetic)?;
                 match parser.pair(b')', b')') {
                     Some(end) => {
                         parser.pos = end;
@@ -75,7 +75,12 @@ impl Parser<'_> {
     }
 
     /// Reads `(…)` as a text of its own, the current place being the parenthesis.
-    pub(super) fn parenthesized_script(&mut self, what: &'static str, start: usize, script: &mut Script) -> Read {
+    pub(super) fn parenthesized_script(
+        &mut self,
+        what: &'static str,
+        start: usize,
+        script: &mut Script,
+    ) -> ParseResult {
         self.pos += 1;
         let pending = std::mem::take(&mut self.pending);
         let outer = std::mem::replace(&mut self.in_substitution, true);
@@ -89,21 +94,21 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn dollar_bracket(&mut self, open: usize, parts: &mut Vec<Part>) -> Read {
+    fn dollar_bracket(&mut self, open: usize, parts: &mut Vec<Part>) -> ParseResult {
         if self.dialect == Dialect::Sh {
             return Err(self.unsupported("`$[`"));
         }
         let start = self.pos;
         self.pos = open + 1;
         let mut arithmetic = Arithmetic::default();
-        self.arithmetic(Until::Bracket, &mut arithmetic)?;
+        self.arithmetic(WordEnd::Bracket, &mut arithmetic)?;
         self.expect_byte(b']', "arithmetic", start)?;
         parts.push(Part::Arithmetic(arithmetic));
         Ok(())
     }
 
     /// Reads `` `…` ``. Within double quotes a backslash before a double quote is taken out too.
-    pub(super) fn backticks(&mut self, quoted: bool, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn backticks(&mut self, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let (close, rewritten) = self.closing_backtick(start)?;
         let mut script = Script::default();
@@ -124,7 +129,7 @@ impl Parser<'_> {
     }
 
     /// The place of the closing backtick, and whether a backslash stands before it.
-    fn closing_backtick(&mut self, open: usize) -> Read<(usize, bool)> {
+    fn closing_backtick(&mut self, open: usize) -> ParseResult<(usize, bool)> {
         let mut escaped = false;
         let mut pos = open + 1;
         loop {
@@ -148,7 +153,7 @@ impl Parser<'_> {
 
     /// Reads what stands between backticks when it holds backslashes: one level of them is taken out
     /// first, and the rest is a text of its own.
-    fn escaped_backticks(&mut self, start: usize, end: usize, quoted: bool, script: &mut Script) -> Read {
+    fn escaped_backticks(&mut self, start: usize, end: usize, quoted: bool, script: &mut Script) -> ParseResult {
         // A copy costs memory at every level, so it is charged as more than reading.
         self.spend((end - start) * 4)?;
         let mut text = Vec::with_capacity(end - start);

@@ -1,7 +1,7 @@
 //! The bodies of here-documents: where they end and what they expand.
 
 use super::cursor::text_of;
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::quote::Quoted;
 use super::source::{SourceSegment, stretches};
 use super::tree::{Dialect, Part, Word};
@@ -17,7 +17,7 @@ pub(super) struct Pending {
 }
 
 /// A body: from where to where it stands, and where the text goes on.
-struct Extent {
+struct BodyExtent {
     start: usize,
     end: usize,
     next: usize,
@@ -27,7 +27,7 @@ struct Extent {
 
 impl Parser<'_> {
     /// Reads the bodies that begin here, after a newline.
-    pub(super) fn heredoc_bodies(&mut self) -> Read {
+    pub(super) fn heredoc_bodies(&mut self) -> ParseResult {
         for pending in std::mem::take(&mut self.pending) {
             let extent = self.extent(&pending)?;
             let body = self.body(&pending, &extent)?;
@@ -51,7 +51,7 @@ impl Parser<'_> {
     }
 
     /// Finds the line that ends the body. Without one the body ends with the text, as in every shell.
-    fn extent(&mut self, pending: &Pending) -> Read<Extent> {
+    fn extent(&mut self, pending: &Pending) -> ParseResult<BodyExtent> {
         let start = self.pos;
         let mut line = start;
         let mut tabs = false;
@@ -65,18 +65,18 @@ impl Parser<'_> {
             }
             let (matched, next) = self.line(pos, pending)?;
             match matched {
-                DelimiterMatch::Whole => return Ok(Extent { start, end: line, next, tabs }),
-                DelimiterMatch::BeforeParenthesis(at) => return Ok(Extent { start, end: line, next: at, tabs }),
+                DelimiterMatch::Whole => return Ok(BodyExtent { start, end: line, next, tabs }),
+                DelimiterMatch::BeforeParenthesis(at) => return Ok(BodyExtent { start, end: line, next: at, tabs }),
                 DelimiterMatch::No => line = next,
             }
         }
         self.cut_heredoc = true;
-        Ok(Extent { start, end: self.text.len(), next: self.text.len(), tabs })
+        Ok(BodyExtent { start, end: self.text.len(), next: self.text.len(), tabs })
     }
 
     /// Compares the line at `start`, joined with those it continues on, with the delimiter; also
     /// returns where the next line begins.
-    fn line(&mut self, start: usize, pending: &Pending) -> Read<(DelimiterMatch, usize)> {
+    fn line(&mut self, start: usize, pending: &Pending) -> ParseResult<(DelimiterMatch, usize)> {
         let delimiter = pending.delimiter.as_bytes();
         let mut rest = Some(delimiter);
         let mut after = None;
@@ -118,7 +118,7 @@ impl Parser<'_> {
         })
     }
 
-    fn body(&mut self, pending: &Pending, extent: &Extent) -> Read<Word> {
+    fn body(&mut self, pending: &Pending, extent: &BodyExtent) -> ParseResult<Word> {
         let mut word = Word::default();
         if extent.tabs {
             let (text, origin) = self.without_tabs(pending, extent)?;
@@ -148,7 +148,7 @@ impl Parser<'_> {
     }
 
     /// The body with the tabs at the beginning of each line taken out, and where each byte came from.
-    fn without_tabs(&mut self, pending: &Pending, extent: &Extent) -> Read<(Vec<u8>, Vec<u32>)> {
+    fn without_tabs(&mut self, pending: &Pending, extent: &BodyExtent) -> ParseResult<(Vec<u8>, Vec<u32>)> {
         // A copy costs memory at every level, so it is charged as more than reading.
         self.spend((extent.end - extent.start) * 4)?;
         let mut text = Vec::with_capacity(extent.end - extent.start);

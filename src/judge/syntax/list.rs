@@ -1,6 +1,6 @@
 //! Lists, items and pipelines: what joins commands.
 
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::reserved::Reserved;
 use super::tree::{
     Command, Dialect, Item, Join, Part, Pipeline, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script, Span, Word,
@@ -8,7 +8,7 @@ use super::tree::{
 
 impl Parser<'_> {
     /// Reads statements until something that cannot begin one. What that is, the caller checks.
-    pub(super) fn list(&mut self, script: &mut Script) -> Read {
+    pub(super) fn list(&mut self, script: &mut Script) -> ParseResult {
         self.enter()?;
         self.newlines()?;
         let start = self.pos;
@@ -25,7 +25,7 @@ impl Parser<'_> {
     }
 
     /// A list that must hold at least one statement.
-    pub(super) fn filled_list(&mut self, script: &mut Script) -> Read {
+    pub(super) fn filled_list(&mut self, script: &mut Script) -> ParseResult {
         self.list(script)?;
         if script.items.is_empty() { Err(self.unexpected()) } else { Ok(()) }
     }
@@ -40,7 +40,7 @@ impl Parser<'_> {
     }
 
     /// Reads what separates statements: `;`, `&` or a newline. False where none stands.
-    fn separator(&mut self, items: &mut [Item]) -> Read<bool> {
+    fn separator(&mut self, items: &mut [Item]) -> ParseResult<bool> {
         self.blanks()?;
         match self.peek() {
             b';' if matches!(self.peek_second().0, b';' | b'&') || self.zsh_arm_end() => Ok(false),
@@ -66,7 +66,7 @@ impl Parser<'_> {
 
     // Nodes are put into the tree first and filled there: moving them would cost stack at every
     // level of nesting.
-    pub(super) fn item(&mut self, items: &mut Vec<Item>) -> Read {
+    pub(super) fn item(&mut self, items: &mut Vec<Item>) -> ParseResult {
         self.spend(1)?;
         let start = self.pos;
         items.push(Item::default());
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// Steps over `&&` or `||` and the newlines after it.
-    fn join(&mut self) -> Read<Option<Join>> {
+    fn join(&mut self) -> ParseResult<Option<Join>> {
         self.blanks()?;
         let byte = self.peek();
         let join = match byte {
@@ -98,7 +98,7 @@ impl Parser<'_> {
         Ok(Some(join))
     }
 
-    fn pipeline(&mut self, pipeline: &mut Pipeline) -> Read {
+    fn pipeline(&mut self, pipeline: &mut Pipeline) -> ParseResult {
         let start = self.pos;
         let prefixed = self.prefixes(pipeline)?;
         if prefixed && matches!(self.peek(), 0 | b'\n' | b';') {
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// Steps over `|` or `|&` and the newlines after it. False where none stands.
-    fn pipe(&mut self, commands: &mut [Command]) -> Read<bool> {
+    fn pipe(&mut self, commands: &mut [Command]) -> ParseResult<bool> {
         if self.peek() != b'|' {
             return Ok(false);
         }
@@ -144,7 +144,7 @@ impl Parser<'_> {
     }
 
     /// Reads `!` and `time` in front of a pipeline. True if there was one.
-    fn prefixes(&mut self, pipeline: &mut Pipeline) -> Read<bool> {
+    fn prefixes(&mut self, pipeline: &mut Pipeline) -> ParseResult<bool> {
         let mut any = false;
         loop {
             match self.reserved() {

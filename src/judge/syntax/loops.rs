@@ -1,12 +1,12 @@
 //! The loops: `while`, `until`, `for` in its forms, `select`.
 
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::reserved::Reserved;
 use super::tree::{Arithmetic, CompoundKind, Dialect, Script, Word};
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
-    pub(super) fn while_loop(&mut self, start: usize, until: bool, kind: &mut CompoundKind) -> Read {
+    pub(super) fn while_loop(&mut self, start: usize, until: bool, kind: &mut CompoundKind) -> ParseResult {
         let mut condition = Script::default();
         self.filled_list(&mut condition)?;
         let mut body = Script::default();
@@ -17,7 +17,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn for_loop(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    pub(super) fn for_loop(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         if let Some(end) = self.pair(b'(', b'(') {
             self.pos = end;
@@ -32,7 +32,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn select_loop(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    pub(super) fn select_loop(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let name = self.loop_name()?;
         let words = self.loop_words()?;
@@ -42,7 +42,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub(super) fn loop_name(&mut self) -> Read<String> {
+    pub(super) fn loop_name(&mut self) -> ParseResult<String> {
         let name = self.name()?;
         let next = self.peek();
         if next == 0 || super::cursor::is_meta(next) { Ok(name) } else { Err(self.unexpected()) }
@@ -50,7 +50,7 @@ impl Parser<'_> {
 
     /// Reads what a `for` or `select` runs over, and the separator after it. `None` where nothing is
     /// named.
-    pub(super) fn loop_words(&mut self) -> Read<Option<Vec<Word>>> {
+    pub(super) fn loop_words(&mut self) -> ParseResult<Option<Vec<Word>>> {
         self.blanks()?;
         let mut words = Vec::new();
         if self.zsh_parenthesized_words(&mut words)? {
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(Some(words))
     }
 
-    pub(super) fn loop_body(&mut self, start: usize, body: &mut Script) -> Read {
+    pub(super) fn loop_body(&mut self, start: usize, body: &mut Script) -> ParseResult {
         if self.group_body(body)? {
             Ok(())
         } else if self.zsh_short_loop() {
@@ -89,7 +89,7 @@ impl Parser<'_> {
         }
     }
 
-    fn for_arithmetic(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    fn for_arithmetic(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         let mut header: [Arithmetic; 3] = Default::default();
         self.for_header(&mut header)?;
         *kind = CompoundKind::ForArithmetic { header, body: Script::default() };
@@ -97,9 +97,9 @@ impl Parser<'_> {
     }
 
     /// Reads `init; condition; step))` and the separator after it.
-    fn for_header(&mut self, header: &mut [Arithmetic; 3]) -> Read {
+    fn for_header(&mut self, header: &mut [Arithmetic; 3]) -> ParseResult {
         for (part, &end) in header.iter_mut().zip(b";;)") {
-            self.arithmetic(Until::ForHeader, part)?;
+            self.arithmetic(WordEnd::ForHeader, part)?;
             if !self.take(end) {
                 return Err(self.unexpected());
             }
@@ -112,14 +112,14 @@ impl Parser<'_> {
         self.newlines()
     }
 
-    fn do_body(&mut self, start: usize, body: &mut Script) -> Read {
+    fn do_body(&mut self, start: usize, body: &mut Script) -> ParseResult {
         self.expect(Reserved::Do, "a loop", start)?;
         self.filled_list(body)?;
         self.expect(Reserved::Done, "a loop", start)
     }
 
     /// Reads `{ … }` as the body of a loop. False if none begins here.
-    pub(super) fn group_body(&mut self, body: &mut Script) -> Read<bool> {
+    pub(super) fn group_body(&mut self, body: &mut Script) -> ParseResult<bool> {
         let start = self.pos;
         if !self.take_reserved(Reserved::OpenBrace) {
             return Ok(false);

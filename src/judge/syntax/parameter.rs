@@ -1,17 +1,17 @@
 //! `${…}`: names, subscripts and operations, and the command substitution that looks like one.
 
 use super::cursor::begins_name;
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::quote::Quoted;
 use super::reserved::Reserved;
 use super::tree::{
     Arithmetic, CommandSubstitution, Dialect, Parameter, ParameterOp, Part, ReplaceAnchor, Script, Word,
 };
-use super::word::Until;
+use super::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads `${…}`, the current place being the `$`, its bracket at `open`.
-    pub(super) fn brace(&mut self, open: usize, quoted: bool, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn brace(&mut self, open: usize, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
         self.pos = open + 1;
@@ -35,7 +35,7 @@ impl Parser<'_> {
 
     /// Reads the inside of `${…}` and its closing bracket. False where the shell would say "bad
     /// substitution" when it gets there.
-    pub(super) fn parameter(&mut self, quoted: bool, parameter: &mut Parameter) -> Read<bool> {
+    pub(super) fn parameter(&mut self, quoted: bool, parameter: &mut Parameter) -> ParseResult<bool> {
         let start = self.pos;
         if !self.parameter_name(parameter)? {
             return Ok(false);
@@ -61,7 +61,7 @@ impl Parser<'_> {
     }
 
     /// Reads the name with the `#` or `!` in front of it.
-    fn parameter_name(&mut self, parameter: &mut Parameter) -> Read<bool> {
+    fn parameter_name(&mut self, parameter: &mut Parameter) -> ParseResult<bool> {
         let first = self.peek();
         if matches!(first, b'#' | b'!') {
             let (second, at) = self.peek_second();
@@ -96,9 +96,9 @@ impl Parser<'_> {
     }
 
     /// Reads a subscript within `${…}`, in which the first free `}` would end the whole.
-    pub(super) fn brace_subscript(&mut self, open: usize, word: &mut Word) -> Read {
+    pub(super) fn brace_subscript(&mut self, open: usize, word: &mut Word) -> ParseResult {
         let start = self.pos;
-        self.parts(Until::Subscript, &mut word.parts)?;
+        self.parts(WordEnd::Subscript, &mut word.parts)?;
         word.span = self.span_from(start);
         self.expect_byte(b']', "a subscript", open)
     }
@@ -137,7 +137,7 @@ impl Parser<'_> {
     }
 
     /// Reads the operands of `operation`.
-    fn operands(&mut self, quoted: bool, operation: &mut ParameterOp) -> Read {
+    fn operands(&mut self, quoted: bool, operation: &mut ParameterOp) -> ParseResult {
         match operation {
             ParameterOp::Default { word, .. }
             | ParameterOp::AssignDefault { word, .. }
@@ -146,15 +146,15 @@ impl Parser<'_> {
             | ParameterOp::Other(word) => self.operand(quoted, word),
             ParameterOp::RemovePrefix { pattern, .. }
             | ParameterOp::RemoveSuffix { pattern, .. }
-            | ParameterOp::Case { pattern, .. } => self.pattern(Until::Brace, quoted, pattern),
+            | ParameterOp::Case { pattern, .. } => self.pattern(WordEnd::Brace, quoted, pattern),
             ParameterOp::Replace { pattern, replacement, .. } => {
-                self.pattern(Until::Slash, quoted, pattern)?;
-                if self.take(b'/') { self.pattern(Until::Brace, quoted, replacement) } else { Ok(()) }
+                self.pattern(WordEnd::Slash, quoted, pattern)?;
+                if self.take(b'/') { self.pattern(WordEnd::Brace, quoted, replacement) } else { Ok(()) }
             }
             ParameterOp::Substring { offset, length } => {
-                self.arithmetic(Until::Colon, offset)?;
+                self.arithmetic(WordEnd::Colon, offset)?;
                 if self.take(b':') {
-                    self.arithmetic(Until::Colon, length.insert(Arithmetic::default()))
+                    self.arithmetic(WordEnd::Colon, length.insert(Arithmetic::default()))
                 } else {
                     Ok(())
                 }
@@ -164,19 +164,19 @@ impl Parser<'_> {
     }
 
     /// Reads the word after `:-` and its kin.
-    pub(super) fn operand(&mut self, quoted: bool, word: &mut Word) -> Read {
+    pub(super) fn operand(&mut self, quoted: bool, word: &mut Word) -> ParseResult {
         let start = self.pos;
         if quoted {
             self.quoted(Quoted::Brace, &mut word.parts)?;
         } else {
-            self.parts(Until::Brace, &mut word.parts)?;
+            self.parts(WordEnd::Brace, &mut word.parts)?;
         }
         word.span = self.span_from(start);
         Ok(())
     }
 
     /// Reads a pattern or its replacement: quotes count in it even where the whole is quoted.
-    fn pattern(&mut self, until: Until, quoted: bool, word: &mut Word) -> Read {
+    fn pattern(&mut self, until: WordEnd, quoted: bool, word: &mut Word) -> ParseResult {
         let start = self.pos;
         self.parts(until, &mut word.parts)?;
         word.span = self.span_from(start);
@@ -191,14 +191,14 @@ impl Parser<'_> {
     }
 
     /// Reads what the shell will refuse as a "bad substitution", keeping the substitutions in it.
-    pub(super) fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> Read {
+    pub(super) fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> ParseResult {
         self.operands(quoted, parameter.operation.insert(ParameterOp::Other(Word::default())))?;
         self.expect_byte(b'}', "a parameter expansion", start)
     }
 
     /// Reads `${ …; }`: a command substitution to bash 5.3, a bad substitution to bash 5.2. They must
     /// agree on where it ends.
-    pub(super) fn current_shell(&mut self, start: usize, quoted: bool, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn current_shell(&mut self, start: usize, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         let inside = self.pos;
         let script = if self.in_plain_brace {
             None

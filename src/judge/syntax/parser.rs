@@ -62,7 +62,7 @@ pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
     let mut parser = Parser::new(text, dialect);
     let incomplete = match parser.script_to_end(&mut Script::default()) {
         Ok(()) => parser.cut_heredoc,
-        Err(Failed) => parser.error.is_some_and(|error| match error.kind {
+        Err(ParseFailed) => parser.error.is_some_and(|error| match error.kind {
             ParseErrorKind::Unterminated { .. } => true,
             ParseErrorKind::Unexpected(_) => error.at as usize >= text.trim_ascii_end().len(),
             _ => false,
@@ -74,10 +74,10 @@ pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
 /// The proof that [`Parser::error`] has been set. It carries nothing, so that results stay small on
 /// the stack of deeply nested calls.
 #[derive(Debug)]
-pub(super) struct Failed;
+pub(super) struct ParseFailed;
 
 /// What a reading step returns.
-pub(super) type Read<T = ()> = Result<T, Failed>;
+pub(super) type ParseResult<T = ()> = Result<T, ParseFailed>;
 
 /// The constructs that can be read in two ways. A reading that failed once at a place is not tried
 /// there again, which keeps retries linear.
@@ -173,12 +173,12 @@ impl<'t> Parser<'t> {
                 fill::bodies(&mut script, &mut self.bodies);
                 Ok(script)
             }
-            Err(Failed) => Err(self.take_error()),
+            Err(ParseFailed) => Err(self.take_error()),
         }
     }
 
     /// A script that must reach the end of the text.
-    pub(super) fn script_to_end(&mut self, script: &mut Script) -> Read {
+    pub(super) fn script_to_end(&mut self, script: &mut Script) -> ParseResult {
         self.list(script)?;
         if self.pos < self.text.len() {
             return Err(self.unexpected());
@@ -188,7 +188,12 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a rewritten text. `origin` says where each of its bytes, and its end, came from.
-    pub(super) fn nested(&mut self, text: &[u8], origin: &[u32], read: impl FnOnce(&mut Parser<'_>) -> Read) -> Read {
+    pub(super) fn nested(
+        &mut self,
+        text: &[u8],
+        origin: &[u32],
+        read: impl FnOnce(&mut Parser<'_>) -> ParseResult,
+    ) -> ParseResult {
         let mut inner = Parser::new(text, self.dialect);
         inner.origin = Some(origin);
         inner.holes = self.holes;
@@ -205,7 +210,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads the part of the text from the current place up to `end` and nothing beyond.
-    pub(super) fn narrowed(&mut self, end: usize, read: impl FnOnce(&mut Self) -> Read) -> Read {
+    pub(super) fn narrowed(&mut self, end: usize, read: impl FnOnce(&mut Self) -> ParseResult) -> ParseResult {
         let text = self.text;
         self.text = text.get(..end).unwrap_or(text);
         read(self)?;
@@ -215,7 +220,11 @@ impl<'t> Parser<'t> {
 
     /// Tries one of two readings. `None` means that it does not apply and nothing has happened; a
     /// limit that was hit ends the whole reading.
-    pub(super) fn attempt<T>(&mut self, kind: Attempt, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+    pub(super) fn attempt<T>(
+        &mut self,
+        kind: Attempt,
+        read: impl FnOnce(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<Option<T>> {
         let key = (self.pos, kind);
         if self.failed.contains(&key) {
             return Ok(None);
@@ -223,7 +232,7 @@ impl<'t> Parser<'t> {
         let before = self.checkpoint();
         match read(self) {
             Ok(value) => Ok(Some(value)),
-            Err(Failed) => {
+            Err(ParseFailed) => {
                 self.back_to(*before)?;
                 self.failed.insert(key);
                 Ok(None)
@@ -244,9 +253,9 @@ impl<'t> Parser<'t> {
     }
 
     /// Forgets a failure, unless it was a limit.
-    fn back_to(&mut self, before: Checkpoint<'t>) -> Read {
+    fn back_to(&mut self, before: Checkpoint<'t>) -> ParseResult {
         if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) {
-            return Err(Failed);
+            return Err(ParseFailed);
         }
         self.error = None;
         self.text = before.text;
@@ -260,7 +269,7 @@ impl<'t> Parser<'t> {
     }
 
     /// One level down. Every cycle of calls in the grammar passes here.
-    pub(super) fn enter(&mut self) -> Read {
+    pub(super) fn enter(&mut self) -> ParseResult {
         if self.depth >= MAX_DEPTH {
             return Err(self.fail(ParseErrorKind::TooDeep));
         }
@@ -275,7 +284,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Counts `steps` against the limit.
-    pub(super) fn spend(&mut self, steps: usize) -> Read {
+    pub(super) fn spend(&mut self, steps: usize) -> ParseResult {
         match self.steps.checked_sub(steps as u64) {
             Some(left) => {
                 self.steps = left;
@@ -340,24 +349,24 @@ impl<'t> Parser<'t> {
     }
 
     /// Fails at the current place.
-    pub(super) fn fail(&mut self, kind: ParseErrorKind) -> Failed {
+    pub(super) fn fail(&mut self, kind: ParseErrorKind) -> ParseFailed {
         self.error = Some(ParseError { kind, at: self.place(self.pos) });
-        Failed
+        ParseFailed
     }
 
     /// Fails because a construct that began at `began` has no end.
-    pub(super) fn unterminated(&mut self, what: &'static str, began: usize) -> Failed {
+    pub(super) fn unterminated(&mut self, what: &'static str, began: usize) -> ParseFailed {
         let began = self.place(began);
         self.fail(ParseErrorKind::Unterminated { what, began })
     }
 
     /// Fails because a form cannot be read without knowing the shell's options or version.
-    pub(super) fn unsupported(&mut self, what: &'static str) -> Failed {
+    pub(super) fn unsupported(&mut self, what: &'static str) -> ParseFailed {
         self.fail(ParseErrorKind::Unsupported(what))
     }
 
     /// Fails because the grammar does not allow what stands at the current place.
-    pub(super) fn unexpected(&mut self) -> Failed {
+    pub(super) fn unexpected(&mut self) -> ParseFailed {
         let rest = self.text.get(self.pos..).unwrap_or_default();
         let what = match rest.first() {
             None => "end of the command".to_owned(),
@@ -371,7 +380,7 @@ impl<'t> Parser<'t> {
     }
 
     fn take_error(&mut self) -> ParseError {
-        // `Failed` is only made by `fail`, which sets the error; the default is there so that a
+        // `ParseFailed` is only made by `fail`, which sets the error; the default is there so that a
         // mistake in that would still be an error.
         self.error.take().unwrap_or(ParseError { kind: ParseErrorKind::Unexpected("text".to_owned()), at: 0 })
     }

@@ -1,7 +1,7 @@
 //! Quotations: single, double, ANSI-C.
 
 use super::cursor::{HOLE, class, has, text_of};
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::tree::{Dialect, Part};
 use super::word::flush;
 use crate::judge::reserved;
@@ -41,7 +41,7 @@ impl Quoted {
 impl Parser<'_> {
     /// Reads text in which only expansions are special, up to what ends it, which is left for the
     /// caller; so is the end of the text.
-    pub(super) fn quoted(&mut self, until: Quoted, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn quoted(&mut self, until: Quoted, parts: &mut Vec<Part>) -> ParseResult {
         let mask = until.mask();
         let mut literal = String::new();
         loop {
@@ -88,7 +88,7 @@ impl Parser<'_> {
 
     /// Takes in bytes that have no class of `mask`.
     #[inline]
-    pub(super) fn run(&mut self, mask: u16, literal: &mut String) -> Read {
+    pub(super) fn run(&mut self, mask: u16, literal: &mut String) -> ParseResult {
         let rest = self.text.get(self.pos..).unwrap_or_default();
         let mask = if self.holes.is_empty() { mask } else { mask | class::HOLE };
         let len = rest.iter().position(|&byte| has(byte, mask)).unwrap_or(rest.len());
@@ -129,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    fn dollar_in_quotes(&mut self, until: Quoted, parts: &mut Vec<Part>) -> Read<bool> {
+    fn dollar_in_quotes(&mut self, until: Quoted, parts: &mut Vec<Part>) -> ParseResult<bool> {
         // Within `"${x:-…}"` bash reads `$'…'` and `$"…"` as it does outside of quotes.
         if until == Quoted::Brace && matches!(self.peek_second().0, b'\'' | b'"') {
             if self.dialect != Dialect::Bash {
@@ -145,7 +145,7 @@ impl Parser<'_> {
 
     /// Refuses a `$'…'` that stands where bash puts its decoded text back without quotes, if that text
     /// holds a byte of `live`.
-    pub(super) fn refuse_decoded(&mut self, start: usize, live: &[u8], parts: &[Part]) -> Read {
+    pub(super) fn refuse_decoded(&mut self, start: usize, live: &[u8], parts: &[Part]) -> ParseResult {
         if matches!(parts.last(), Some(Part::AnsiC(text)) if text.bytes().any(|byte| live.contains(&byte))) {
             self.pos = start;
             return Err(self.unsupported("a `$'…'` string whose text is expanded again"));
@@ -154,7 +154,7 @@ impl Parser<'_> {
     }
 
     /// Reads `"…"`; `$"…"` from its `$` on with `localized`.
-    pub(super) fn double(&mut self, localized: bool, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn double(&mut self, localized: bool, parts: &mut Vec<Part>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
         self.pos += 1;
@@ -167,7 +167,7 @@ impl Parser<'_> {
     }
 
     /// The place of the next single quote after the one at `open`.
-    fn closing_single(&mut self, open: usize) -> Read<usize> {
+    fn closing_single(&mut self, open: usize) -> ParseResult<usize> {
         let rest = self.text.get(open + 1..).unwrap_or_default();
         match rest.iter().position(|&byte| byte == b'\'') {
             Some(len) => {
@@ -183,7 +183,7 @@ impl Parser<'_> {
     }
 
     /// Reads `'…'`.
-    pub(super) fn single(&mut self, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn single(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let open = self.pos;
         let close = self.closing_single(open)?;
         self.with_holes(open + 1, close, parts, |bytes| Part::Single(text_of(bytes)));
@@ -193,7 +193,7 @@ impl Parser<'_> {
 
     /// A double quote in arithmetic is text to some shells, so that what it holds must not matter to
     /// where the arithmetic ends.
-    pub(super) fn refuse_quoted_brackets(&mut self, start: usize) -> Read {
+    pub(super) fn refuse_quoted_brackets(&mut self, start: usize) -> ParseResult {
         let raw = self.text.get(start..self.pos).unwrap_or_default();
         if self.dialect != Dialect::Bash && raw.iter().any(|byte| b"()[]{};'\n".contains(byte)) {
             self.pos = start;
@@ -204,7 +204,7 @@ impl Parser<'_> {
 
     /// Reads `'…'` in arithmetic: the quotes keep brackets together, but the text between them is
     /// expanded as within double quotes.
-    pub(super) fn live_single(&mut self, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn live_single(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         if self.dialect != Dialect::Bash {
             return Err(self.unsupported("a single quote in arithmetic"));
         }
@@ -226,7 +226,7 @@ impl Parser<'_> {
     /// Reads a single quote within `"${x:-…}"`. bash keeps what stands between two of them together
     /// but expands it; a POSIX shell reads the quote as text. Where that makes a difference to where
     /// the expansion ends, nothing is sure.
-    fn single_in_brace(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> Read {
+    fn single_in_brace(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> ParseResult {
         let open = self.pos;
         let rest = self.text.get(open + 1..).unwrap_or_default();
         let close = rest.iter().position(|&byte| matches!(byte, b'\'' | b'}' | b'"'));
@@ -246,7 +246,7 @@ impl Parser<'_> {
     }
 
     /// Reads `$'…'`, the current place being its `$`.
-    pub(super) fn ansi_c(&mut self, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn ansi_c(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let open = self.peek_second().1;
         let mut pos = open + 1;

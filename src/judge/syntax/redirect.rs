@@ -1,14 +1,14 @@
 //! Redirections.
 
 use super::heredoc::Pending;
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::tree::{
     Dialect, Heredoc, ParseErrorKind, Part, Redirect, RedirectFd, RedirectOp, RedirectTarget, Span, Word,
 };
 
 impl Parser<'_> {
     /// Reads the redirections that follow a compound command.
-    pub(super) fn redirects(&mut self, redirects: &mut Vec<Redirect>) -> Read {
+    pub(super) fn redirects(&mut self, redirects: &mut Vec<Redirect>) -> ParseResult {
         loop {
             self.blanks()?;
             let byte = self.peek();
@@ -19,7 +19,7 @@ impl Parser<'_> {
     }
 
     /// Reads one redirection. False, and nothing read, if none begins here.
-    pub(super) fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> Read<bool> {
+    pub(super) fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> ParseResult<bool> {
         let start = self.pos;
         let (fd, operator) = match self.peek() {
             b'0'..=b'9' => self.number_before_redirect(),
@@ -128,7 +128,7 @@ impl Parser<'_> {
     }
 
     /// Reads the delimiter of a here-document and puts the document on the waiting list.
-    fn heredoc(&mut self, strip_tabs: bool) -> Read<Heredoc> {
+    fn heredoc(&mut self, strip_tabs: bool) -> ParseResult<Heredoc> {
         self.blanks()?;
         let start = self.pos;
         let mut word = Word::default();

@@ -1,7 +1,7 @@
 //! The reserved words, recognised where a command may begin.
 
 use super::cursor::is_meta;
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::tree::Dialect;
 
 /// A reserved word.
@@ -139,7 +139,7 @@ impl Parser<'_> {
     }
 
     /// Steps over `expected`, which must come next. `what` began at `began`.
-    pub(super) fn expect(&mut self, expected: Reserved, what: &'static str, began: usize) -> Read {
+    pub(super) fn expect(&mut self, expected: Reserved, what: &'static str, began: usize) -> ParseResult {
         self.blanks()?;
         if self.take_reserved(expected) {
             return Ok(());
@@ -148,7 +148,7 @@ impl Parser<'_> {
     }
 
     /// Steps over `byte`, which must come next. `what` began at `began`.
-    pub(super) fn expect_byte(&mut self, byte: u8, what: &'static str, began: usize) -> Read {
+    pub(super) fn expect_byte(&mut self, byte: u8, what: &'static str, began: usize) -> ParseResult {
         if self.take(byte) {
             return Ok(());
         }

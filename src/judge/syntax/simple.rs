@@ -1,17 +1,17 @@
 //! Commands: which kind begins here, simple commands, function definitions and coprocesses.
 
 use super::cursor::{class, has, is_meta};
-use super::parser::{Attempt, Parser, Read};
+use super::parser::{Attempt, ParseResult, Parser};
 use super::reserved::Reserved;
 use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Span, Word};
-use super::word::Until;
+use super::word::WordEnd;
 
 /// A function whose name has a hole.
 const UNNAMED: &str = "a function whose name is not known";
 
 impl Parser<'_> {
     /// Reads one member of a pipeline.
-    pub(super) fn command(&mut self, commands: &mut Vec<Command>) -> Read {
+    pub(super) fn command(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         self.spend(1)?;
         match self.reserved() {
             Some((Reserved::Function, end)) => self.function_word(end, commands),
@@ -26,14 +26,14 @@ impl Parser<'_> {
         }
     }
 
-    fn parenthesis(&mut self, commands: &mut Vec<Command>) -> Read {
+    fn parenthesis(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         if self.dialect == Dialect::Zsh && self.pair(b'(', b')').is_some() {
             return self.anonymous_function(commands);
         }
         self.compound_command(commands)
     }
 
-    pub(super) fn compound_command(&mut self, commands: &mut Vec<Command>) -> Read {
+    pub(super) fn compound_command(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         push_compound(commands);
         if let Some(Command::Compound(compound)) = commands.last_mut()
             && self.compound(compound)?
@@ -45,7 +45,7 @@ impl Parser<'_> {
 
     /// Reads `!(…)` as a negated subshell, as it is without extended globs. That reading shows the
     /// commands in it, so it is tried first; otherwise nothing is read.
-    pub(super) fn negated_subshell(&mut self, pipeline: &mut Pipeline) -> Read {
+    pub(super) fn negated_subshell(&mut self, pipeline: &mut Pipeline) -> ParseResult {
         let command = self.attempt(Attempt::Negation, |parser| {
             parser.pos = parser.peek_second().1;
             let mut commands = Vec::with_capacity(1);
@@ -69,7 +69,7 @@ impl Parser<'_> {
     }
 
     /// Reads assignments, words and redirections up to what ends the command.
-    pub(super) fn simple(&mut self, commands: &mut Vec<Command>) -> Read {
+    pub(super) fn simple(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         let mut simple = Simple::default();
         let mut declares = false;
@@ -99,7 +99,7 @@ impl Parser<'_> {
     }
 
     /// Reads one element of a simple command, which begins with `byte`.
-    fn simple_element(&mut self, byte: u8, simple: &mut Simple, declares: &mut bool) -> Read {
+    fn simple_element(&mut self, byte: u8, simple: &mut Simple, declares: &mut bool) -> ParseResult {
         self.spend(1)?;
         if matches!(byte, b'<' | b'>' | b'&' | b'{' | b'0'..=b'9') && self.redirect(&mut simple.redirects)? {
             return Ok(());
@@ -110,12 +110,12 @@ impl Parser<'_> {
         let start = self.pos;
         let mut word = Word { parts: Vec::with_capacity(1), ..Word::default() };
         let outer = std::mem::replace(&mut self.declaring, declares.then_some(start));
-        self.parts(Until::Word, &mut word.parts)?;
+        self.parts(WordEnd::Word, &mut word.parts)?;
         self.declaring = outer;
         while *declares && self.peek() == b'(' && assigns(self.text.get(start..self.pos).unwrap_or_default()) {
             let elements = self.array()?;
             word.parts.push(Part::Array(elements));
-            self.parts(Until::Word, &mut word.parts)?;
+            self.parts(WordEnd::Word, &mut word.parts)?;
         }
         if self.pos == start {
             return Err(self.unexpected());
@@ -133,7 +133,13 @@ impl Parser<'_> {
     }
 
     /// Reads `() body` after the name, or zsh's names, that stand from `start` to `end`.
-    fn function_parens(&mut self, simple: &Simple, start: usize, end: usize, commands: &mut Vec<Command>) -> Read {
+    fn function_parens(
+        &mut self,
+        simple: &Simple,
+        start: usize,
+        end: usize,
+        commands: &mut Vec<Command>,
+    ) -> ParseResult {
         let bare = simple.assignments.is_empty() && simple.redirects.is_empty();
         if !bare || simple.words.is_empty() || simple.words.len() > 1 && !self.zsh() {
             return Err(self.unexpected());
@@ -155,7 +161,7 @@ impl Parser<'_> {
     }
 
     /// Reads `function name [()] body`.
-    fn function_word(&mut self, end: usize, commands: &mut Vec<Command>) -> Read {
+    fn function_word(&mut self, end: usize, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         self.pos = end;
         let mut names = Vec::new();
@@ -167,7 +173,7 @@ impl Parser<'_> {
             if ended || is_meta(self.peek()) || self.pos >= self.text.len() {
                 break;
             }
-            self.parts(Until::Word, &mut Vec::new())?;
+            self.parts(WordEnd::Word, &mut Vec::new())?;
             if self.has_hole(begins, self.pos) {
                 return Err(self.unsupported(UNNAMED));
             }
@@ -196,7 +202,12 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn function_body(&mut self, start: usize, names: Vec<String>, commands: &mut Vec<Command>) -> Read {
+    pub(super) fn function_body(
+        &mut self,
+        start: usize,
+        names: Vec<String>,
+        commands: &mut Vec<Command>,
+    ) -> ParseResult {
         self.newlines()?;
         let mut body = Box::<Compound>::default();
         if !self.compound(&mut body)? && !self.zsh_short_body(&mut body)? {
@@ -208,7 +219,7 @@ impl Parser<'_> {
     }
 
     /// Reads `coproc [NAME] command`.
-    fn coprocess(&mut self, end: usize, commands: &mut Vec<Command>) -> Read {
+    fn coprocess(&mut self, end: usize, commands: &mut Vec<Command>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
         self.pos = end;

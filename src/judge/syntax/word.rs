@@ -1,12 +1,12 @@
 //! Words: runs of text, quotations and expansions, up to what ends them where they stand.
 
 use super::cursor::{HOLE, class, has, text_of};
-use super::parser::{Parser, Read};
+use super::parser::{ParseResult, Parser};
 use super::tree::{Part, ProcessSubstitution, Script, Word};
 
 /// What ends the text being read, and what is special in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum WordEnd {
     /// A blank or an operator.
     Word,
     /// The same, but `|` and whole parentheses belong to a regular expression.
@@ -29,7 +29,7 @@ pub(super) enum Until {
     ForHeader,
 }
 
-impl Until {
+impl WordEnd {
     /// The classes of bytes that are looked at one by one.
     const fn mask(self) -> u16 {
         use class::{ANGLE, BRACE, BRACKET, EXTENDED, META, PAREN, PIPE, QUOTE, SEMICOLON, SLASH, TERNARY};
@@ -56,12 +56,12 @@ impl Until {
 impl Parser<'_> {
     /// Reads the parts of a word up to what ends it, which is left for the caller; so is the end of
     /// the text.
-    pub(super) fn parts(&mut self, until: Until, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn parts(&mut self, until: WordEnd, parts: &mut Vec<Part>) -> ParseResult {
         let mask = until.mask();
         let start = self.pos;
         let mut literal = String::new();
         let mut nested = 0_u32;
-        if until == Until::Word && parts.is_empty() {
+        if until == WordEnd::Word && parts.is_empty() {
             self.zsh_equals(parts)?;
         }
         loop {
@@ -91,7 +91,7 @@ impl Parser<'_> {
                     flush(&mut literal, parts);
                     self.extended_glob(byte, parts)?;
                 }
-                b'<' if until == Until::Word && self.zsh_number_range().is_some() => {
+                b'<' if until == WordEnd::Word && self.zsh_number_range().is_some() => {
                     let end = self.zsh_number_range().unwrap_or(self.pos + 1);
                     literal.push_str(&text_of(self.text.get(self.pos..end).unwrap_or_default()));
                     self.pos = end;
@@ -106,7 +106,7 @@ impl Parser<'_> {
                 }
             }
         }
-        if until == Until::Parenthesis {
+        if until == WordEnd::Parenthesis {
             self.left_open_in_arithmetic(nested);
         }
         flush(&mut literal, parts);
@@ -114,60 +114,63 @@ impl Parser<'_> {
     }
 
     /// Whether `byte` ends what is being read. Brackets that belong to the text are counted.
-    fn ends(&mut self, until: Until, byte: u8, nested: &mut u32) -> bool {
+    fn ends(&mut self, until: WordEnd, byte: u8, nested: &mut u32) -> bool {
         match (until, byte) {
-            (Until::Word, b'<' | b'>') => self.peek_second().0 != b'(' && self.zsh_number_range().is_none(),
-            (Until::Regex, b'<' | b'>') if *nested == 0 => self.peek_second().0 != b'(',
-            (Until::Word, b'(') => !self.zsh_groups(until),
-            (Until::Word, _) => has(byte, class::META),
-            (Until::Regex, b'|') => false,
-            (Until::Brace | Until::Slash | Until::Colon | Until::Subscript, b'}') => true,
-            (Until::Slash, b'/') => true,
-            (Until::Colon, b':') if *nested == 0 => true,
-            (Until::Colon, b'?') => {
+            (WordEnd::Word, b'<' | b'>') => self.peek_second().0 != b'(' && self.zsh_number_range().is_none(),
+            (WordEnd::Regex, b'<' | b'>') if *nested == 0 => self.peek_second().0 != b'(',
+            (WordEnd::Word, b'(') => !self.zsh_groups(until),
+            (WordEnd::Word, _) => has(byte, class::META),
+            (WordEnd::Regex, b'|') => false,
+            (WordEnd::Brace | WordEnd::Slash | WordEnd::Colon | WordEnd::Subscript, b'}') => true,
+            (WordEnd::Slash, b'/') => true,
+            (WordEnd::Colon, b':') if *nested == 0 => true,
+            (WordEnd::Colon, b'?') => {
                 *nested += 1;
                 false
             }
-            (Until::Colon, b':') => {
+            (WordEnd::Colon, b':') => {
                 *nested -= 1;
                 false
             }
-            (Until::Alternative, b'|') | (Until::ForHeader, b';') => *nested == 0,
-            (Until::Bracket | Until::Subscript, b'[') => {
+            (WordEnd::Alternative, b'|') | (WordEnd::ForHeader, b';') => *nested == 0,
+            (WordEnd::Bracket | WordEnd::Subscript, b'[') => {
                 *nested += 1;
                 false
             }
-            (Until::Regex | Until::Alternative | Until::Colon | Until::Parenthesis | Until::ForHeader, b'(') => {
+            (
+                WordEnd::Regex | WordEnd::Alternative | WordEnd::Colon | WordEnd::Parenthesis | WordEnd::ForHeader,
+                b'(',
+            ) => {
                 *nested += 1;
-                if until == Until::Parenthesis {
+                if until == WordEnd::Parenthesis {
                     self.opens.push(self.pos);
                 }
                 false
             }
-            (Until::Parenthesis, b')') if *nested > 0 => {
+            (WordEnd::Parenthesis, b')') if *nested > 0 => {
                 *nested -= 1;
                 self.closed_in_arithmetic();
                 false
             }
-            (Until::Regex | Until::Alternative | Until::Parenthesis | Until::ForHeader, b')')
-            | (Until::Bracket | Until::Subscript, b']') => match nested.checked_sub(1) {
+            (WordEnd::Regex | WordEnd::Alternative | WordEnd::Parenthesis | WordEnd::ForHeader, b')')
+            | (WordEnd::Bracket | WordEnd::Subscript, b']') => match nested.checked_sub(1) {
                 Some(less) => {
                     *nested = less;
                     false
                 }
                 None => true,
             },
-            (Until::Colon, b')') => {
+            (WordEnd::Colon, b')') => {
                 *nested = nested.saturating_sub(1);
                 false
             }
-            (Until::Regex, _) => *nested == 0 && has(byte, class::META),
+            (WordEnd::Regex, _) => *nested == 0 && has(byte, class::META),
             _ => false,
         }
     }
 
     /// Reads `\c`, or steps over a line continuation. At the end of the text the backslash is text.
-    fn backslash(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> Read {
+    fn backslash(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> ParseResult {
         match self.raw(self.pos + 1) {
             b'\n' => self.pos += 2,
             0 => {
@@ -202,7 +205,7 @@ impl Parser<'_> {
     }
 
     /// Reads what begins with a quote, a backtick or `$`. False for a `$` that begins nothing.
-    fn quotation(&mut self, byte: u8, until: Until, parts: &mut Vec<Part>) -> Read<bool> {
+    fn quotation(&mut self, byte: u8, until: WordEnd, parts: &mut Vec<Part>) -> ParseResult<bool> {
         match byte {
             b'\'' if until.is_arithmetic() => self.live_single(parts)?,
             b'\'' => self.single(parts)?,
@@ -227,11 +230,11 @@ impl Parser<'_> {
     }
 
     /// Whether an extended glob begins here: its operator stands, and a parenthesis follows.
-    fn extends(&self, until: Until) -> bool {
-        matches!(until, Until::Word | Until::Alternative) && self.peek_second().0 == b'(' && !self.zsh()
+    fn extends(&self, until: WordEnd) -> bool {
+        matches!(until, WordEnd::Word | WordEnd::Alternative) && self.peek_second().0 == b'(' && !self.zsh()
     }
 
-    fn extended_glob(&mut self, operator: u8, parts: &mut Vec<Part>) -> Read {
+    fn extended_glob(&mut self, operator: u8, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         self.pos = self.peek_second().1;
         let alternatives = self.alternatives(start)?;
@@ -240,14 +243,14 @@ impl Parser<'_> {
     }
 
     /// Reads `(a|b)`. `start` is where the whole construct began.
-    pub(super) fn alternatives(&mut self, start: usize) -> Read<Vec<Word>> {
+    pub(super) fn alternatives(&mut self, start: usize) -> ParseResult<Vec<Word>> {
         self.enter()?;
         self.pos += 1;
         let mut alternatives = Vec::new();
         loop {
             let begins = self.pos;
             let mut word = Word::default();
-            self.parts(Until::Alternative, &mut word.parts)?;
+            self.parts(WordEnd::Alternative, &mut word.parts)?;
             word.span = self.span_from(begins);
             alternatives.push(word);
             if !self.take(b'|') {
@@ -260,7 +263,7 @@ impl Parser<'_> {
     }
 
     /// Reads `<(…)`, `>(…)` or zsh's `=(…)`.
-    pub(super) fn process_substitution(&mut self, direction: u8, parts: &mut Vec<Part>) -> Read {
+    pub(super) fn process_substitution(&mut self, direction: u8, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         self.pos = self.peek_second().1;
         let mut script = Script::default();

@@ -26,13 +26,13 @@ pub struct ToolCall {
     /// Pointers to the parts of the input that nobody is shown and nothing keeps: [`super::conceal`] sets them.
     pub hidden: Vec<String>,
     /// What was noticed of the tool over time and beside other servers', which no call tells.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ToolWarning>,
 }
 
 /// Something that is wrong with what a server says of its tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mark {
+pub enum ToolWarning {
     /// Its description or its schema is another than the one that was looked at first.
     Changed,
     /// Another server's tool has this name too: the name of that server.

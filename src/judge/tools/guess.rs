@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::call::ToolCall;
-use super::held;
-use crate::judge::lexicon::Known;
+use super::input_content;
+use crate::judge::lexicon::LexiconIndex;
 use crate::judge::name_words;
 use crate::judge::tier::Tier;
 
@@ -57,7 +57,7 @@ const MOST_VALUES: usize = 60;
 
 /// Judges a tool by its words.
 #[must_use]
-pub fn guess(call: &ToolCall, known: &Known) -> Guess {
+pub fn guess(call: &ToolCall, known: &LexiconIndex) -> Guess {
     let lexicon = &known.lexicon;
     let readings = call.readings();
     let reading = readings.first();
@@ -123,14 +123,14 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
 
 /// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
 /// name, unless the server's own stood in front of it.
-fn head(words: &[name_words::NameWord], is_behind: bool, known: &Known) -> Option<usize> {
+fn head(words: &[name_words::NameWord], is_behind: bool, known: &LexiconIndex) -> Option<usize> {
     let is_verb = |word: &name_words::NameWord| !word.plural && known.verb(&word.text).is_some();
     let anywhere = words.iter().position(|word| is_verb(word) && !known.lexicon.only_first.contains(&word.text));
     anywhere.or_else(|| (!is_behind && words.first().is_some_and(is_verb)).then_some(0))
 }
 
 /// Whether all that such a verb is done to is of kinds that it changes nothing in.
-fn is_mild(kind: &str, nouns: &BTreeSet<&str>, known: &Known) -> bool {
+fn is_mild(kind: &str, nouns: &BTreeSet<&str>, known: &LexiconIndex) -> bool {
     let of = known.lexicon.mild.iter().find(|(verb, _)| verb == kind);
     of.is_some_and(|(_, mild)| !nouns.is_empty() && nouns.iter().all(|noun| mild.iter().any(|one| one == noun)))
 }
@@ -161,7 +161,7 @@ impl Signals {
         self.0.insert(signal.into());
     }
 
-    fn sums(&self, known: &Known) -> (f64, f64) {
+    fn sums(&self, known: &LexiconIndex) -> (f64, f64) {
         let worth = |signal: &String| known.lexicon.signals.get(signal).copied().unwrap_or_default();
         self.0.iter().map(worth).fold(known.lexicon.start, |sum, worth| (sum.0 + worth.0, sum.1 + worth.1))
     }
@@ -173,7 +173,7 @@ fn of_name<'k>(
     name: &[String],
     head: Option<usize>,
     kind: &str,
-    known: &'k Known,
+    known: &'k LexiconIndex,
 ) -> BTreeSet<&'k str> {
     signals.add(format!("verb {kind}"));
     let mut nouns = BTreeSet::new();
@@ -205,14 +205,14 @@ struct ValueVerbs {
 
 impl ValueVerbs {
     /// Whether a change is among them that the tool's name does not say: because it has no verb, or one for any change.
-    fn stands_for(&self, kind: &str, known: &Known) -> bool {
+    fn stands_for(&self, kind: &str, known: &LexiconIndex) -> bool {
         let changes = |kinds: &BTreeSet<String>| known.lexicon.changes.iter().any(|change| kinds.contains(change));
         kind == NONE && changes(&self.own) || [NONE, "write", "run"].contains(&kind) && changes(&self.each)
     }
 }
 
 /// By the names of its properties: those of the schema, else those that are given. What its values choose is returned.
-fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> ValueVerbs {
+fn of_input(signals: &mut Signals, call: &ToolCall, known: &LexiconIndex) -> ValueVerbs {
     let mut chosen = ValueVerbs::default();
     let described = call.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     let Some(properties) = described.or_else(|| call.input.as_object()).filter(|all| !all.is_empty()) else {
@@ -241,7 +241,8 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) -> ValueVerbs
             for value in actions(call, name, property, described.is_some(), known) {
                 let kind = kind_of_value(value, known);
                 // A line of words that happens to hold one for a read is a command, which is judged by itself.
-                let is_line = held::is_command(name, known) && value.contains(|letter: char| !is_of_word(letter));
+                let is_line =
+                    input_content::is_command(name, known) && value.contains(|letter: char| !is_of_word(letter));
                 let is_harmless = known.lexicon.harmless.iter().any(|harmless| harmless == kind);
                 let kind = if is_line && is_harmless { NONE } else { kind };
                 signals.add(format!("action {kind}"));
@@ -262,7 +263,7 @@ fn is_of_word(letter: char) -> bool {
 }
 
 /// The kind of the verb of a value that chooses what is done.
-fn kind_of_value<'k>(value: &str, known: &'k Known) -> &'k str {
+fn kind_of_value<'k>(value: &str, known: &'k LexiconIndex) -> &'k str {
     let words = name_words::of_name(value);
     let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
     verb.map_or(NONE, |verb| verb.kind.as_str())
@@ -270,9 +271,15 @@ fn kind_of_value<'k>(value: &str, known: &'k Known) -> &'k str {
 
 /// The values that choose what is done: the one that is given, else all that there are. One that nothing is known of says
 /// nothing, unless it is a command, which is judged by itself.
-fn actions<'a>(call: &'a ToolCall, name: &str, property: &'a Value, described: bool, known: &Known) -> Vec<&'a str> {
+fn actions<'a>(
+    call: &'a ToolCall,
+    name: &str,
+    property: &'a Value,
+    described: bool,
+    known: &LexiconIndex,
+) -> Vec<&'a str> {
     match call.input.get(name).and_then(Value::as_str) {
-        Some(given) if kind_of_value(given, known) != NONE || held::is_command(name, known) => vec![given],
+        Some(given) if kind_of_value(given, known) != NONE || input_content::is_command(name, known) => vec![given],
         _ if described => offered(property).collect(),
         _ => Vec::new(),
     }
@@ -285,7 +292,7 @@ fn offered(property: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Whether it runs something on another machine or as another account, where what is known of this one does not hold.
-fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &Known) -> bool {
+fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &LexiconIndex) -> bool {
     known.lexicon.open.iter().any(|open| open == kind) && is_named(&known.lexicon.elsewhere, name, server)
 }
 
@@ -296,14 +303,14 @@ fn is_named(list: &[String], name: &[String], server: Option<&str>) -> bool {
 }
 
 /// Whether the input asks for secrets to be shown.
-fn reveals(call: &ToolCall, known: &Known) -> bool {
+fn reveals(call: &ToolCall, known: &LexiconIndex) -> bool {
     let is_on = |value: &Value| value.as_bool() == Some(true) || value.as_str() == Some("true");
     let names = |name: &String| known.lexicon.reveal.contains(&name_words::plain(name).replace('_', ""));
     call.input.as_object().into_iter().flatten().any(|(name, value)| is_on(value) && names(name))
 }
 
 /// Whether a description says that the tool destroys, and not that it does not.
-fn says_that_it_destroys(text: &str, known: &Known) -> bool {
+fn says_that_it_destroys(text: &str, known: &LexiconIndex) -> bool {
     let words = name_words::of_text(text, MOST_WORDS);
     let text = format!(" {} ", words.join(" "));
     known.lexicon.destroys.iter().any(|said| {
@@ -315,7 +322,7 @@ fn says_that_it_destroys(text: &str, known: &Known) -> bool {
 }
 
 /// By the words of its description. The kind of the verb that it begins with.
-fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k Known) -> &'k str {
+fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k LexiconIndex) -> &'k str {
     signals.add("described");
     let first = name_words::of_text(name_words::first_sentence(text), MOST_OF_SENTENCE);
     let opening = first.get(..first.len().min(VERB_WITHIN)).unwrap_or_default();

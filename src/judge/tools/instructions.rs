@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::judge::lexicon::Known;
+use crate::judge::lexicon::LexiconIndex;
 
 /// How deep into a schema is looked for descriptions, and the most of a text that is read.
 const MOST_DEPTH: usize = 16;
@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 256 << 10;
 
 /// The first such thing in what a server says of a tool, in words for a person.
 #[must_use]
-pub fn hidden(described: &Value, known: &Known) -> Option<String> {
+pub fn hidden(described: &Value, known: &LexiconIndex) -> Option<String> {
     let mut texts = Vec::new();
     gather(described, 0, &mut texts);
     texts.into_iter().find_map(|text| of_text(text, known))
@@ -35,7 +35,7 @@ fn gather<'v>(value: &'v Value, depth: usize, texts: &mut Vec<&'v str>) {
     }
 }
 
-fn of_text(text: &str, known: &Known) -> Option<String> {
+fn of_text(text: &str, known: &LexiconIndex) -> Option<String> {
     let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let text = text.get(..end).unwrap_or_default();
     if let Some(letter) = text.chars().find(|letter| is_unseen(*letter)) {

@@ -8,20 +8,20 @@ pub mod address;
 pub mod call;
 pub mod entries;
 pub mod guess;
-pub mod held;
+pub mod input_content;
 pub mod instructions;
 pub mod pointer;
 
 use serde_json::Value;
 
-pub use self::call::{Mark, ToolCall};
+pub use self::call::{ToolCall, ToolWarning};
 use self::entries::Match;
 use self::guess::{Guess, GuessBasis};
-use self::held::{Content, Part};
+use self::input_content::{FoundPart, InputContent};
 use super::name_words;
 use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
-use super::rules::model::{Note, Tool};
+use super::rules::model::{SessionNote, Tool};
 use super::sort;
 use super::syntax::tree::Span;
 use super::tier::{Reversibility, Tier};
@@ -41,7 +41,7 @@ pub struct Verdict {
     pub base: Tier,
     pub findings: Vec<Finding>,
     /// What parts of the input are.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FoundPart>,
     /// The kind of verb in its name, for what is done to paths.
     pub kind: Option<String>,
     /// Pointers to what a person is shown first.
@@ -127,15 +127,15 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
             let values = pointer::find(&call.input, &holding.at).into_iter();
             let said = holding.language.as_ref().and_then(|at| pointer::find(&call.input, at).first().copied());
             let language =
-                said.and_then(Value::as_str).and_then(|word| held::language(&catalog.lexicon().lexicon, word));
+                said.and_then(Value::as_str).and_then(|word| input_content::language(&catalog.lexicon().lexicon, word));
             let what = language.unwrap_or_else(|| holding.what.clone());
-            values.map(move |value| Part { what: what.clone(), value: value.clone() })
+            values.map(move |value| FoundPart { what: what.clone(), value: value.clone() })
         });
-        Content { parts: parts.collect(), ..Content::default() }
+        InputContent { parts: parts.collect(), ..InputContent::default() }
     } else {
-        held::of(call, runs(&guess, catalog), catalog)
+        input_content::of(call, runs(&guess, catalog), catalog)
     };
-    let says_what = !content.calls.is_empty() || content.parts.iter().any(Part::is_run);
+    let says_what = !content.calls.is_empty() || content.parts.iter().any(FoundPart::is_run);
     if !described && guess.is_open && !says_what && guess.tier < Tier::Medium {
         (guess.tier, guess.by) = (Tier::Medium, GuessBasis::Unknown);
     }
@@ -228,21 +228,21 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
     Finding {
         reason: format!("No rule describes this tool, so guard guesses: {by}."),
         touches: vec![call.title()],
-        notes: if guess.pays { vec![Note::Money] } else { Vec::new() },
+        notes: if guess.pays { vec![SessionNote::Money] } else { Vec::new() },
         ..Finding::plain(GUESS, guess.tier, reversibility, "", span)
     }
 }
 
 /// What is said of a tool whose server cannot be taken at its word.
-fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
+fn of_mark(mark: &ToolWarning, call: &ToolCall, span: Span) -> Finding {
     let (rule, tier, reason, instead) = match mark {
-        Mark::Changed => (
+        ToolWarning::Changed => (
             "mcp.changed",
             Tier::High,
             "The server changed the description of this tool since it was pinned.".to_owned(),
             Some("review the change with guard mcp pins, and accept it there if it is right"),
         ),
-        Mark::Instructs(what) => (
+        ToolWarning::Instructs(what) => (
             "mcp.instructions",
             Tier::High,
             format!(
@@ -251,7 +251,7 @@ fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
             ),
             Some("remove the server, or review the description with guard mcp pins"),
         ),
-        Mark::Shadows(server) => (
+        ToolWarning::Shadows(server) => (
             "mcp.shadow",
             Tier::Low,
             format!("The server {server} has a tool with the same name, so the intended one is not known."),
@@ -275,7 +275,7 @@ fn of_warning(span: Span) -> Finding {
 /// Whether money moves: no grant covers it.
 #[must_use]
 pub fn pays(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.notes.contains(&Note::Money))
+    findings.iter().any(|finding| finding.notes.contains(&SessionNote::Money))
 }
 
 #[cfg(test)]

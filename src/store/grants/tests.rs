@@ -5,7 +5,7 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-fn give(sample: &Sample, what: &GrantSubject, until: &Until) -> Result<i64, StoreError> {
+fn give(sample: &Sample, what: &GrantSubject, until: &GrantExpiry) -> Result<i64, StoreError> {
     let place = GrantPlace::Directory { path: "/home/ada".to_owned() };
     let grant = NewGrant { what, place: &place, until, words: "these words", user: "ada", session: "one" };
     sample.store.grant(&grant, now())
@@ -23,12 +23,12 @@ fn in_force(sample: &Sample, session: &str, command: &str) -> Vec<i64> {
 #[test]
 fn a_grant_comes_back_as_it_was_given() {
     let sample = Sample::new();
-    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
+    let id = give(&sample, &exact("make x"), &GrantExpiry::Revoked).unwrap();
     let wanted = Grant {
         id: GrantId::Stored(id),
         what: exact("make x"),
         place: GrantPlace::Directory { path: "/home/ada".to_owned() },
-        until: Until::Revoked,
+        until: GrantExpiry::Revoked,
         given: now().as_second(),
         words: "these words".to_owned(),
     };
@@ -38,7 +38,7 @@ fn a_grant_comes_back_as_it_was_given() {
 #[test]
 fn an_exact_grant_is_of_one_command_to_the_byte() {
     let sample = Sample::new();
-    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
+    let id = give(&sample, &exact("make x"), &GrantExpiry::Revoked).unwrap();
     assert_eq!(in_force(&sample, "one", "make x"), [id]);
     for other in ["make x ", "make  x", "make X", "make"] {
         assert!(in_force(&sample, "one", other).is_empty(), "{other}");
@@ -49,7 +49,7 @@ fn an_exact_grant_is_of_one_command_to_the_byte() {
 fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
     let sample = Sample::new();
     let command = "mysql --password=Hunter2xYz shop";
-    let id = give(&sample, &exact(command), &Until::Revoked).unwrap();
+    let id = give(&sample, &exact(command), &GrantExpiry::Revoked).unwrap();
     assert_eq!(in_force(&sample, "one", command), [id]);
     assert_eq!(sample.store.grants_in_force("one", command, now()).unwrap()[0].what, exact(command));
     assert!(in_force(&sample, "one", "mysql --password=*** shop").is_empty());
@@ -62,9 +62,9 @@ fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
 fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
     let sample = Sample::new();
     let shape = GrantSubject::Shape { shape: "make".to_owned() };
-    let session = give(&sample, &shape, &Until::Session { id: "one".to_owned() }).unwrap();
-    let date = give(&sample, &shape, &Until::Date { at: now().as_second() + 1 }).unwrap();
-    let always = give(&sample, &shape, &Until::Revoked).unwrap();
+    let session = give(&sample, &shape, &GrantExpiry::Session { id: "one".to_owned() }).unwrap();
+    let date = give(&sample, &shape, &GrantExpiry::Date { at: now().as_second() + 1 }).unwrap();
+    let always = give(&sample, &shape, &GrantExpiry::Revoked).unwrap();
     assert_eq!(in_force(&sample, "one", "x"), [always, date, session]);
     assert_eq!(in_force(&sample, "one ", "x"), [always, date]);
     assert_eq!(in_force(&sample, "", "x"), [always, date]);
@@ -79,7 +79,7 @@ fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
 #[test]
 fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
     let sample = Sample::new();
-    let id = give(&sample, &GrantSubject::Shape { shape: "make".to_owned() }, &Until::Revoked).unwrap();
+    let id = give(&sample, &GrantSubject::Shape { shape: "make".to_owned() }, &GrantExpiry::Revoked).unwrap();
     sample.tamper(&format!(r#"UPDATE record SET what = '{{"kind":"shape","shape":"rm"}}' WHERE id = {id}"#));
     sample.tamper(
         r#"INSERT INTO record(id, hash, kind, at, scope, what, place, until) VALUES(2, zeroblob(32), 'grant', 1, '',
@@ -93,11 +93,12 @@ fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
 #[test]
 fn what_cannot_be_bounded_is_not_granted() {
     let sample = Sample::new();
-    let refused =
-        |what: &GrantSubject, until: &Until| matches!(give(&sample, what, until), Err(StoreError::Refused { .. }));
-    assert!(refused(&exact("  "), &Until::Revoked));
-    assert!(refused(&exact("x"), &Until::Session { id: String::new() }));
-    assert!(refused(&exact("x"), &Until::Date { at: now().as_second() }));
+    let refused = |what: &GrantSubject, until: &GrantExpiry| {
+        matches!(give(&sample, what, until), Err(StoreError::Refused { .. }))
+    };
+    assert!(refused(&exact("  "), &GrantExpiry::Revoked));
+    assert!(refused(&exact("x"), &GrantExpiry::Session { id: String::new() }));
+    assert!(refused(&exact("x"), &GrantExpiry::Date { at: now().as_second() }));
     assert!(sample.store.revoke(1, "ada", now()).is_err());
     assert_eq!(sample.store.head().unwrap(), None);
 }
@@ -108,7 +109,7 @@ fn a_grant_is_of_an_absolute_directory() {
     let place = |path: &str| {
         let place = GrantPlace::Directory { path: path.to_owned() };
         let what = exact("x");
-        let until = Until::Revoked;
+        let until = GrantExpiry::Revoked;
         let grant = NewGrant { what: &what, place: &place, until: &until, words: "", user: "ada", session: "one" };
         sample.store.grant(&grant, now())
     };
@@ -119,7 +120,7 @@ fn a_grant_is_of_an_absolute_directory() {
 #[test]
 fn the_grants_of_an_account_are_those_that_it_was_given() {
     let sample = Sample::new();
-    let id = give(&sample, &GrantSubject::Rule { rule: "a.rule".to_owned() }, &Until::Revoked).unwrap();
+    let id = give(&sample, &GrantSubject::Rule { rule: "a.rule".to_owned() }, &GrantExpiry::Revoked).unwrap();
     let of = |user| {
         let grants = sample.store.grants_of(user, "one", "x", now()).unwrap();
         grants.iter().map(|grant| grant.id.clone()).collect::<Vec<_>>()
@@ -132,9 +133,9 @@ fn the_grants_of_an_account_are_those_that_it_was_given() {
 #[test]
 fn a_grant_that_is_carried_on_keeps_its_number_and_covers_the_same() {
     let sample = Sample::new();
-    let id = give(&sample, &exact("make x"), &Until::Revoked).unwrap();
-    let past = give(&sample, &exact("make y"), &Until::Date { at: now().as_second() + 1 }).unwrap();
-    let last = give(&sample, &exact("make z"), &Until::Revoked).unwrap();
+    let id = give(&sample, &exact("make x"), &GrantExpiry::Revoked).unwrap();
+    let past = give(&sample, &exact("make y"), &GrantExpiry::Date { at: now().as_second() + 1 }).unwrap();
+    let last = give(&sample, &exact("make z"), &GrantExpiry::Revoked).unwrap();
     let later = Timestamp::from_second(now().as_second() + 2).unwrap();
     let held = |last| sample.store.persist(|connection| still_held(connection, last, later)).unwrap();
     assert_eq!(

@@ -3,14 +3,14 @@
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
 use guard::judge::approver::Passkey;
-use guard::judge::approver::passkey::{Assertion, Pairing, Registration, counted};
+use guard::judge::approver::passkey::{Assertion, PasskeyPairing, Registration, counted};
 use libfuzzer_sys::fuzz_target;
 
 const PAGE: &str = "http://localhost:6180";
 
 fuzz_target!(|parts: (&[u8], &[u8], &[u8])| {
     let url = Base64UrlUnpadded::encode_string;
-    let pairing = Pairing { secret: [7; 32], name: "ada".to_owned() };
+    let pairing = PasskeyPairing { secret: [7; 32], name: "ada".to_owned() };
     // The challenge is no secret of the browser's: what follows it is reached with the right one.
     let challenge = url(&pairing.challenge("localhost"));
     let client = format!(r#"{{"type":"webauthn.create","challenge":"{challenge}","origin":"{PAGE}"}}"#);

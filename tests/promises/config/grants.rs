@@ -31,11 +31,11 @@ until = 2030-01-31T12:00:00+02:00
     assert_eq!(deploy.what, GrantSubject::Exact { command: "make deploy".to_owned() });
     assert_eq!(deploy.place, GrantPlace::Directory { path: "/srv/app".to_owned() });
     // date -u -d 2030-02-01 +%s
-    assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });
+    assert_eq!(deploy.until, GrantExpiry::Date { at: 1_896_134_400 });
     assert_eq!(deploy.words, "exactly `make deploy`, in /srv/app and below, until 2030-01-31");
-    assert_eq!((&push.place, &push.until), (&GrantPlace::Anywhere, &Until::Revoked));
+    assert_eq!((&push.place, &push.until), (&GrantPlace::Anywhere, &GrantExpiry::Revoked));
     // date -u -d 2030-01-31T10:00:00Z +%s
-    assert_eq!(moment.until, Until::Date { at: 1_896_084_000 });
+    assert_eq!(moment.until, GrantExpiry::Date { at: 1_896_084_000 });
 }
 
 #[test]

@@ -28,23 +28,23 @@ const WORDS: [(&str, &str); 5] = [
 /// Words that are no program where they stand, by the file, and what they are there.
 const KNOWN: [(&str, &str, &str); 15] = [
     (
-        "judge/analysis/indirection/floor.rs",
+        "judge/analysis/indirection/path_floor.rs",
         "known:read unknown:read unknown:root unknown:root-own unknown:touch",
         "entries of the patterns for what nothing describes, which no program is called",
     ),
-    ("judge/analysis/indirection/given.rs", "make", "the form of a file, as `loads` names it"),
+    ("judge/analysis/indirection/loads.rs", "make", "the form of a file, as `loads` names it"),
     (
         "judge/analysis/indirection/packages.rs",
         "bun install npm pkg",
         "the two clients of one form whose own commands differ",
     ),
     ("judge/analysis/redirect.rs", "truncate", "the command as which `> file` is judged, which does the same"),
-    ("judge/analysis/written.rs", "truncate", "the command as which a filter of nothing is judged"),
+    ("judge/analysis/written_files.rs", "truncate", "the command as which a filter of nothing is judged"),
     ("judge/analysis/recipes.rs", "import", "a keyword of justfiles"),
     ("judge/analysis/tool.rs", "make", "a kind of verb of a tool"),
     ("judge/approver.rs", "ssh", "a kind of key"),
     ("judge/context.rs", "reset", "subcommands that move a branch, of any program with branches like git's"),
-    ("judge/matcher/lowering/before.rs", "cp mv rename", "parts of names of functions, in any language"),
+    ("judge/matcher/lowering/earlier_acts.rs", "cp mv rename", "parts of names of functions, in any language"),
     ("judge/rules/languages.rs", "open", "an entry of the tables of languages"),
     ("judge/rules/model/tool.rs", "fetch", "an effect, as descriptions of tools name it"),
     ("judge/tools/guess.rs", "GET", "a method of HTTP"),
@@ -55,10 +55,10 @@ const KNOWN: [(&str, &str, &str); 15] = [
 /// Functions and words of the languages that a file reads, which are also names of programs.
 const READ: [(&str, &str); 18] = [
     ("judge/analysis/code/call.rs", "find import unlink"),
-    ("judge/analysis/code/calls.rs", "import open say"),
+    ("judge/analysis/code/statements.rs", "import open say"),
     ("judge/analysis/code/client.rs", "open"),
     ("judge/analysis/code/results.rs", "base64"),
-    ("judge/analysis/code/stands_for.rs", "open"),
+    ("judge/analysis/code/members.rs", "open"),
     ("judge/analysis/code/database.rs", "sqlite sudo"),
     ("judge/analysis/code/editors.rs", "compile expr make pi python3 rename up w"),
     ("judge/analysis/code/expression.rs", "open rmdir unlink"),
@@ -115,10 +115,10 @@ const GRAMMAR: [(&str, &str); 7] = [
     ("judge/analysis/arithmetic.rs", "LEVELS"),
     ("judge/analysis/assignment.rs", "NUMBERS"),
     ("judge/analysis/builtins.rs", "OTHERS"),
-    ("judge/analysis/output.rs", "SILENT"),
+    ("judge/analysis/builtin_output.rs", "SILENT"),
     ("judge/analysis/parameter.rs", "SET_BY_SHELLS"),
     ("judge/analysis/traps.rs", "HOOKS"),
-    ("judge/matcher/lowering/before.rs", "QUIET"),
+    ("judge/matcher/lowering/earlier_acts.rs", "QUIET"),
 ];
 
 /// Constants of a file that hold lists of words, with how many.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::environment::TestEnvironment;
 use crate::app::doctor::CANARY;
-use crate::judge::agents::model::{KnownToolUse, Live};
+use crate::judge::agents::model::{KnownToolUse, LiveSetup};
 
 /// The rule that refuses the canary, which a model must be told.
 const RULE: &str = "guard.canary";
@@ -109,7 +109,7 @@ impl LiveTest {
     }
 
     /// The command of it; none for a file.
-    pub fn command(&self, environment: &TestEnvironment, live: &Live) -> Option<String> {
+    pub fn command(&self, environment: &TestEnvironment, live: &LiveSetup) -> Option<String> {
         match (self.case, &self.other) {
             (LiveTestCase::Harmless, _) => Some("touch live-harmless".to_owned()),
             (LiveTestCase::Refused, _) => Some(format!("{CANARY}; touch live-refused")),
@@ -146,7 +146,7 @@ impl LiveTest {
     }
 
     /// Whether it happened.
-    fn is_seen(&self, environment: &TestEnvironment, live: &Live) -> bool {
+    fn is_seen(&self, environment: &TestEnvironment, live: &LiveSetup) -> bool {
         let mark = self.mark(environment);
         if self.command(environment, live).is_some() {
             mark.exists()
@@ -192,7 +192,7 @@ impl LiveTestOutcome {
     }
 
     /// Looks at what is there now.
-    pub fn check_effects(&mut self, environment: &TestEnvironment, live: &Live) {
+    pub fn check_effects(&mut self, environment: &TestEnvironment, live: &LiveSetup) {
         self.happened = self.given.iter().filter(|trial| trial.is_seen(environment, live)).cloned().collect();
     }
 

@@ -14,7 +14,7 @@ use crate::app::install::hosts;
 use crate::app::install::places::Places;
 use crate::app::install::shims::Shims;
 use crate::app::scratch::Scratch;
-use crate::judge::agents::model::{Agent, KnownToolUse, Live, Tools};
+use crate::judge::agents::model::{Agent, KnownToolUse, LiveSetup, Tools};
 use crate::judge::invocation::Environment;
 use crate::world::identity::{Account, Caller};
 
@@ -182,7 +182,7 @@ impl TestEnvironment {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn furnish(&self, live: &Live, url: &str) -> io::Result<()> {
+    pub fn furnish(&self, live: &LiveSetup, url: &str) -> io::Result<()> {
         for file in &live.file {
             let path = self.home().join(&file.path);
             fs::create_dir_all(path.parent().unwrap_or(&path))?;
@@ -225,7 +225,7 @@ impl TestEnvironment {
     }
 
     /// The variables of everything that runs here.
-    pub fn env(&self, live: &Live, url: &str) -> Vec<(OsString, OsString)> {
+    pub fn env(&self, live: &LiveSetup, url: &str) -> Vec<(OsString, OsString)> {
         let mut env = self.caller.env.clone();
         for (name, value) in &live.env {
             env.variables.insert(name.into(), self.filled(value, url).into());

@@ -18,7 +18,7 @@ use super::killer;
 use super::model::{Model, ModelEvent};
 use crate::exec::probe::{Probe, ProbeOutput};
 use crate::exec::subreaper::Subreaper;
-use crate::judge::agents::model::{KnownToolUse, Live};
+use crate::judge::agents::model::{KnownToolUse, LiveSetup};
 
 /// How long an agent may take for all of it.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ const MOST_REFUSALS: usize = 2;
 /// It, or the stand-in, cannot be started, or its configuration not be written.
 pub fn run(
     environment: &mut TestEnvironment,
-    live: &Live,
+    live: &LiveSetup,
     gateway: &Path,
     said: &dyn Fn(Duration, LiveTestCase),
 ) -> io::Result<LiveTestOutcome> {
@@ -45,7 +45,7 @@ pub fn run(
 
 fn play(
     environment: &mut TestEnvironment,
-    live: &Live,
+    live: &LiveSetup,
     gateway: &Path,
     said: &dyn Fn(Duration, LiveTestCase),
 ) -> io::Result<LiveTestOutcome> {
@@ -100,7 +100,7 @@ fn play(
 /// What is the same in all of a run.
 struct Run<'a> {
     environment: &'a TestEnvironment,
-    live: &'a Live,
+    live: &'a LiveSetup,
     begun: Instant,
     /// Told of each case when it is proposed.
     said: &'a dyn Fn(Duration, LiveTestCase),

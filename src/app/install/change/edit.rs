@@ -1,6 +1,6 @@
 //! What a file becomes when guard is wired in or taken out. Texts in, texts out.
 
-use super::super::hosts::{Form, ListEntry, WiredFile};
+use super::super::hosts::{Form, HookFile, ListEntry};
 use super::super::json::{self, JsonKind, Node, SyntaxError, quoted};
 use super::super::{toml, yaml};
 use super::{Wiring, at, list, root, strs, wrong_kind};
@@ -10,7 +10,7 @@ impl Wiring<'_> {
     ///
     /// # Errors
     /// The file is not surely understood, or is somebody else's.
-    pub fn installed(&self, wire: &WiredFile, text: Option<&str>) -> Result<String, SyntaxError> {
+    pub fn installed(&self, wire: &HookFile, text: Option<&str>) -> Result<String, SyntaxError> {
         let before = text.unwrap_or_default();
         match &wire.form {
             Form::Own { .. } | Form::Plugin(_) => {
@@ -74,7 +74,7 @@ impl Wiring<'_> {
     /// The file is not surely understood.
     pub fn uninstalled(
         &self,
-        wire: &WiredFile,
+        wire: &HookFile,
         text: &str,
         before: Option<Option<&str>>,
     ) -> Result<Option<String>, SyntaxError> {

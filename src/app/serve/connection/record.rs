@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::error::AskError;
 use super::{Connection, ServiceResult, both_of, path};
 use crate::app::export::deliver;
-use crate::judge::approved::{GrantId, GrantPlace, GrantSubject, Receipt, Until};
+use crate::judge::approved::{GrantExpiry, GrantId, GrantPlace, GrantSubject, Receipt};
 use crate::judge::invocation::{Line, Request, Session};
 use crate::judge::policy::ApprovalReason;
 use crate::judge::risk::{Risk, Tier};
@@ -171,7 +171,7 @@ impl Connection<'_> {
     /// answer themselves.
     pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> ServiceResult<i64> {
         let own = grant.user == self.user();
-        let is_this = |((what, place), until, _): &((GrantSubject, GrantPlace), Until, String)| {
+        let is_this = |((what, place), until, _): &((GrantSubject, GrantPlace), GrantExpiry, String)| {
             own && what == grant.what && place == grant.place && until == grant.until
         };
         let by = match self.offered.iter().position(is_this) {

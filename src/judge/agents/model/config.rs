@@ -14,15 +14,15 @@ pub struct Config {
     /// The directory is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
     #[serde(default)]
     pub below_config: bool,
-    pub file: Vec<WiredFile>,
+    pub file: Vec<HookFile>,
     /// How it runs the command that it finds there.
     #[serde(default)]
-    pub runs: Runs,
+    pub runs: LaunchMethod,
     /// What it tells guard before it runs a command: `@COMMAND@`, `@CWD@`, `@SESSION@` and `@EVENT@` stand for what
     /// changes. The doctor says it in its place.
     pub sample: String,
     /// How it reads the answer.
-    pub reads: Reads,
+    pub reads: AnswerReading,
     /// For how many seconds guard is told that it waits, as the entries have it; 0 leaves it at what it waits by
     /// itself.
     #[serde(default)]
@@ -32,11 +32,11 @@ pub struct Config {
     pub milliseconds: bool,
     /// What it does when guard ends in an error, takes too long, or is not there any more.
     #[serde(default)]
-    pub on_failure: Fate,
+    pub on_failure: NoAnswer,
     #[serde(default)]
-    pub on_timeout: Fate,
+    pub on_timeout: NoAnswer,
     #[serde(default)]
-    pub on_missing: Fate,
+    pub on_missing: NoAnswer,
     /// The version from which on a failure blocks, where that has changed.
     #[serde(default)]
     pub blocks_from: Option<String>,
@@ -62,7 +62,7 @@ pub struct Config {
 /// What becomes of a command that guard did not answer for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub enum NoAnswer {
     #[default]
     Unknown,
     Runs,
@@ -75,7 +75,7 @@ pub enum Fate {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    pub kept: Kept,
+    pub kept: TrustFormat,
     /// The file below its directory.
     pub file: String,
     /// What that file calls the event.
@@ -99,7 +99,7 @@ pub struct Trust {
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kept {
+pub enum TrustFormat {
     /// TOML: under `hooks.state`, with a hash of what each does.
     Hashes,
     /// JSON: a list of `approvals`, by event and command.
@@ -109,7 +109,7 @@ pub enum Kept {
 /// How it runs a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Runs {
+pub enum LaunchMethod {
     /// Program and arguments, no shell.
     Exec,
     /// `sh -c`
@@ -130,7 +130,7 @@ pub enum Runs {
 /// How it reads guard's answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reads {
+pub struct AnswerReading {
     /// Exit codes that block.
     #[serde(default)]
     pub codes: ExitCodes,
@@ -201,7 +201,7 @@ pub enum Reason {
 /// One file and what guard writes there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WiredFile {
+pub struct HookFile {
     /// Below its directory (of a project: below the project's top); below the home where it begins with `~/`.
     pub path: String,
     /// It is a file of a project's, not of the account.

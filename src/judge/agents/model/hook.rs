@@ -34,16 +34,16 @@ pub struct Hook {
     pub tools: Tools,
     #[serde(default)]
     pub ask: Ask,
-    pub say: Say,
+    pub say: Replies,
     /// What it says when the input tells no event.
     #[serde(default)]
-    pub say_unknown: Option<Say>,
+    pub say_unknown: Option<Replies>,
     /// What it says where permission is asked for.
     #[serde(default)]
-    pub say_permission: Option<Say>,
+    pub say_permission: Option<Replies>,
     /// What it says of the tools that an event names as `own`.
     #[serde(default)]
-    pub say_own: Option<Say>,
+    pub say_own: Option<Replies>,
     /// What it types into a process that runs already is told to no hook.
     #[serde(default)]
     pub types_unseen: bool,
@@ -101,13 +101,13 @@ pub struct Tools {
     pub harmless: Vec<String>,
     /// Tools whose input says more than its shape: the name, what it is, and the field where that is not the usual.
     #[serde(default)]
-    pub known: Vec<Known>,
+    pub known: Vec<NamedTool>,
 }
 
 /// A tool that is known by its name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct NamedTool {
     pub names: Vec<String>,
     pub does: KnownToolUse,
     /// The field that holds it, where the usual ones do not.
@@ -182,7 +182,7 @@ pub struct Ask {
 /// What it is told.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Say {
+pub struct Replies {
     /// guard has nothing against it.
     #[serde(default)]
     pub nothing: Words,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// and the programs of the trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Live {
+pub struct LiveSetup {
     /// Its program and arguments, with which it does one thing and ends.
     pub argv: Vec<String>,
     /// Variables that name the stand-in and whatever else it needs.

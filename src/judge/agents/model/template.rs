@@ -45,7 +45,7 @@ pub struct Template {
     pub own: bool,
     /// What the text means; worked out when guard is built.
     #[serde(default)]
-    pub parts: Vec<Part>,
+    pub parts: Vec<TemplatePart>,
 }
 
 /// How a command stands in a line.
@@ -76,12 +76,12 @@ pub enum Hole {
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Part {
+pub enum TemplatePart {
     Text(String),
     Hole(String),
-    Before(Vec<Part>),
-    One { of: Vec<Vec<Part>>, must: bool },
-    Many(Vec<Part>),
+    Before(Vec<TemplatePart>),
+    One { of: Vec<Vec<TemplatePart>>, must: bool },
+    Many(Vec<TemplatePart>),
     Blanks,
 }
 
@@ -147,27 +147,27 @@ impl Template {
     pub fn mark(&self) -> &str {
         let texts = self.parts.iter().filter_map(|part| match part {
             // In a loose text a line may be indented otherwise.
-            Part::Text(text) if self.loose => text.lines().max_by_key(|line| line.len()),
-            Part::Text(text) => Some(text.as_str()),
+            TemplatePart::Text(text) if self.loose => text.lines().max_by_key(|line| line.len()),
+            TemplatePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.max_by_key(|text| text.len()).unwrap_or_default()
     }
 }
 
-fn each(parts: &[Part], found: &mut impl FnMut(&str)) {
+fn each(parts: &[TemplatePart], found: &mut impl FnMut(&str)) {
     for part in parts {
         match part {
-            Part::Text(_) | Part::Blanks => {}
-            Part::Hole(name) => found(name),
-            Part::Before(inner) | Part::Many(inner) => each(inner, found),
-            Part::One { of, .. } => of.iter().for_each(|inner| each(inner, found)),
+            TemplatePart::Text(_) | TemplatePart::Blanks => {}
+            TemplatePart::Hole(name) => found(name),
+            TemplatePart::Before(inner) | TemplatePart::Many(inner) => each(inner, found),
+            TemplatePart::One { of, .. } => of.iter().for_each(|inner| each(inner, found)),
         }
     }
 }
 
 /// Reads alternatives up to a mark that closes them, which is returned.
-fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), TemplateError> {
+fn sequences(rest: &mut &str) -> Result<(Vec<Vec<TemplatePart>>, Option<char>), TemplateError> {
     let mut all = vec![Vec::new()];
     let mut text = String::new();
     loop {
@@ -184,7 +184,7 @@ fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), Template
         let name: String = after.chars().take_while(|letter| letter.is_ascii_uppercase() || *letter == '_').collect();
         if !name.is_empty() && after[name.len()..].starts_with('@') {
             *rest = &after[name.len() + 1..];
-            put(&mut all, &mut text, Some(Part::Hole(name)));
+            put(&mut all, &mut text, Some(TemplatePart::Hole(name)));
             continue;
         }
         let Some(letter) = after.chars().next().filter(|letter| "<!|>()^$~".contains(*letter)) else {
@@ -198,7 +198,7 @@ fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), Template
                 put(&mut all, &mut text, None);
                 all.push(Vec::new());
             }
-            '~' => put(&mut all, &mut text, Some(Part::Blanks)),
+            '~' => put(&mut all, &mut text, Some(TemplatePart::Blanks)),
             '>' | ')' | '$' => {
                 put(&mut all, &mut text, None);
                 return Ok((all, Some(letter)));
@@ -214,10 +214,10 @@ fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), Template
                     return Err(TemplateError::NotClosed { letter, wanted });
                 }
                 let part = match letter {
-                    '<' | '!' => Part::One { of, must: letter == '!' },
+                    '<' | '!' => TemplatePart::One { of, must: letter == '!' },
                     _ if of.len() != 1 => return Err(TemplateError::Alternatives(letter)),
-                    '(' => Part::Many(of.pop().unwrap_or_default()),
-                    _ => Part::Before(of.pop().unwrap_or_default()),
+                    '(' => TemplatePart::Many(of.pop().unwrap_or_default()),
+                    _ => TemplatePart::Before(of.pop().unwrap_or_default()),
                 };
                 put(&mut all, &mut text, Some(part));
             }
@@ -225,10 +225,10 @@ fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), Template
     }
 }
 
-fn put(all: &mut [Vec<Part>], text: &mut String, part: Option<Part>) {
+fn put(all: &mut [Vec<TemplatePart>], text: &mut String, part: Option<TemplatePart>) {
     let Some(last) = all.last_mut() else { return };
     if !text.is_empty() {
-        last.push(Part::Text(std::mem::take(text)));
+        last.push(TemplatePart::Text(std::mem::take(text)));
     }
     last.extend(part);
 }
@@ -237,25 +237,25 @@ fn put(all: &mut [Vec<Part>], text: &mut String, part: Option<Part>) {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Part>, TemplateError> {
+    fn read(text: &str) -> Result<Vec<TemplatePart>, TemplateError> {
         let holes = BTreeMap::from([("ID".to_owned(), Hole::Chars(String::new()))]);
         let mut template = Template { text: text.to_owned(), holes, ..Template::default() };
         template.read().map(|()| template.parts)
     }
 
-    fn text(text: &str) -> Part {
-        Part::Text(text.to_owned())
+    fn text(text: &str) -> TemplatePart {
+        TemplatePart::Text(text.to_owned())
     }
 
     #[test]
     fn marks_mean_what_they_say_and_all_else_stands_for_itself() {
-        let one = |must| Part::One { of: vec![vec![text("a")], vec![text("b")]], must };
-        let id = Part::Hole("ID".to_owned());
+        let one = |must| TemplatePart::One { of: vec![vec![text("a")], vec![text("b")]], must };
+        let id = TemplatePart::Hole("ID".to_owned());
         assert_eq!(read("run @<a@|b@>@!a@|b@>"), Ok(vec![text("run "), one(false), one(true)]));
-        assert_eq!(read("run @(x@ID@@)"), Ok(vec![text("run "), Part::Many(vec![text("x"), id])]));
+        assert_eq!(read("run @(x@ID@@)"), Ok(vec![text("run "), TemplatePart::Many(vec![text("x"), id])]));
         assert_eq!(
             read("run @^x@$@~y"),
-            Ok(vec![text("run "), Part::Before(vec![text("x")]), Part::Blanks, text("y")])
+            Ok(vec![text("run "), TemplatePart::Before(vec![text("x")]), TemplatePart::Blanks, text("y")])
         );
         assert_eq!(read("run \"$@\" ${x[@]} a@b.example"), Ok(vec![text("run \"$@\" ${x[@]} a@b.example")]));
     }

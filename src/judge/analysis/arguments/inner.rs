@@ -1,6 +1,6 @@
 //! The commands that a wrapper runs.
 
-use super::scan::{Enclosed, Scan, assignment};
+use super::scan::{ArgumentScan, EnclosedCommand, assignment};
 use super::{Arg, InnerCommand, InnerText, values};
 use crate::judge::analysis::act::{Operand, Piece, Remote, RemoteKind, Value};
 use crate::judge::invocation::quote;
@@ -9,11 +9,11 @@ use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 
 /// All commands that the arguments hold, by the wraps of the program and of its subcommand.
-pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
+pub(super) fn commands(scan: &ArgumentScan<'_>) -> Vec<InnerCommand> {
     let mut found = Vec::new();
     // Layers may describe the same wrapping more than once: each command is taken once.
     let mut took_operands = false;
-    let mut taken: Vec<&Enclosed<'_>> = Vec::new();
+    let mut taken: Vec<&EnclosedCommand<'_>> = Vec::new();
     let mut options: Vec<&str> = Vec::new();
     let wraps: Vec<&Wrap> = scan.wraps().filter(|wrap| scan.is_on(wrap)).collect();
     for wrap in &wraps {
@@ -78,7 +78,7 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
     found
 }
 
-fn operands(wrap: &Wrap, scan: &Scan<'_>) -> Option<InnerCommand> {
+fn operands(wrap: &Wrap, scan: &ArgumentScan<'_>) -> Option<InnerCommand> {
     let at = scan.command_at(wrap);
     let args: Vec<Arg> = scan.operands.iter().skip(at).filter_map(|index| scan.args.get(*index)).cloned().collect();
     let mut inner = command(wrap, scan, &args)?;
@@ -125,7 +125,7 @@ fn setting(value: &Value, keys: &[String]) -> Option<Value> {
 }
 
 /// Commands in option values. Whether the operands were used up with it.
-fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &Scan<'_>, found: &mut Vec<InnerCommand>) -> bool {
+fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &ArgumentScan<'_>, found: &mut Vec<InnerCommand>) -> bool {
     let rest: Vec<Arg> = scan.operands.iter().filter_map(|index| scan.args.get(*index)).cloned().collect();
     let mut used = false;
     for (value, span) in values(&scan.flags, names) {
@@ -185,7 +185,7 @@ fn anew(args: &[Arg]) -> Vec<Arg> {
 }
 
 /// A command of these arguments; `None` when there are none.
-fn command(wrap: &Wrap, scan: &Scan<'_>, args: &[Arg]) -> Option<InnerCommand> {
+fn command(wrap: &Wrap, scan: &ArgumentScan<'_>, args: &[Arg]) -> Option<InnerCommand> {
     let span = args.iter().map(|arg| arg.span).reduce(Span::to)?;
     let what = match wrap.inner {
         Inner::Argv => InnerText::Argv(anew(args)),
@@ -195,7 +195,7 @@ fn command(wrap: &Wrap, scan: &Scan<'_>, args: &[Arg]) -> Option<InnerCommand> {
     Some(InnerCommand { words, ..shaped(wrap, scan, what, Vec::new()) })
 }
 
-fn shaped(wrap: &Wrap, scan: &Scan<'_>, what: InnerText, positional: Vec<Operand>) -> InnerCommand {
+fn shaped(wrap: &Wrap, scan: &ArgumentScan<'_>, what: InnerText, positional: Vec<Operand>) -> InnerCommand {
     let replace = replace(wrap, scan, &what);
     InnerCommand {
         what,
@@ -209,7 +209,7 @@ fn shaped(wrap: &Wrap, scan: &Scan<'_>, what: InnerText, positional: Vec<Operand
     }
 }
 
-fn remote(kind: RemoteName, wrap: &Wrap, scan: &Scan<'_>) -> Remote {
+fn remote(kind: RemoteName, wrap: &Wrap, scan: &ArgumentScan<'_>) -> Remote {
     let host = wrap.host.and_then(|at| scan.operands.get(at as usize)).and_then(|index| scan.args.get(*index));
     Remote {
         kind: match kind {
@@ -223,7 +223,7 @@ fn remote(kind: RemoteName, wrap: &Wrap, scan: &Scan<'_>) -> Remote {
 }
 
 /// The text that what is added replaces: the one an option names, or `{}` where it stands in the command.
-fn replace(wrap: &Wrap, scan: &Scan<'_>, what: &InnerText) -> Option<String> {
+fn replace(wrap: &Wrap, scan: &ArgumentScan<'_>, what: &InnerText) -> Option<String> {
     if wrap.adds == Added::Nothing {
         return None;
     }

@@ -1,22 +1,22 @@
 //! Reading one option, in the style of the program.
 
 use super::Arg;
-use super::scan::{Family, Scan};
+use super::scan::{ArgumentScan, Family};
 use crate::judge::analysis::act::{Flag, Value};
-use crate::judge::rules::model::{Inner, OptionSpec, Style, ValueKind, WrapFrom};
+use crate::judge::rules::model::{Inner, OptionSpec, OptionStyle, ValueKind, WrapFrom};
 
-impl<'a> Scan<'a> {
+impl<'a> ArgumentScan<'a> {
     /// Reads an option; `false` when it is none.
     pub(super) fn option(&mut self, arg: &Arg) -> bool {
         let leading = arg.value.leading();
         match self.program.style {
             // What a reader of code says of a call is no argument of it.
-            Style::None if arg.value.is_option() => {
+            OptionStyle::None if arg.value.is_option() => {
                 self.at += 1;
                 true
             }
-            Style::None => false,
-            Style::KeyValue => self.key_value(arg, &leading),
+            OptionStyle::None => false,
+            OptionStyle::KeyValue => self.key_value(arg, &leading),
             _ if self.family == Family::Shell || self.family == Family::Zsh => self.shell_option(arg, &leading),
             _ if leading == "--" && arg.value.is("--") => {
                 self.ended = true;
@@ -30,8 +30,8 @@ impl<'a> Scan<'a> {
             }
             _ if leading.len() < 2 || !leading.starts_with('-') => false,
             _ if arg.value.has_glob() && !leading.contains('=') => false,
-            Style::SingleDash | Style::Expression => self.word_option(arg, &leading),
-            Style::Gnu | Style::Posix | Style::Bundle => {
+            OptionStyle::SingleDash | OptionStyle::Expression => self.word_option(arg, &leading),
+            OptionStyle::Gnu | OptionStyle::Posix | OptionStyle::Bundle => {
                 if leading.starts_with("--") {
                     self.long_option(arg, &leading)
                 } else {

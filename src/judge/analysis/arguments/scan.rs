@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 
 use super::{Arg, all_given, any_given};
 use crate::judge::analysis::act::{Flag, Value};
-use crate::judge::rules::model::{OptionSpec, Program, Style, Sub, Wrap, WrapFrom};
+use crate::judge::rules::model::{OptionSpec, OptionStyle, Program, Sub, Wrap, WrapFrom};
 
 /// The state of reading, and its result.
-pub(super) struct Scan<'a> {
+pub(super) struct ArgumentScan<'a> {
     pub program: &'a Program,
     pub args: &'a [Arg],
     pub sub: Option<&'a Sub>,
@@ -22,7 +22,7 @@ pub(super) struct Scan<'a> {
     /// an option of that name, takes it for an operand.
     pub perhaps_operand: Option<usize>,
     /// Commands between a word like `-exec` and its `;`: the word and the arguments in between.
-    pub enclosed: Vec<Enclosed<'a>>,
+    pub enclosed: Vec<EnclosedCommand<'a>>,
     /// A shell's `-s`.
     pub reads_stdin: bool,
     /// An option that names a module to run ended the options (`python -m`).
@@ -39,7 +39,7 @@ pub(super) struct Scan<'a> {
 }
 
 /// A command enclosed by `-exec` and `;`.
-pub(super) struct Enclosed<'a> {
+pub(super) struct EnclosedCommand<'a> {
     pub word: String,
     pub args: &'a [Arg],
 }
@@ -56,7 +56,7 @@ pub(super) enum Family {
     Other,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> ArgumentScan<'a> {
     pub fn new(program: &'a Program, args: &'a [Arg]) -> Self {
         let family = match program.runs.as_ref().map(|runs| runs.language.as_str()) {
             Some("shell") => Family::Shell,
@@ -87,7 +87,7 @@ impl<'a> Scan<'a> {
     }
 
     pub fn run(mut self) -> Self {
-        if self.program.style == Style::Bundle
+        if self.program.style == OptionStyle::Bundle
             && let Some(first) = self.args.first()
             && !first.value.leading().is_empty()
             && !first.value.leading().starts_with('-')
@@ -178,7 +178,7 @@ impl<'a> Scan<'a> {
         if runs.is_some_and(|runs| runs.script_operand) {
             return true;
         }
-        if self.program.style != Style::Posix {
+        if self.program.style != OptionStyle::Posix {
             return false;
         }
         // What a wrapper skips (`timeout 5`) may be followed by options again, and so may assignments.
@@ -303,7 +303,7 @@ impl<'a> Scan<'a> {
                 || (end.value.is("+") && index > 0 && rest.get(index - 1).is_some_and(|last| last.value.is("{}")))
         });
         let length = end.unwrap_or(rest.len());
-        self.enclosed.push(Enclosed { word: word.clone(), args: rest.get(..length).unwrap_or_default() });
+        self.enclosed.push(EnclosedCommand { word: word.clone(), args: rest.get(..length).unwrap_or_default() });
         self.flags.push(Flag { name: word.clone(), value: None, span: arg.span });
         self.at += length + 1 + usize::from(end.is_some());
         true
@@ -318,7 +318,7 @@ impl<'a> Scan<'a> {
         let Some(wrap) = wrap else { return false };
         if let WrapFrom::After(word) = &wrap.from {
             let rest = self.args.get(self.at + 1..).unwrap_or_default();
-            self.enclosed.push(Enclosed { word: word.clone(), args: rest });
+            self.enclosed.push(EnclosedCommand { word: word.clone(), args: rest });
         }
         self.at = self.args.len();
         true

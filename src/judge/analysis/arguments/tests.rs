@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason};
-use crate::judge::rules::model::{Added, Inner, OptionSpec, RemoteName, Style, ValueKind, Wrap, WrapFrom};
+use crate::judge::rules::model::{Added, Inner, OptionSpec, OptionStyle, RemoteName, ValueKind, Wrap, WrapFrom};
 
 mod inner;
 
@@ -18,7 +18,7 @@ fn options(specs: &[&str]) -> Vec<OptionSpec> {
     specs.iter().map(spec).collect()
 }
 
-fn program(style: Style, specs: &[&str]) -> Program {
+fn program(style: OptionStyle, specs: &[&str]) -> Program {
     Program { names: vec!["p".into()], style, options: options(specs), ..Program::default() }
 }
 
@@ -85,7 +85,7 @@ fn inline(reading: &Reading) -> String {
 
 #[test]
 fn clusters_are_taken_apart_and_named_canonically() {
-    let rm = program(Style::Gnu, &["-r|-R|--recursive", "-f|--force", "-n|--lines=", "-i|--in-place[=]"]);
+    let rm = program(OptionStyle::Gnu, &["-r|-R|--recursive", "-f|--force", "-n|--lines=", "-i|--in-place[=]"]);
     for (line, expected) in [
         ("-rf x", "-r -f | x"),
         ("-Rf x", "-r -f | x"),
@@ -111,14 +111,14 @@ fn clusters_are_taken_apart_and_named_canonically() {
 
 #[test]
 fn an_ambiguous_abbreviation_stays_as_written() {
-    let tool = program(Style::Gnu, &["--force", "--format="]);
+    let tool = program(OptionStyle::Gnu, &["--force", "--format="]);
     assert_eq!(shape(&read_line(&tool, "--fo x")), "--fo | x");
     assert_eq!(shape(&read_line(&tool, "--forc x")), "--force | x");
 }
 
 #[test]
 fn what_an_abbreviation_takes_stays_an_operand_where_there_is_no_other() {
-    let tool = program(Style::Gnu, &["--device-id="]);
+    let tool = program(OptionStyle::Gnu, &["--device-id="]);
     assert_eq!(shape(&read_line(&tool, "--dev x")), "--device-id=x | x");
     assert_eq!(shape(&read_line(&tool, "--dev x y")), "--device-id=x | y");
     assert_eq!(shape(&read_line(&tool, "--dev")), "--device-id |");
@@ -127,13 +127,13 @@ fn what_an_abbreviation_takes_stays_an_operand_where_there_is_no_other() {
 
 #[test]
 fn posix_options_end_at_the_first_operand() {
-    let tool = program(Style::Posix, &["-u="]);
+    let tool = program(OptionStyle::Posix, &["-u="]);
     assert_eq!(shape(&read_line(&tool, "-u root x -v")), "-u=root | x -v");
 }
 
 #[test]
 fn an_unknown_word_is_an_operand_and_never_swallowed() {
-    let rm = program(Style::Gnu, &["-r", "-f"]);
+    let rm = program(OptionStyle::Gnu, &["-r", "-f"]);
     let reading = read_line(&rm, "$FLAGS x");
     assert!(reading.operands[0].value.is_dynamic());
     assert_eq!(reading.operands.len(), 2);
@@ -141,7 +141,7 @@ fn an_unknown_word_is_an_operand_and_never_swallowed() {
 
 #[test]
 fn one_dash_and_a_word_is_an_option_of_its_own() {
-    let tool = program(Style::SingleDash, &["-auto-approve", "-var=", "-name=", "-D="]);
+    let tool = program(OptionStyle::SingleDash, &["-auto-approve", "-var=", "-name=", "-D="]);
     for (line, expected) in [
         ("-auto-approve", "-auto-approve |"),
         ("--auto-approve", "-auto-approve |"),
@@ -160,7 +160,7 @@ fn one_dash_and_a_word_is_an_option_of_its_own() {
 
 #[test]
 fn keys_with_values_are_flags() {
-    let dd = program(Style::KeyValue, &["if=", "of="]);
+    let dd = program(OptionStyle::KeyValue, &["if=", "of="]);
     assert_eq!(shape(&read_line(&dd, "if=/dev/zero of=/dev/sda bs=1M")), "if==/dev/zero of==/dev/sda bs==1M |");
     let spec = EffectSpec {
         does: Effect::Write,
@@ -176,12 +176,12 @@ fn keys_with_values_are_flags() {
 
 #[test]
 fn a_bundle_needs_no_dash() {
-    let tar = program(Style::Bundle, &["-x", "-z", "-f=", "-C="]);
+    let tar = program(OptionStyle::Bundle, &["-x", "-z", "-f=", "-C="]);
     assert_eq!(shape(&read_line(&tar, "xzf a.tgz -C /x b")), "-x -z -f=a.tgz -C=/x | b");
     assert_eq!(shape(&read_line(&tar, "-xzf a.tgz b")), "-x -z -f=a.tgz | b");
 }
 
-fn wrapper(style: Style, specs: &[&str], wraps: Vec<Wrap>) -> Program {
+fn wrapper(style: OptionStyle, specs: &[&str], wraps: Vec<Wrap>) -> Program {
     Program { wraps, ..program(style, specs) }
 }
 
@@ -200,7 +200,7 @@ fn git() -> Program {
             Sub { tier: Some(Tier::Safe), ..sub(&["status"], &[]) },
         ]
         .into(),
-        ..program(Style::Gnu, &["-C=", "-c=", "--no-pager|-P"])
+        ..program(OptionStyle::Gnu, &["-C=", "-c=", "--no-pager|-P"])
     }
 }
 
@@ -248,7 +248,7 @@ fn a_flag_in_front_of_the_subcommand_is_not_the_subcommands() {
 
 #[test]
 fn a_negated_option_takes_back_what_was_given() {
-    let tool = program(Style::Gnu, &["-f|--force", "--no-edit", "--edit"]);
+    let tool = program(OptionStyle::Gnu, &["-f|--force", "--no-edit", "--edit"]);
     assert_eq!(shape(&read_line(&tool, "--force --no-force x")), "--no-force | x");
     assert_eq!(shape(&read_line(&tool, "--no-force --force x")), "--no-force -f | x");
     assert_eq!(shape(&read_line(&tool, "--edit --no-edit x")), "--edit --no-edit | x");
@@ -256,7 +256,7 @@ fn a_negated_option_takes_back_what_was_given() {
 
 #[test]
 fn thousands_of_arguments_take_no_quadratic_time() {
-    let env = wrapper(Style::Posix, &[], vec![Wrap { assignments: true, ..Wrap::default() }]);
+    let env = wrapper(OptionStyle::Posix, &[], vec![Wrap { assignments: true, ..Wrap::default() }]);
     let line = "A=1 ".repeat(20_000) + "rm" + &" x".repeat(20_000);
     let reading = read_line(&env, &line);
     assert_eq!(reading.inner[0].env.len(), 20_000);
@@ -264,7 +264,7 @@ fn thousands_of_arguments_take_no_quadratic_time() {
 
 #[test]
 fn a_shell_takes_its_code_after_all_options() {
-    let mut sh = program(Style::Posix, &["-c=", "--rcfile=", "-o="]);
+    let mut sh = program(OptionStyle::Posix, &["-c=", "--rcfile=", "-o="]);
     sh.runs = Some(runs("shell"));
     for line in [
         "-c rm_x",
@@ -290,7 +290,7 @@ fn a_shell_takes_its_code_after_all_options() {
 
 #[test]
 fn an_interpreters_code_may_hang_in_a_cluster() {
-    let mut python = program(Style::Posix, &["-c=", "-m=", "-u", "-W="]);
+    let mut python = program(OptionStyle::Posix, &["-c=", "-m=", "-u", "-W="]);
     python.runs = Some(runs("python"));
     for (line, expected) in [
         ("-uc code", "python: code"),
@@ -303,7 +303,7 @@ fn an_interpreters_code_may_hang_in_a_cluster() {
     ] {
         assert_eq!(inline(&read_line(&python, line)), expected, "{line}");
     }
-    let mut perl = program(Style::Posix, &["-e|-E=", "-n", "-p", "-i[=]"]);
+    let mut perl = program(OptionStyle::Posix, &["-e|-E=", "-n", "-p", "-i[=]"]);
     perl.runs = Some(Runs { code: vec!["-e".into()], ..runs("perl") });
     assert_eq!(inline(&read_line(&perl, "-ne code x")), "perl: code");
     assert_eq!(inline(&read_line(&perl, "-pi -e a -e b x")), "perl: a\nb");
@@ -312,11 +312,11 @@ fn an_interpreters_code_may_hang_in_a_cluster() {
 
 #[test]
 fn code_may_be_an_operand() {
-    let mut awk = program(Style::Gnu, &["-f=", "-v="]);
+    let mut awk = program(OptionStyle::Gnu, &["-f=", "-v="]);
     awk.runs = Some(Runs { code_operand: true, script: vec!["-f".into()], language: "awk".into(), ..Runs::default() });
     assert_eq!(inline(&read_line(&awk, "-v a=b {print} file")), "awk: {print}");
     assert_eq!(inline(&read_line(&awk, "-f prog file")), "awk script: prog");
-    let mut sqlite = program(Style::SingleDash, &[]);
+    let mut sqlite = program(OptionStyle::SingleDash, &[]);
     sqlite.runs = Some(Runs { code_at: Some(1), stdin: true, language: "sql".into(), ..Runs::default() });
     assert_eq!(inline(&read_line(&sqlite, "db drop_table_x")), "sql: drop table x");
     assert_eq!(inline(&read_line(&sqlite, "db")), "sql stdin");
@@ -332,7 +332,7 @@ fn effects_fall_on_their_places() {
         recursive: vec![test("-r")],
         always_recursive: false,
     };
-    let mut cp = program(Style::Gnu, &["-r", "-t|--target-directory=", "-n"]);
+    let mut cp = program(OptionStyle::Gnu, &["-r", "-t|--target-directory=", "-n"]);
     cp.effects = vec![
         spec(Effect::Show, ArgumentPlace::Init, &[], &["-t"]),
         spec(Effect::Write, ArgumentPlace::Last, &[], &["-t", "-n"]),
@@ -340,7 +340,7 @@ fn effects_fall_on_their_places() {
     ];
     let reading = read_line(&cp, "-r a b c");
     let shown = |reading: &Reading| {
-        let one = |derived: &Derived| {
+        let one = |derived: &DerivedEffect| {
             let on: Vec<_> = derived.on.iter().map(|operand| operand.value.rough().into_owned()).collect();
             format!("{}{} {}", derived.effect.key(), if derived.recursive { " -r" } else { "" }, on.join(","))
         };
@@ -349,7 +349,7 @@ fn effects_fall_on_their_places() {
     assert_eq!(shown(&reading), [":show -r a,b", ":overwrite -r c"]);
     assert_eq!(shown(&read_line(&cp, "-t d a b")), [":overwrite d"]);
     assert_eq!(shown(&read_line(&cp, "-n a b")), [":show a"]);
-    let mut tar = program(Style::Gnu, &["-x", "-C|--directory="]);
+    let mut tar = program(OptionStyle::Gnu, &["-x", "-C|--directory="]);
     tar.effects = vec![spec(Effect::Write, ArgumentPlace::Below(vec!["-C".into()]), &["-x"], &[])];
     assert_eq!(shown(&read_line(&tar, "-x a /b ~/c")), [":overwrite a,/b,~/c"]);
     assert_eq!(shown(&read_line(&tar, "-x --directory d a /b ~/c")), [":overwrite d/a,/b,~/c"]);
@@ -359,7 +359,7 @@ fn effects_fall_on_their_places() {
 
 #[test]
 fn a_dry_run_is_what_the_description_says() {
-    let mut tool = program(Style::Gnu, &["-n|--dry-run"]);
+    let mut tool = program(OptionStyle::Gnu, &["-n|--dry-run"]);
     tool.dry_run = vec![test("-n")];
     assert!(read_line(&tool, "--dry-run x").dry_run);
     assert!(read_line(&tool, "-vn x").dry_run);
@@ -368,7 +368,7 @@ fn a_dry_run_is_what_the_description_says() {
 
 #[test]
 fn help_in_another_spelling_is_help_where_nothing_else_is_described_so() {
-    let mut tool = program(Style::Gnu, &["-f|--force"]);
+    let mut tool = program(OptionStyle::Gnu, &["-f|--force"]);
     assert!(!read_line(&tool, "x -h").dry_run);
     tool.dry_run = vec![test("--help")];
     for line in ["x -h", "-h", "x -f -help", "help x"] {
@@ -384,13 +384,13 @@ fn help_in_another_spelling_is_help_where_nothing_else_is_described_so() {
     }
     tool.options = options(&["-h|--host"]);
     assert!(!read_line(&tool, "x -h").dry_run);
-    let runner = Program { runs: Some(runs("shell")), ..program(Style::Gnu, &["-c="]) };
+    let runner = Program { runs: Some(runs("shell")), ..program(OptionStyle::Gnu, &["-c="]) };
     assert!(!read_line(&Program { dry_run: vec![test("--help")], ..runner }, "-c x -h").dry_run);
 }
 
 #[test]
 fn a_word_of_a_dry_run_stands_last_and_alone_where_it_may_be_a_name() {
-    let mut tool = program(Style::Gnu, &[]);
+    let mut tool = program(OptionStyle::Gnu, &[]);
     tool.dry_run = vec![test("help"), test("/?"), test("test=True")];
     for line in ["help", "-x help", "a /?", "a b test=True"] {
         assert!(read_line(&tool, line).dry_run, "{line}");

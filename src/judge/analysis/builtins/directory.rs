@@ -5,7 +5,7 @@ use super::operands;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::PathKind;
-use crate::judge::analysis::state::{Bound, Build as _, State};
+use crate::judge::analysis::state::{Build as _, State, VariableValue};
 use crate::judge::analysis::walk::Walker;
 
 impl Walker<'_> {
@@ -15,7 +15,7 @@ impl Walker<'_> {
         if args.iter().any(|field| field.value.is("-n")) {
             // It goes on the stack and the shell nowhere.
             let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
-            let mut there = self.setting.fork(state);
+            let mut there = self.input.fork(state);
             self.cd(&mut there, &rest);
             state.stack.push(there.cwd);
         } else if args.is_empty() {
@@ -48,7 +48,7 @@ impl Walker<'_> {
         // `-P` goes where links lead, so that `..` is what holds that.
         let physical = args.iter().any(|field| field.value.is("-P"));
         let links =
-            dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.setting.inquiry.path(dir));
+            dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.input.inquiry.path(dir));
         let dir = links.map(|facts| Place::of(facts.canonical.as_str())).or(dir);
         let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
         let also: Vec<Option<Place>> = if relative {
@@ -80,10 +80,10 @@ impl Walker<'_> {
     /// The directories of this name that `CDPATH` leads to.
     #[inline(never)]
     fn searched(&mut self, state: &State, name: &str) -> Vec<Option<Place>> {
-        let Bound::Scalar(value) = self.expand().lookup(state, "CDPATH") else { return Vec::new() };
+        let VariableValue::Scalar(value) = self.expand().lookup(state, "CDPATH") else { return Vec::new() };
         let Some(path) = value.known() else { return vec![None] };
         let is_there = |dir: &Option<Place>| {
-            let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.path(dir));
+            let facts = dir.as_ref().and_then(Place::text).and_then(|dir| self.input.inquiry.path(dir));
             facts.is_none_or(|facts| facts.kind == PathKind::Directory)
         };
         let entries = path.split(':').filter(|entry| !entry.is_empty());

@@ -1,8 +1,8 @@
 //! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
 
-use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
+use super::statements::CallReader;
 use super::{Call, Gap, Language, Text, database, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;

@@ -1,7 +1,7 @@
 //! cmd: the commands of a line, with carets taken out and the commands behind `if` and `for` in front.
 
 use super::windows::{MAX_DEPTH, argument, run, variable};
-use super::{Call, Gap, Sign, Slice, Text};
+use super::{Call, Gap, Slice, Text, TextItem};
 use crate::judge::rules::word_lists;
 
 /// The commands of a line as cmd reads it.
@@ -15,7 +15,7 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
 
 /// Splits a line into commands and those into words.
 fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
-    let signs: Vec<Sign> = text.signs().collect();
+    let signs: Vec<TextItem> = text.signs().collect();
     let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
     let mut all = vec![Vec::new()];
     let mut word: Option<Text> = None;
@@ -30,7 +30,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
             }
             '^' if !quoted => {
                 if let Some(next) = signs.get(at) {
-                    if *next != Sign::Letter('\n') {
+                    if *next != TextItem::Letter('\n') {
                         word.get_or_insert_default().push(*next);
                     }
                     at += 1;
@@ -53,7 +53,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                         }
                         word.get_or_insert_default().push_gap(Gap::Value);
                     }
-                    None => word.get_or_insert_default().push(Sign::Letter(c)),
+                    None => word.get_or_insert_default().push(TextItem::Letter(c)),
                 }
             }
             // What a loop runs over is no command.
@@ -163,7 +163,8 @@ fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
         builtin if word_lists::CMD_BUILTINS.contains(&builtin) => {
             let args = rest.iter().map(|word| match word.slice().find(|word| word.strip_prefix('/')) {
                 Some(switch) if !switch.rough().contains('/') => {
-                    let given = |sign: Sign| if sign == Sign::Letter(':') { Sign::Letter('=') } else { sign };
+                    let given =
+                        |sign: TextItem| if sign == TextItem::Letter(':') { TextItem::Letter('=') } else { sign };
                     let switch: Text = Text::from(switch).to_lower().slice().signs().map(given).collect();
                     super::value(&Text::joined(["--".into(), switch.slice()])).into_option()
                 }

@@ -7,7 +7,7 @@ use super::evaluation::{Evaluation, Item, filled_with, joined};
 use super::scan::Token;
 use super::{Language, World};
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::Gives;
+use crate::judge::rules::languages::ResultKind;
 
 /// The names that are bound, over the tokens of code.
 pub(super) struct Constants<'a> {
@@ -64,8 +64,11 @@ impl<'a> Constants<'a> {
     /// Whether a call stands here that gives what is found in a directory.
     fn is_finding(&self, at: usize) -> bool {
         let begins = at.checked_sub(1).is_none_or(|before| !self.evaluation.is_member(before));
-        let finds = |gives: Gives| {
-            matches!(gives, Gives::AllInArgument | Gives::AllIn | Gives::AllBelow | Gives::FilesOfPattern)
+        let finds = |gives: ResultKind| {
+            matches!(
+                gives,
+                ResultKind::AllInArgument | ResultKind::AllIn | ResultKind::AllBelow | ResultKind::FilesOfPattern
+            )
         };
         // What is found in what another call gives is told by the first of both.
         let is_it = |whole: &str| languages().results(Language::Other, whole).any(|result| finds(result.gives));
@@ -95,7 +98,7 @@ impl<'a> Constants<'a> {
     /// `snprintf(to, size, "%s/x", home)`: the name comes to stand for the text.
     fn filled_in(&mut self, at: usize) {
         let Some(name) = self.evaluation.name(at).filter(|_| self.evaluation.mark(at + 1, '(')) else { return };
-        if !languages().results(Language::Other, name).any(|result| result.gives == Gives::FillsArgument) {
+        if !languages().results(Language::Other, name).any(|result| result.gives == ResultKind::FillsArgument) {
             return;
         }
         let Some(to) = self.evaluation.name(at + 2) else { return };

@@ -1,8 +1,8 @@
 //! The databases of code: files that a client of it opens, and tables that it made itself.
 
-use super::calls::CallReader;
 use super::expression::Expression;
 use super::sql;
+use super::statements::CallReader;
 use super::{Language, Slice};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;

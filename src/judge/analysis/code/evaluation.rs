@@ -11,7 +11,7 @@ use super::scan::Token;
 use super::{Gap, Language, Text, World, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::{Gives, Holds};
+use crate::judge::rules::languages::{ResultKind, VariableMeaning};
 use crate::judge::rules::word_lists;
 
 /// The deepest nesting of expressions that is looked into.
@@ -275,7 +275,7 @@ impl<'a> Evaluation<'a> {
             let (all, behind) = self.list(next + 2, ']', depth);
             return self.members(flat(all), behind, depth);
         }
-        if let Some((Holds::Home, _)) = languages().held(Language::Other, &whole) {
+        if let Some((VariableMeaning::Home, _)) = languages().held(Language::Other, &whole) {
             return self.members(Some(vec![Item::Text(self.world.home.into())]), next, depth);
         }
         let values = match whole.split_once('.') {
@@ -320,39 +320,41 @@ impl<'a> Evaluation<'a> {
         let one = |text: Text| Some(vec![Item::Text(text)]);
         for result in languages().results(Language::Other, callee) {
             let given = match result.gives {
-                Gives::Text | Gives::Path if arguments.is_empty() => {
+                ResultKind::Text | ResultKind::Path if arguments.is_empty() => {
                     one(self.world.at_home(result.text.as_deref()?.into()))
                 }
-                Gives::Nothing => one(Text::default()),
-                Gives::Same | Gives::SameNames => subject.clone(),
-                Gives::PlainPath if arguments.is_empty() => subject.clone(),
-                Gives::Argument | Gives::ArgumentInAnEncoding | Gives::PlainPath => first(),
-                Gives::PathObject | Gives::JoinedPath => below(None, arguments),
-                Gives::PathBelow if subject.is_some() => below(subject.clone(), arguments),
-                Gives::Filled => filled_with(&subject, arguments),
-                Gives::FilledArguments => arguments.split_first().and_then(|(first, rest)| filled_with(first, rest)),
-                Gives::Arguments => flat(arguments.to_vec()),
-                Gives::StrungArguments => match arguments.split_first() {
+                ResultKind::Nothing => one(Text::default()),
+                ResultKind::Same | ResultKind::SameNames => subject.clone(),
+                ResultKind::PlainPath if arguments.is_empty() => subject.clone(),
+                ResultKind::Argument | ResultKind::ArgumentInAnEncoding | ResultKind::PlainPath => first(),
+                ResultKind::PathObject | ResultKind::JoinedPath => below(None, arguments),
+                ResultKind::PathBelow if subject.is_some() => below(subject.clone(), arguments),
+                ResultKind::Filled => filled_with(&subject, arguments),
+                ResultKind::FilledArguments => {
+                    arguments.split_first().and_then(|(first, rest)| filled_with(first, rest))
+                }
+                ResultKind::Arguments => flat(arguments.to_vec()),
+                ResultKind::StrungArguments => match arguments.split_first() {
                     Some((first, rest)) => rest.iter().cloned().fold(first.clone(), |all, more| joined(all, more, "")),
                     None => None,
                 },
-                Gives::Reversed => one(text(first().or_else(|| subject.clone()))?.slice().reversed()),
-                Gives::StrungBehind => {
+                ResultKind::Reversed => one(text(first().or_else(|| subject.clone()))?.slice().reversed()),
+                ResultKind::StrungBehind => {
                     arguments.iter().cloned().fold(subject.clone(), |all, more| joined(all, more, ""))
                 }
-                Gives::Variable => {
+                ResultKind::Variable => {
                     let is_home = text(first())?.known().is_some_and(|name| languages().is_home(name));
                     is_home.then(|| vec![Item::Text(self.world.home.into())])
                 }
-                Gives::TemporaryPath => one(Gap::Temporary.into()),
-                Gives::FilesOfPattern => {
+                ResultKind::TemporaryPath => one(Gap::Temporary.into()),
+                ResultKind::FilesOfPattern => {
                     let pattern = text(first())?;
                     Some(globs::found([&value(&pattern)]).into_iter().map(Item::Files).collect())
                 }
-                Gives::AllIn | Gives::AllBelow if subject.is_some() => {
+                ResultKind::AllIn | ResultKind::AllBelow if subject.is_some() => {
                     one(Text::joined([text(subject.clone())?.slice(), Text::from(Gap::Found).slice()]))
                 }
-                Gives::AllInArgument => {
+                ResultKind::AllInArgument => {
                     let of = match arguments.is_empty() {
                         true => ".".into(),
                         false => text(first())?,

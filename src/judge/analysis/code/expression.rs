@@ -1,10 +1,10 @@
 //! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
 //! concatenation say it.
 
-use super::calls::CallReader;
-use super::each::put_together;
+use super::element_texts::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
-use super::{Call, Gap, Language, Sign, Slice, Text, globs, names, results, unknown, value};
+use super::statements::CallReader;
+use super::{Call, Gap, Language, Slice, Text, TextItem, globs, names, results, unknown, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
@@ -339,7 +339,7 @@ impl CallReader<'_> {
             Token::Text(key) => key.slice(),
             _ => return None,
         };
-        let known = |sign: Sign| if sign == Sign::Letter('$') { Sign::Gap(Gap::Value) } else { sign };
+        let known = |sign: TextItem| if sign == TextItem::Letter('$') { TextItem::Gap(Gap::Value) } else { sign };
         Some(key.signs().map(known).collect())
     }
 
@@ -504,7 +504,7 @@ pub(super) fn raw(tokens: &[Token]) -> Text {
             Token::Name(name) | Token::Number(name) => text.push_text(name),
             Token::Text(string) => text.push_text(&Text::joined(["'".into(), string.slice(), "'".into()])),
             Token::Shell(string) => text.push_text(&Text::joined(["`".into(), string.slice(), "`".into()])),
-            Token::Mark(mark) => text.push(Sign::Letter(*mark)),
+            Token::Mark(mark) => text.push(TextItem::Letter(*mark)),
             Token::Line => {}
         }
     }

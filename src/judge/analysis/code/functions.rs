@@ -6,9 +6,9 @@
 use super::Language;
 use std::collections::HashMap;
 
-use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
+use super::statements::CallReader;
 
 /// The most calls of one function that are told apart.
 const MAX_TURNS: usize = 8;

@@ -1,9 +1,9 @@
 //! Lists and objects in code.
 
 use super::Language;
-use super::calls::CallReader;
 use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
+use super::statements::CallReader;
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 

@@ -1,8 +1,8 @@
 //! Loops and blocks of scripting languages: what a name stands for that goes through something.
 
-use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
+use super::statements::CallReader;
 use super::{Gap, Language, Text, unknown};
 use crate::judge::analysis::act::Value;
 

@@ -9,14 +9,13 @@
 
 mod awk;
 mod call;
-mod calls;
 mod client;
 mod cmd;
 mod command;
 mod constants;
 mod database;
-mod each;
 mod editors;
+mod element_texts;
 mod evaluation;
 mod expression;
 mod functions;
@@ -24,6 +23,7 @@ mod generic;
 mod globs;
 mod lists;
 mod loops;
+mod members;
 mod names;
 mod paths;
 mod powershell;
@@ -32,7 +32,7 @@ mod results;
 mod scan;
 mod sed_redis;
 mod sql;
-mod stands_for;
+mod statements;
 mod strings;
 mod tcl;
 mod text;
@@ -41,7 +41,7 @@ pub(super) mod windows;
 
 use crate::judge::rules::model::Language;
 pub use command::{CallWord, words_of};
-use text::{Gap, Sign, Slice, Text, unknown_piece};
+use text::{Gap, Slice, Text, TextItem, unknown_piece};
 
 use super::act::{Piece, Value};
 
@@ -102,7 +102,7 @@ impl Call {
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Read {
+pub struct CallsRead {
     pub calls: Vec<Call>,
     /// There is more than [`MAX_CALLS`].
     pub cut: bool,
@@ -145,7 +145,7 @@ impl Source {
 
 /// Reads code.
 #[must_use]
-pub fn read(language: Language, source: &Source, world: World<'_>) -> Read {
+pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead {
     let text = source.0.slice();
     let mut calls = match language {
         Language::Python
@@ -154,7 +154,7 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> Read {
         | Language::Perl
         | Language::Php
         | Language::Lua
-        | Language::Mongo => calls::read(language, text, world),
+        | Language::Mongo => statements::read(language, text, world),
         Language::Sql => sql::read(text),
         Language::Awk => awk::read(text, world),
         Language::Sed => sed_redis::sed(text),
@@ -171,7 +171,7 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> Read {
     };
     let cut = calls.len() > MAX_CALLS;
     calls.truncate(MAX_CALLS);
-    Read { calls, cut }
+    CallsRead { calls, cut }
 }
 
 /// Marks the statements on tables that code made itself, by the names of those that it made before: nothing is lost.

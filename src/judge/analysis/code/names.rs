@@ -3,9 +3,9 @@
 //!
 //! What may not enter: what a call of a name does.
 
-use super::calls::CallReader;
 use super::expression::{Expression, bare};
 use super::scan::{Token, UNKNOWN_NAME};
+use super::statements::CallReader;
 use super::{Call, Gap, Language, Text, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;

@@ -2,13 +2,13 @@
 //!
 //! What may not enter: which calls make paths, and what lies at one.
 
-use super::calls::CallReader;
-use super::each::put_together;
+use super::element_texts::put_together;
 use super::expression::Expression;
 use super::scan::Token;
-use super::{Gap, Language, Sign, Slice, Text};
+use super::statements::CallReader;
+use super::{Gap, Language, Slice, Text, TextItem};
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::Holds;
+use crate::judge::rules::languages::VariableMeaning;
 
 /// How an address of a file begins.
 pub(super) const FILE: &str = "file://";
@@ -32,10 +32,10 @@ impl CallReader<'_> {
     pub fn own_place(&self, name: &str) -> Option<Text> {
         let file = self.world.file;
         let place: Text = match languages().held(self.language, name)?.0 {
-            Holds::File => file.into(),
-            Holds::Address => format!("{FILE}{file}").into(),
-            Holds::Directory => directory(file.into()),
-            Holds::Home | Holds::Program => return None,
+            VariableMeaning::File => file.into(),
+            VariableMeaning::Address => format!("{FILE}{file}").into(),
+            VariableMeaning::Directory => directory(file.into()),
+            VariableMeaning::Home | VariableMeaning::Program => return None,
         };
         Some(if file.is_empty() { Gap::Value.into() } else { place })
     }
@@ -105,7 +105,7 @@ pub(super) fn joined(parts: &[Text]) -> Text {
         if part.rough().starts_with('/') {
             all = Text::default();
         } else if !all.is_empty() && !all.rough().ends_with('/') {
-            all.push(Sign::Letter('/'));
+            all.push(TextItem::Letter('/'));
         }
         all.push_text(part);
     }

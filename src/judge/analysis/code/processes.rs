@@ -1,8 +1,8 @@
 //! Signals that code sends to processes which it finds by itself.
 
-use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
+use super::statements::CallReader;
 use super::{Call, Gap, Language, Text, value};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
 use crate::judge::rules::word_lists;

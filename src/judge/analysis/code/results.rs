@@ -3,18 +3,18 @@
 //! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. What may not enter:
 //! names of functions.
 
-use super::calls::CallReader;
-use super::each::put_together;
+use super::element_texts::put_together;
 use super::expression::{Expression, MAX_TEXT};
 use super::paths::{FILE, MAX_LEVELS, above, directory, is_whole, joined, plain_path, without_scheme};
-use super::{Gap, Sign, Slice, Text, globs, value};
+use super::statements::CallReader;
+use super::{Gap, Slice, Text, TextItem, globs, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::decode;
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::{CallResult, Gives};
+use crate::judge::rules::languages::{CallResult, ResultKind};
 
 /// A call with what it is a method of.
-struct Called<'c> {
+struct MethodCall<'c> {
     reader: &'c CallReader<'c>,
     callee: &'c str,
     of: &'c Expression,
@@ -34,7 +34,7 @@ impl CallReader<'_> {
             let of = if callee == "Pathname.glob" { self.of_paths() } else { Expression::default() };
             return Some(Expression { list: Some(globs::found(&patterns)), ..of });
         }
-        let called = Called { reader: self, callee, of, subject, arguments };
+        let called = MethodCall { reader: self, callee, of, subject, arguments };
         languages().results(self.language, callee).find_map(|result| called.given(result))?
     }
 }
@@ -47,7 +47,7 @@ fn list(values: Vec<Value>) -> Option<Expression> {
     Some(Expression { list: Some(values), ..Expression::default() })
 }
 
-impl Called<'_> {
+impl MethodCall<'_> {
     fn text(&self, at: usize) -> Option<Slice<'_>> {
         Some(self.arguments.get(at)?.text.as_ref()?.slice())
     }
@@ -80,25 +80,27 @@ impl Called<'_> {
     }
 
     /// Whether the arguments are those of which an entry speaks. `None` here only tells that they are not.
-    fn fits(&self, gives: Gives) -> Option<bool> {
+    fn fits(&self, gives: ResultKind) -> Option<bool> {
         let (subject, arguments) = (self.subject, self.arguments);
         Some(match gives {
-            Gives::Text | Gives::Path | Gives::OwnWords => arguments.is_empty(),
-            Gives::PathFrom => self.text(1).is_some() && !self.text(0).or(subject).is_some_and(is_whole),
-            Gives::Directory | Gives::PathObject | Gives::Letters => !arguments.is_empty(),
-            Gives::AddressBeside => self.text(1)?.rough().starts_with(FILE),
-            Gives::PathBelow => subject.is_some() || self.of.list.is_some(),
+            ResultKind::Text | ResultKind::Path | ResultKind::OwnWords => arguments.is_empty(),
+            ResultKind::PathFrom => self.text(1).is_some() && !self.text(0).or(subject).is_some_and(is_whole),
+            ResultKind::Directory | ResultKind::PathObject | ResultKind::Letters => !arguments.is_empty(),
+            ResultKind::AddressBeside => self.text(1)?.rough().starts_with(FILE),
+            ResultKind::PathBelow => subject.is_some() || self.of.list.is_some(),
             // A text that is not known has no words either.
-            Gives::QuotedLine => self.text(0).is_none_or(|text| text.rough().contains(['"', '\'', '\\'])),
-            Gives::Parts | Gives::StrungElements | Gives::Filled | Gives::StrungBehind => subject.is_some(),
-            Gives::Replaced => subject.is_some() && !self.is_of_path(),
-            Gives::PartsByMark => !self.text(0)?.is_empty(),
-            Gives::SameElements => arguments.first()?.list.is_some(),
-            Gives::Reversed => self.text(0).or(subject.filter(|_| arguments.is_empty())).is_some(),
-            Gives::Statement => arguments.len() == 1,
-            Gives::ArgumentInAnEncoding => arguments.len() < 3,
-            Gives::FilesByPattern | Gives::FilesBelowByPattern => self.text(0).is_some(),
-            Gives::SameNames => {
+            ResultKind::QuotedLine => self.text(0).is_none_or(|text| text.rough().contains(['"', '\'', '\\'])),
+            ResultKind::Parts | ResultKind::StrungElements | ResultKind::Filled | ResultKind::StrungBehind => {
+                subject.is_some()
+            }
+            ResultKind::Replaced => subject.is_some() && !self.is_of_path(),
+            ResultKind::PartsByMark => !self.text(0)?.is_empty(),
+            ResultKind::SameElements => arguments.first()?.list.is_some(),
+            ResultKind::Reversed => self.text(0).or(subject.filter(|_| arguments.is_empty())).is_some(),
+            ResultKind::Statement => arguments.len() == 1,
+            ResultKind::ArgumentInAnEncoding => arguments.len() < 3,
+            ResultKind::FilesByPattern | ResultKind::FilesBelowByPattern => self.text(0).is_some(),
+            ResultKind::SameNames => {
                 let subject = subject?;
                 subject.has(Gap::Name) || subject.has(Gap::Each)
             }
@@ -109,108 +111,113 @@ impl Called<'_> {
     fn worked_out(&self, result: &CallResult) -> Option<Expression> {
         let (subject, arguments, text) = (self.subject, self.arguments, |at: usize| self.text(at));
         match result.gives {
-            Gives::Text => plain(self.reader.world.at_home(result.text.as_deref()?.into())),
-            Gives::Path => self.path(self.reader.world.at_home(result.text.as_deref()?.into())),
-            Gives::Nothing => plain(Text::default()),
-            Gives::Same | Gives::SameNames => plain(subject?),
-            Gives::SameElements => {
+            ResultKind::Text => plain(self.reader.world.at_home(result.text.as_deref()?.into())),
+            ResultKind::Path => self.path(self.reader.world.at_home(result.text.as_deref()?.into())),
+            ResultKind::Nothing => plain(Text::default()),
+            ResultKind::Same | ResultKind::SameNames => plain(subject?),
+            ResultKind::SameElements => {
                 let first = arguments.first()?;
                 Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
             }
-            Gives::Argument | Gives::ArgumentInAnEncoding | Gives::Statement | Gives::QuotedLine => plain(text(0)?),
-            Gives::Words | Gives::OwnWords => list(words(text(0).or(subject)?)),
-            Gives::Parts => match text(0) {
+            ResultKind::Argument
+            | ResultKind::ArgumentInAnEncoding
+            | ResultKind::Statement
+            | ResultKind::QuotedLine => plain(text(0)?),
+            ResultKind::Words | ResultKind::OwnWords => list(words(text(0).or(subject)?)),
+            ResultKind::Parts => match text(0) {
                 Some(mark) if !mark.trim().is_empty() => list(parted(subject?, mark)),
                 None if !arguments.is_empty() => None,
                 Some(mark) if mark.is_empty() => None,
                 _ => list(words(subject?)),
             },
-            Gives::PartsByMark => list(parted(text(1)?, text(0)?)),
-            Gives::Strung => self.strung(""),
-            Gives::StrungWithCommas => self.strung(","),
+            ResultKind::PartsByMark => list(parted(text(1)?, text(0)?)),
+            ResultKind::Strung => self.strung(""),
+            ResultKind::StrungWithCommas => self.strung(","),
             // The letters of a text are its elements.
-            Gives::StrungElements if subject.is_some_and(|between| between.is_empty()) && text(0).is_some() => {
+            ResultKind::StrungElements if subject.is_some_and(|between| between.is_empty()) && text(0).is_some() => {
                 plain(text(0)?)
             }
-            Gives::StrungElements => {
+            ResultKind::StrungElements => {
                 let elements = arguments.first()?.list.as_ref()?;
                 let all: Option<Vec<String>> = elements.iter().map(|value| Some(value.known()?.into_owned())).collect();
                 plain(strung(&all?, subject?))
             }
-            Gives::StrungBehind => {
+            ResultKind::StrungBehind => {
                 let mut all = Text::from(subject?);
                 arguments.iter().for_each(|argument| all.push_text(&part(argument)));
                 plain(all)
             }
-            Gives::Arguments => list(arguments.iter().cloned().flat_map(Expression::values).collect()),
-            Gives::StrungArguments => {
+            ResultKind::Arguments => list(arguments.iter().cloned().flat_map(Expression::values).collect()),
+            ResultKind::StrungArguments => {
                 let mut all = Text::default();
                 arguments.iter().for_each(|argument| all.push_text(&part(argument)));
                 plain(all)
             }
-            Gives::Reversed => plain(text(0).or(subject)?.reversed()),
-            Gives::Replaced => {
+            ResultKind::Reversed => plain(text(0).or(subject)?.reversed()),
+            ResultKind::Replaced => {
                 let long = subject?.len().saturating_mul(text(1)?.len()) > MAX_TEXT;
                 let from = text(0)?.known().filter(|from| !long && !from.is_empty());
                 let (of, to) = (subject?, text(1)?);
                 plain(from.map_or_else(|| Gap::Value.into(), |from| replaced(of, from, to)))
             }
-            Gives::Filled => plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect())),
-            Gives::FilledArguments => {
+            ResultKind::Filled => {
+                plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect()))
+            }
+            ResultKind::FilledArguments => {
                 let values = arguments.iter().skip(1).cloned().flat_map(Expression::values).collect();
                 plain(filled(text(0)?, values))
             }
-            Gives::FillsArgument => None,
-            Gives::FilesOfPattern => list(globs::found(&arguments.first()?.clone().values())),
-            Gives::Letters => {
+            ResultKind::FillsArgument => None,
+            ResultKind::FilesOfPattern => list(globs::found(&arguments.first()?.clone().values())),
+            ResultKind::Letters => {
                 let letter = |argument: &Expression| {
-                    char::from_u32(argument.raw.as_ref()?.known()?.parse().ok()?).map(Sign::Letter)
+                    char::from_u32(argument.raw.as_ref()?.known()?.parse().ok()?).map(TextItem::Letter)
                 };
-                let letters = arguments.iter().map(|argument| letter(argument).unwrap_or(Sign::Gap(Gap::Value)));
+                let letters = arguments.iter().map(|argument| letter(argument).unwrap_or(TextItem::Gap(Gap::Value)));
                 plain(letters.collect::<Text>())
             }
-            Gives::Base64 => plain(base64(text(0)?.known())),
-            Gives::Hexadecimal => plain(hexadecimal(text(0)?.known())),
-            Gives::DecodedAsNamed => match text(1).and_then(Slice::known) {
+            ResultKind::Base64 => plain(base64(text(0)?.known())),
+            ResultKind::Hexadecimal => plain(hexadecimal(text(0)?.known())),
+            ResultKind::DecodedAsNamed => match text(1).and_then(Slice::known) {
                 Some("base64" | "base64url") => plain(base64(text(0)?.known())),
                 Some("hex") => plain(hexadecimal(text(0)?.known())),
                 _ => plain(text(0)?),
             },
-            Gives::Variable => {
+            ResultKind::Variable => {
                 let name = format!("{}.{}", before(self.callee), text(0)?.rough());
                 plain(self.reader.environment(&name)?)
             }
-            Gives::PathFrom => plain(Text::joined([above(text(1)?), "/".into(), text(0)?])),
-            Gives::PathAtHome => self.path(self.reader.world.at_home(text(0).or(subject)?)),
-            Gives::Directory => {
+            ResultKind::PathFrom => plain(Text::joined([above(text(1)?), "/".into(), text(0)?])),
+            ResultKind::PathAtHome => self.path(self.reader.world.at_home(text(0).or(subject)?)),
+            ResultKind::Directory => {
                 let levels = arguments.get(1).and_then(|levels| levels.raw.as_ref()?.known()?.parse().ok());
                 let levels: usize = levels.unwrap_or(1).min(MAX_LEVELS);
                 plain((0..levels).fold(text(0)?.into(), |of: Text, _| directory(of.slice())))
             }
-            Gives::PathBeside => self.path(Text::joined([directory(subject?).slice(), "/".into(), text(0)?])),
-            Gives::PathOfAddress => plain(text(0)?.cut(without_scheme)),
-            Gives::AddressBeside => plain(Text::joined([directory(text(1)?).slice(), "/".into(), text(0)?])),
-            Gives::PathObject => Some(self.reader.path_of(arguments)),
-            Gives::PathBelow => {
+            ResultKind::PathBeside => self.path(Text::joined([directory(subject?).slice(), "/".into(), text(0)?])),
+            ResultKind::PathOfAddress => plain(text(0)?.cut(without_scheme)),
+            ResultKind::AddressBeside => plain(Text::joined([directory(text(1)?).slice(), "/".into(), text(0)?])),
+            ResultKind::PathObject => Some(self.reader.path_of(arguments)),
+            ResultKind::PathBelow => {
                 let of = &self.of;
                 let of = Expression { text: of.subject.clone(), list: of.list.clone(), ..Expression::default() };
                 let all: Vec<Expression> = std::iter::once(of).chain(arguments.iter().cloned()).collect();
                 Some(self.reader.path_of(&all))
             }
-            Gives::JoinedPath => Some(Expression { name: None, ..self.reader.path_of(arguments) }),
-            Gives::PlainPath if arguments.is_empty() => self.path(plain_path(subject?.into())),
-            Gives::PlainPath => {
+            ResultKind::JoinedPath => Some(Expression { name: None, ..self.reader.path_of(arguments) }),
+            ResultKind::PlainPath if arguments.is_empty() => self.path(plain_path(subject?.into())),
+            ResultKind::PlainPath => {
                 let all = put_together(arguments, |texts| plain_path(joined(texts)));
                 let name = self.reader.of_paths().name;
                 Some(if self.is_of_path() { Expression { name, ..all } } else { all })
             }
-            Gives::TemporaryPath => plain(Gap::Temporary),
-            Gives::FilesByPattern => self.files(&Text::joined([above(subject?), "/".into(), text(0)?])),
-            Gives::FilesBelowByPattern => self.files(&Text::joined([above(subject?), "/**/".into(), text(0)?])),
-            Gives::AllBelow => self.files(&Text::joined([above(subject?), "/**".into()])),
-            Gives::AllIn => self.files(&Text::joined([above(subject?), "/*".into()])),
-            Gives::AllInArgument => plain(Text::joined([text(0)?, Text::from(Gap::Found).slice()])),
-            Gives::AName => plain(Gap::Name),
+            ResultKind::TemporaryPath => plain(Gap::Temporary),
+            ResultKind::FilesByPattern => self.files(&Text::joined([above(subject?), "/".into(), text(0)?])),
+            ResultKind::FilesBelowByPattern => self.files(&Text::joined([above(subject?), "/**/".into(), text(0)?])),
+            ResultKind::AllBelow => self.files(&Text::joined([above(subject?), "/**".into()])),
+            ResultKind::AllIn => self.files(&Text::joined([above(subject?), "/*".into()])),
+            ResultKind::AllInArgument => plain(Text::joined([text(0)?, Text::from(Gap::Found).slice()])),
+            ResultKind::AName => plain(Gap::Name),
         }
     }
 }
@@ -272,7 +279,7 @@ pub(super) fn filled(pattern: Slice<'_>, values: Vec<Value>) -> Text {
             c @ ('%' | '{') => {
                 let ends =
                     |letter: char| if c == '{' { letter == '}' } else { letter.is_ascii_alphabetic() || letter == '%' };
-                let kind = rest.by_ref().map(Sign::letter).find(|letter| ends(*letter));
+                let kind = rest.by_ref().map(TextItem::letter).find(|letter| ends(*letter));
                 match values.next().filter(|_| kind != Some('%')) {
                     Some(value) => match value.known() {
                         Some(text) => all.push_text(&*text),

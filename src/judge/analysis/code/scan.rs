@@ -1,6 +1,6 @@
 //! Tokens of scripting languages: names, strings, marks. Comments are left out.
 
-use super::{Language, Sign, Slice, Text};
+use super::{Language, Slice, Text, TextItem};
 use crate::judge::rules::word_lists;
 
 /// A token.
@@ -49,7 +49,7 @@ pub(super) fn nested(language: Language, text: Slice<'_>, depth: u8) -> Vec<Toke
 
 pub(super) struct Scanner {
     pub language: Language,
-    pub signs: Vec<Sign>,
+    pub signs: Vec<TextItem>,
     pub at: usize,
     pub depth: u8,
     pub tokens: Vec<Token>,
@@ -57,10 +57,10 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub fn peek(&self, ahead: usize) -> char {
-        self.sign(ahead).map_or('\0', Sign::letter)
+        self.sign(ahead).map_or('\0', TextItem::letter)
     }
 
-    pub fn sign(&self, ahead: usize) -> Option<Sign> {
+    pub fn sign(&self, ahead: usize) -> Option<TextItem> {
         self.signs.get(self.at + ahead).copied()
     }
 
@@ -132,7 +132,7 @@ impl Scanner {
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
             }
-            _ if matches!(self.sign(0), Some(Sign::Gap(_))) => {
+            _ if matches!(self.sign(0), Some(TextItem::Gap(_))) => {
                 self.at += 1;
                 self.tokens.push(Token::Name(UNKNOWN_NAME.to_owned()));
             }
@@ -198,7 +198,7 @@ impl Scanner {
         let Some(pattern) = self.delimited() else { return false };
         // A key of a hash: `{s}`.
         if self.at >= self.signs.len()
-            && self.signs.last() != Some(&Sign::Letter(open))
+            && self.signs.last() != Some(&TextItem::Letter(open))
             && !matches!(open, '{' | '(' | '[' | '<')
         {
             self.at = begin;

@@ -1,6 +1,6 @@
 //! sed and redis: what they run and write.
 
-use super::{Call, Sign, Slice, Text, unknown, value};
+use super::{Call, Slice, Text, TextItem, unknown, value};
 use crate::judge::analysis::act::Value;
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
@@ -21,7 +21,7 @@ pub fn sed(text: Slice<'_>) -> Vec<Call> {
 
 /// Whether the line ends in text that is put in.
 fn sed_line(line: Slice<'_>, calls: &mut Vec<Call>) -> bool {
-    let signs: Vec<Sign> = line.signs().collect();
+    let signs: Vec<TextItem> = line.signs().collect();
     let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
     let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
     let rest = |at: usize| -> Text {

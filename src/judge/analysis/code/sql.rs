@@ -2,7 +2,7 @@
 
 mod blocks;
 
-use super::{Call, Sign, Slice, Text, client, value};
+use super::{Call, Slice, Text, TextItem, client, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
@@ -47,7 +47,7 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
 }
 
 fn tokens(text: Slice<'_>) -> Vec<Token> {
-    let signs: Vec<Sign> = text.signs().collect();
+    let signs: Vec<TextItem> = text.signs().collect();
     let mut all = Vec::new();
     let mut at = 0;
     let peek = |at: usize| signs.get(at).map_or('\0', |sign| sign.letter());
@@ -113,10 +113,10 @@ fn tokens(text: Slice<'_>) -> Vec<Token> {
     all
 }
 
-fn is_word(sign: Option<&Sign>) -> bool {
+fn is_word(sign: Option<&TextItem>) -> bool {
     sign.is_some_and(|sign| match sign {
-        Sign::Letter(letter) => letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'),
-        Sign::Gap(_) => true,
+        TextItem::Letter(letter) => letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'),
+        TextItem::Gap(_) => true,
     })
 }
 

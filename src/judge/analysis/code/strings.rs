@@ -1,16 +1,16 @@
 //! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
 
 use super::scan::{Scanner, Token, is_name, nested};
-use super::{Gap, Language, Sign, Slice, Text};
+use super::{Gap, Language, Slice, Text, TextItem};
 
 /// A string on the way: texts, each with the code behind it, and the text after the last.
 #[derive(Default)]
-struct Parts {
+struct StringParts {
     before: Vec<(Text, Text)>,
     text: Text,
 }
 
-impl Parts {
+impl StringParts {
     fn code(&mut self, code: Text) {
         self.before.push((std::mem::take(&mut self.text), code));
     }
@@ -31,7 +31,7 @@ impl Scanner {
         let ends = |scanner: &Self| if is_triple { scanner.starts(&triple) } else { scanner.peek(0) == quote };
         let raw = prefix.contains('r') || (quote == '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]));
         let interpolates = quote != '\'' && self.is(&[Language::Ruby, Language::Perl, Language::Php]);
-        let mut parts = Parts::default();
+        let mut parts = StringParts::default();
         while self.at < self.signs.len() && !ends(self) {
             match self.peek(0) {
                 '\\' => self.escape(raw, &mut parts.text),
@@ -72,15 +72,15 @@ impl Scanner {
         for (open, close) in [('{', '}'), ('[', ']')] {
             if self.peek(0) == open {
                 let key = self.inner(0, close);
-                code.push(Sign::Letter(open));
+                code.push(TextItem::Letter(open));
                 code.push_text(&key);
-                code.push(Sign::Letter(close));
+                code.push(TextItem::Letter(close));
             }
         }
         code
     }
 
-    fn push_parts(&mut self, mut parts: Parts) {
+    fn push_parts(&mut self, mut parts: StringParts) {
         if parts.before.is_empty() {
             self.tokens.push(Token::Text(parts.text));
             return;
@@ -100,10 +100,10 @@ impl Scanner {
         self.at += 2;
         if raw {
             if next != '\'' && next != '\\' {
-                text.push(Sign::Letter('\\'));
+                text.push(TextItem::Letter('\\'));
             }
             // Where the code ends behind it, nothing stands there.
-            text.push(sign.unwrap_or(Sign::Gap(Gap::Value)));
+            text.push(sign.unwrap_or(TextItem::Gap(Gap::Value)));
             return;
         }
         let (digits, radix) = match next {
@@ -127,13 +127,13 @@ impl Scanner {
                 self.at += 1;
             }
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-            text.push(Sign::Letter(letter));
+            text.push(TextItem::Letter(letter));
             return;
         }
         match next {
-            'n' => text.push(Sign::Letter('\n')),
-            't' => text.push(Sign::Letter('\t')),
-            'r' => text.push(Sign::Letter('\r')),
+            'n' => text.push(TextItem::Letter('\n')),
+            't' => text.push(TextItem::Letter('\t')),
+            'r' => text.push(TextItem::Letter('\r')),
             '\n' => {}
             _ => text.extend(sign),
         }
@@ -165,13 +165,13 @@ impl Scanner {
         let mut quoted = Text::from("\"");
         let mut escaped = false;
         for sign in text.signs() {
-            if sign == Sign::Letter('"') && !escaped {
-                quoted.push(Sign::Letter('\\'));
+            if sign == TextItem::Letter('"') && !escaped {
+                quoted.push(TextItem::Letter('\\'));
             }
-            escaped = sign == Sign::Letter('\\') && !escaped;
+            escaped = sign == TextItem::Letter('\\') && !escaped;
             quoted.push(sign);
         }
-        quoted.push(Sign::Letter('"'));
+        quoted.push(TextItem::Letter('"'));
         let tokens = nested(self.language, quoted.slice(), self.depth + 1);
         self.tokens.extend(tokens);
     }
@@ -307,7 +307,7 @@ impl Scanner {
             '\'' => self.tokens.push(Token::Text(text.into())),
             _ => self.interpolated(text),
         }
-        self.signs = line.signs().chain([Sign::Letter('\n')]).chain(after.signs()).collect();
+        self.signs = line.signs().chain([TextItem::Letter('\n')]).chain(after.signs()).collect();
         self.at = 0;
         true
     }

@@ -1,6 +1,6 @@
 //! Tcl and Expect: commands that run programs or delete files.
 
-use super::{Call, Gap, Sign, Slice, Text, value};
+use super::{Call, Gap, Slice, Text, TextItem, value};
 
 /// Reads a script: all commands, those in braces and brackets too.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
@@ -59,7 +59,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
     let mut all = vec![Vec::new()];
     let mut word: Option<Text> = None;
     let mut quoted = false;
-    let signs: Vec<Sign> = text.signs().collect();
+    let signs: Vec<TextItem> = text.signs().collect();
     let mut signs = signs.iter().copied().peekable();
     let finish = |word: &mut Option<Text>, all: &mut Vec<Vec<Text>>| {
         if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
@@ -81,7 +81,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                 word.get_or_insert_default().push_gap(Gap::Value);
             }
             // `{*}[…]`: each element is a word of its own.
-            '{' if !quoted && signs.clone().map(Sign::letter).take(2).eq("*}".chars()) => {
+            '{' if !quoted && signs.clone().map(TextItem::letter).take(2).eq("*}".chars()) => {
                 signs.nth(1);
             }
             '\n' | ';' | '{' | '}' | '[' | ']' if !quoted => {

@@ -28,12 +28,12 @@ pub enum Gap {
 
 /// A letter, or a part that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum TextItem {
     Letter(char),
     Gap(Gap),
 }
 
-impl Sign {
+impl TextItem {
     /// The letter. A NUL for what is not known, which is no letter of any language.
     pub fn letter(self) -> char {
         match self {
@@ -54,11 +54,11 @@ pub struct Text {
 
 impl Text {
     /// Adds a letter or a part that is not known.
-    pub fn push(&mut self, sign: Sign) {
+    pub fn push(&mut self, sign: TextItem) {
         match sign {
-            Sign::Letter(NOTHING) => self.push_gap(Gap::Value),
-            Sign::Letter(letter) => self.text.push(letter),
-            Sign::Gap(gap) => self.push_gap(gap),
+            TextItem::Letter(NOTHING) => self.push_gap(Gap::Value),
+            TextItem::Letter(letter) => self.text.push(letter),
+            TextItem::Gap(gap) => self.push_gap(gap),
         }
     }
 
@@ -154,16 +154,16 @@ impl From<String> for Text {
     }
 }
 
-impl FromIterator<Sign> for Text {
-    fn from_iter<I: IntoIterator<Item = Sign>>(signs: I) -> Self {
+impl FromIterator<TextItem> for Text {
+    fn from_iter<I: IntoIterator<Item = TextItem>>(signs: I) -> Self {
         let mut text = Self::default();
         signs.into_iter().for_each(|sign| text.push(sign));
         text
     }
 }
 
-impl Extend<Sign> for Text {
-    fn extend<I: IntoIterator<Item = Sign>>(&mut self, signs: I) {
+impl Extend<TextItem> for Text {
+    fn extend<I: IntoIterator<Item = TextItem>>(&mut self, signs: I) {
         signs.into_iter().for_each(|sign| self.push(sign));
     }
 }
@@ -257,17 +257,17 @@ impl<'t> Slice<'t> {
     }
 
     /// Its letters, and the parts that are not known between them.
-    pub fn signs(self) -> impl Iterator<Item = Sign> {
+    pub fn signs(self) -> impl Iterator<Item = TextItem> {
         let mut gaps = self.gaps.iter();
         self.text.chars().map(move |letter| match letter {
-            NOTHING => Sign::Gap(gaps.next().map_or(Gap::Value, |(_, gap)| *gap)),
-            letter => Sign::Letter(letter),
+            NOTHING => TextItem::Gap(gaps.next().map_or(Gap::Value, |(_, gap)| *gap)),
+            letter => TextItem::Letter(letter),
         })
     }
 
     /// The same from its end to its beginning.
     pub fn reversed(self) -> Text {
-        let signs: Vec<Sign> = self.signs().collect();
+        let signs: Vec<TextItem> = self.signs().collect();
         signs.into_iter().rev().collect()
     }
 
@@ -284,14 +284,14 @@ impl<'t> Slice<'t> {
             pieces.push(unknown_for(UnknownReason::Found(start), Taint::default()));
             // Any name in what is found is one of the things that are found.
             let after = self.part(after.strip_prefix(NOTHING).unwrap_or_default());
-            let below = after.signs().all(|sign| matches!(sign, Sign::Letter('/') | Sign::Gap(Gap::Name)));
+            let below = after.signs().all(|sign| matches!(sign, TextItem::Letter('/') | TextItem::Gap(Gap::Name)));
             rest = if below { Self::default() } else { after };
         }
         let mut known = String::new();
         for sign in rest.signs() {
             match sign {
-                Sign::Letter(letter) => known.push(letter),
-                Sign::Gap(gap) => {
+                TextItem::Letter(letter) => known.push(letter),
+                TextItem::Gap(gap) => {
                     if !known.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut known)));
                     }

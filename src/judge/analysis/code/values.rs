@@ -3,9 +3,9 @@
 //!
 //! What may not enter: what a function does, which its description says.
 
-use super::calls::CallReader;
 use super::expression::Expression;
 use super::scan::Token;
+use super::statements::CallReader;
 use super::{Call, Language, Slice, World};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
@@ -97,7 +97,7 @@ impl CallReader<'_> {
         };
         if self.nesting < 4 {
             let world: World<'_> = self.world;
-            let bound = super::calls::bound_by(self.language, text, world, self.bound.clone(), self.nesting);
+            let bound = super::statements::bound_by(self.language, text, world, self.bound.clone(), self.nesting);
             self.bound.extend(bound);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A path on a drive becomes what WSL shows it as (`C:\Users` is `/mnt/c/Users`), so that places have one name.
 
-use super::{Call, Gap, Sign, Slice, Text};
+use super::{Call, Gap, Slice, Text, TextItem};
 use crate::judge::analysis::act::{Piece, Value};
 use crate::judge::invocation::quote;
 
@@ -36,7 +36,7 @@ pub(super) fn variable(name: &str) -> Text {
 pub(super) fn path<'t>(written: impl Into<Slice<'t>>) -> Text {
     let written = written.into();
     let text = written.rough();
-    let slashes = |sign: Sign| if sign == Sign::Letter('\\') { Sign::Letter('/') } else { sign };
+    let slashes = |sign: TextItem| if sign == TextItem::Letter('\\') { TextItem::Letter('/') } else { sign };
     let mut chars = text.chars();
     let (drive, colon) = (chars.next(), chars.next());
     let rest = chars.as_str();
@@ -92,7 +92,7 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
     let mut line = Text::default();
     for (index, word) in words.into_iter().enumerate() {
         if index > 0 {
-            line.push(Sign::Letter(' '));
+            line.push(TextItem::Letter(' '));
         }
         let word = path(word);
         // What is not known stays outside of the quotes.
@@ -104,8 +104,8 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
         };
         for sign in word.slice().signs() {
             match sign {
-                Sign::Letter(letter) => known.push(letter),
-                Sign::Gap(gap) => {
+                TextItem::Letter(letter) => known.push(letter),
+                TextItem::Gap(gap) => {
                     end(&mut known, &mut line);
                     line.push_gap(gap);
                 }

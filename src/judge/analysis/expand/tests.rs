@@ -1,14 +1,14 @@
 use super::*;
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::expander::Expansion;
-use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::testing::line_in;
-use crate::judge::analysis::testing::world::MadeUp;
+use crate::judge::analysis::testing::world::SampleWorld;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, CommandSubstitution, Dialect, ProcessSubstitution};
 
 /// Expansion with nothing that walks: each command substitution prints the same text.
-struct Alone<'a> {
-    setting: Setting<'a>,
+struct FixedOutput<'a> {
+    input: AnalysisInput<'a>,
     expansion: Expansion,
     prints: Value,
     captured: usize,
@@ -16,9 +16,9 @@ struct Alone<'a> {
     limited: bool,
 }
 
-impl Walk for Alone<'_> {
-    fn setting(&self) -> &Setting<'_> {
-        &self.setting
+impl Walk for FixedOutput<'_> {
+    fn input(&self) -> &AnalysisInput<'_> {
+        &self.input
     }
 
     fn expansion(&mut self) -> &mut Expansion {
@@ -44,12 +44,17 @@ impl Walk for Alone<'_> {
 }
 
 /// What the words of a command come to in a shell, with what expansion found out on the way. Unknown parts are `?`.
-fn expanded<R>(words: &str, state: &mut State, prints: &Value, of: impl FnOnce(Vec<String>, &Alone<'_>) -> R) -> R {
+fn expanded<R>(
+    words: &str,
+    state: &mut State,
+    prints: &Value,
+    of: impl FnOnce(Vec<String>, &FixedOutput<'_>) -> R,
+) -> R {
     let script = syntax::parse(format!(": {words}").as_bytes(), Dialect::Bash).expect("the words parse");
     let [Command::Simple(simple)] = script.items[0].first.commands.as_slice() else { panic!("one command") };
-    MadeUp::default().given(&line_in("", Dialect::Bash, &[("GIVEN", "a b"), ("API_TOKEN", "x")]), |setting| {
+    SampleWorld::default().given(&line_in("", Dialect::Bash, &[("GIVEN", "a b"), ("API_TOKEN", "x")]), |input| {
         let (expansion, prints) = (Expansion::default(), prints.clone());
-        let mut alone = Alone { setting, expansion, prints, captured: 0, embedded: Vec::new(), limited: false };
+        let mut alone = FixedOutput { input, expansion, prints, captured: 0, embedded: Vec::new(), limited: false };
         let (mut fields, context) = (Vec::new(), Context::default());
         for word in simple.words.iter().skip(1) {
             Expander { walk: &mut alone }.fields(state, &context, word, &mut fields);

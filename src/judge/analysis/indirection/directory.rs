@@ -14,7 +14,7 @@ impl Walker<'_> {
         let pattern = state.path(&value.pattern()?)?;
         // What lies among temporary files does so whatever it is called; work that lies there is work.
         if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
-            && self.setting.is_temporary(&Value::text(pattern.as_str()))
+            && self.input.is_temporary(&Value::text(pattern.as_str()))
         {
             return Some(Place::of(pattern));
         }

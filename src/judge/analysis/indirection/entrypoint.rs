@@ -2,8 +2,8 @@
 
 use crate::judge::analysis::act::{Remote, RemoteKind};
 use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
-use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::ran::ProgramRun;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;

@@ -3,18 +3,18 @@
 use std::rc::Rc;
 
 use crate::judge::analysis::act::{Act, Value};
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::ran::ProgramRun;
-use crate::judge::analysis::recursion::{Callee, Calling};
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
+use crate::judge::analysis::recursion::{ActiveCall, Callee};
 use crate::judge::analysis::resolve::Lookup;
-use crate::judge::analysis::setting::Setting;
-use crate::judge::analysis::so_far::WalkProgress;
-use crate::judge::analysis::state::{Bound, Build as _, State};
+use crate::judge::analysis::state::{Build as _, State, VariableValue};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::analysis::wrappers::quoted_words;
 use crate::judge::rules::model::Follow;
@@ -38,7 +38,7 @@ impl Walker<'_> {
             Some(text) => (text, None),
             None => {
                 let Some(repository) =
-                    dir.as_ref().and_then(Place::text).and_then(|dir| self.setting.inquiry.repository(dir))
+                    dir.as_ref().and_then(Place::text).and_then(|dir| self.input.inquiry.repository(dir))
                 else {
                     return;
                 };
@@ -95,7 +95,7 @@ impl Walker<'_> {
             }
         }
         let brought = self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value);
-        brought.or_else(|| self.so_far().set_before(&is_key))
+        brought.or_else(|| self.progress().set_before(&is_key))
     }
 
     /// The settings that `GIT_CONFIG_*` variables bring.
@@ -120,7 +120,7 @@ impl Walker<'_> {
         match env.iter().rev().find(|(own, _)| own == name) {
             Some((_, value)) => value.known_text(),
             None => match self.expand().lookup(state, name) {
-                Bound::Scalar(value) => value.known_text(),
+                VariableValue::Scalar(value) => value.known_text(),
                 _ => None,
             },
         }
@@ -139,7 +139,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, name).elsewhere(span);
-        inner.called(Calling::of(CALL));
+        inner.called(ActiveCall::of(CALL));
         let mut fields = vec![Field::text(name, span)];
         for (key, value) in settings {
             fields.extend([Field::text("-c", span), Field::text(format!("{key}={value}"), span)]);
@@ -171,7 +171,7 @@ impl Walker<'_> {
         let given = |wanted: &dyn Fn(&str) -> bool| settings.iter().find(|(name, _)| wanted(name)).cloned();
         let set = |key: &str| {
             let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
-            given(&is_key).map(|(_, value)| value).or_else(|| self.so_far().set_before(&is_key))
+            given(&is_key).map(|(_, value)| value).or_else(|| self.progress().set_before(&is_key))
         };
         // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
         let stands = |name: &str| {
@@ -179,9 +179,9 @@ impl Walker<'_> {
             name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
         };
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
-        self.setting.spend(self.facts.acts.len() as u64 / 4);
+        self.input.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
-            let is_it = act.sub.first().is_some_and(|sub| sub == "remote") && self.setting.keeps_git_settings(act);
+            let is_it = act.sub.first().is_some_and(|sub| sub == "remote") && self.input.keeps_git_settings(act);
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
@@ -194,7 +194,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(context, name).elsewhere(span);
-        inner.called(Calling::of(CALL));
+        inner.called(ActiveCall::of(CALL));
         let mut fields = vec![Field::text(name, span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
@@ -208,7 +208,7 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// Whether an act is of a program whose settings and remotes are git's.
     fn keeps_git_settings(&self, act: &Act) -> bool {
         self.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
@@ -218,9 +218,9 @@ impl Setting<'_> {
 impl WalkProgress<'_, '_> {
     /// What a `git config` earlier in the line sets a key to.
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
-        self.setting.spend(self.acts.len() as u64 / 4);
+        self.input.spend(self.acts.len() as u64 / 4);
         self.acts.iter().rev().find_map(|act| {
-            let configures = act.sub.first().is_some_and(|sub| sub == "config") && self.setting.keeps_git_settings(act);
+            let configures = act.sub.first().is_some_and(|sub| sub == "config") && self.input.keeps_git_settings(act);
             let [key, value] = act.operands.as_slice() else { return None };
             (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
         })

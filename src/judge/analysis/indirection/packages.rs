@@ -3,12 +3,12 @@
 use crate::judge::analysis::act::{Flag, Taint, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Context;
+use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::indirection::describes;
-use crate::judge::analysis::marked::MarkedText;
+use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::ran::ProgramRun;
+use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
@@ -78,7 +78,7 @@ impl Walker<'_> {
         let of_line =
             self.files.written.keys().filter(|place| place.below(dir).is_some_and(|below| is_member(below.rough())));
         let mut members: Vec<Place> = of_line.filter_map(|place| Some(place.split()?.0)).collect();
-        if let (Some(dir), Some(ledger)) = (dir.text(), self.setting.inquiry.ledger()) {
+        if let (Some(dir), Some(ledger)) = (dir.text(), self.input.inquiry.ledger()) {
             let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_member));
             members.extend(own.filter_map(|path| path.strip_suffix(MANIFEST)).map(Place::of));
         }
@@ -98,18 +98,18 @@ impl Walker<'_> {
         let ProgramRun { name, reading, span, .. } = ran;
         let Some(place) = dir.join("package.json") else { return };
         // What installing a package runs is judged where it is installed.
-        if rest == usize::MAX && self.so_far().is_fetched(&place) {
+        if rest == usize::MAX && self.progress().is_fetched(&place) {
             return;
         }
         let path = place.value();
-        let Some(told) = self.told(state, &path, span) else { return };
+        let Some(told) = self.settings_text(state, &path, span) else { return };
         let told = MarkedText::new(&told);
         // What an edit of the line puts in stands behind it.
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
         // A line that an edit puts in may be one of any script.
-        if self.so_far().goes_on(state, &path)
-            && let Some(put_in) = self.so_far().content_of(state, &path)
+        if self.progress().goes_on(state, &path)
+            && let Some(put_in) = self.progress().content_of(state, &path)
         {
             let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
@@ -120,7 +120,7 @@ impl Walker<'_> {
                 // What was said last holds.
                 let said =
                     |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
-                let put_in = manifests.is_empty() || self.so_far().goes_on(state, &path);
+                let put_in = manifests.is_empty() || self.progress().goes_on(state, &path);
                 let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
                 let Some(inner) = self.definition(

@@ -1,14 +1,14 @@
 //! Targets of recipe files: `make X`, `just X`.
 
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::enclosing::Context;
-use crate::judge::analysis::marked::MarkedText;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
-use crate::judge::analysis::setting::Setting;
-use crate::judge::analysis::state::{Bound, Build as _, State};
+use crate::judge::analysis::state::{Build as _, State, VariableValue};
 use crate::judge::analysis::walk::{TOO_LARGE, Walker};
 use crate::judge::rules::model::Program;
 use crate::judge::rules::word_lists;
@@ -29,7 +29,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
-        let mut there = self.setting.fork(state);
+        let mut there = self.input.fork(state);
         there.cwd.clone_from(&dir);
         let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");
         let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
@@ -45,14 +45,14 @@ impl Walker<'_> {
         let mut text: Option<Value> = None;
         for file in &files {
             // All of them are asked for at once.
-            let told = self.told(&there, file, span);
+            let told = self.settings_text(&there, file, span);
             text = match (text, told) {
                 (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
                 (before, told) => before.or(told),
             };
             // A line that an edit puts in may be one of any recipe.
-            if self.so_far().goes_on(&there, file)
-                && let Some(put_in) = self.so_far().content_of(&there, file)
+            if self.progress().goes_on(&there, file)
+                && let Some(put_in) = self.progress().content_of(&there, file)
             {
                 let inner = within(&context.perhaps(), name).elsewhere(span);
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
@@ -68,13 +68,15 @@ impl Walker<'_> {
         }
         let read = text.as_ref().filter(|_| kind == RecipeKind::Make).map(MarkedText::new);
         for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
-            let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
+            let more =
+                self.settings_text(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
             text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
         }
         let read = text.as_ref().filter(|_| kind == RecipeKind::Just).map(MarkedText::new);
         let mut modules: Vec<(String, Value)> = Vec::new();
         for (module, files) in read.iter().flat_map(|read| Recipes::imported(read.text())) {
-            let mut told = files.iter().filter_map(|file| self.told(&there, &Value::text(file.as_str()), span));
+            let mut told =
+                files.iter().filter_map(|file| self.settings_text(&there, &Value::text(file.as_str()), span));
             match (module, told.next()) {
                 (Some(module), Some(more)) => modules.push((module, more)),
                 (None, Some(more)) => text = text.map(|text| Value::join([&text, &more], "\n")),
@@ -90,7 +92,7 @@ impl Walker<'_> {
         }
         if let Some((_, shell)) = given.iter().find(|(name, _)| kind == RecipeKind::Make && name == "SHELL") {
             let program = shell.rsplit('/').next().unwrap_or_default();
-            if !self.setting.is_shell_name(program) {
+            if !self.input.is_shell_name(program) {
                 let inner = within(context, name).elsewhere(span);
                 self.text(&mut state.child(&[]), &inner, shell);
             }
@@ -137,15 +139,15 @@ impl Walker<'_> {
         // What nothing sets is what the environment says, or empty; a file that is read in may set it.
         if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
             for name in recipes.unset() {
-                if let Some(value) = self.setting.handed_on(state, &name) {
+                if let Some(value) = self.input.handed_on(state, &name) {
                     recipes.give(&name, &value);
                 }
             }
         }
-        let pay = |units: u64| self.setting.spend(units);
+        let pay = |units: u64| self.input.spend(units);
         let lines = recipes.commands(&targets, &given, rehearsed, &pay);
         for line in lines {
-            if !self.setting.inquiry.fuel.lasts() {
+            if !self.input.inquiry.fuel.lasts() {
                 self.limit(span, TOO_LARGE);
                 break;
             }
@@ -158,11 +160,11 @@ impl Walker<'_> {
     }
 }
 
-impl Setting<'_> {
+impl AnalysisInput<'_> {
     /// What a program finds in its environment under a name, empty where that holds nothing; `None` where it is not known.
     fn handed_on(&self, state: &State, name: &str) -> Option<String> {
         match state.variable(name).map(|variable| variable.values.as_slice()) {
-            Some([Bound::Scalar(value)]) => value.known_text(),
+            Some([VariableValue::Scalar(value)]) => value.known_text(),
             Some(_) => None,
             None => Some(self.invocation.env.get(name).unwrap_or_default().to_owned()),
         }
@@ -198,13 +200,13 @@ pub(super) fn shell_functions(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::judge::analysis::testing::world::MadeUp;
+    use crate::judge::analysis::testing::world::SampleWorld;
     use crate::judge::ledger::Ledger;
     use crate::judge::risk::Tier;
 
     /// The tier of a command in a project that holds these files and nothing else.
     fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
-        MadeUp { files, ledger: Some(Ledger::default()), ..MadeUp::default() }.judge(command).risk.tier
+        SampleWorld { files, ledger: Some(Ledger::default()), ..SampleWorld::default() }.judge(command).risk.tier
     }
 
     fn made(command: &str, makefile: &str) -> Tier {

@@ -2,7 +2,7 @@ use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::question::{FileFacts, Question, WorldAnswer};
 use crate::judge::analysis::testing::{catalog, dump, facts_with, line, line_in, programs};
 use crate::judge::analysis::work_out;
-use crate::judge::ledger::{Before, CommandChanges, Done, Ledger, LedgerEntry, PathChange};
+use crate::judge::ledger::{CommandChanges, Ledger, LedgerEntry, PathChange, PathChangeKind, PriorState};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Dialect;
 
@@ -222,7 +222,7 @@ fn an_alias_of_two_words_is_one_of_fish() {
 fn a_program_that_the_session_put_among_tools_is_what_it_says() {
     let tool = |name: &str| format!("/home/dev/project/{name}");
     let removes = |text: &str, written: &str| {
-        let done = vec![PathChange { path: tool(written), done: Done::Made(Before::Nothing) }];
+        let done = vec![PathChange { path: tool(written), done: PathChangeKind::Made(PriorState::Nothing) }];
         let changes = CommandChanges { done, ..CommandChanges::default() };
         let ledger =
             Ledger { entries: vec![LedgerEntry { at: 0, until: None, next: None, changes }], ..Ledger::default() };
@@ -255,7 +255,7 @@ mod resolver {
     use super::PLANTED;
     use crate::judge::analysis::files::FileModel;
     use crate::judge::analysis::testing::line;
-    use crate::judge::analysis::testing::world::MadeUp;
+    use crate::judge::analysis::testing::world::SampleWorld;
 
     const DIR: &str = "/home/dev/project";
 
@@ -263,13 +263,13 @@ mod resolver {
     fn led(name: &str, path: Option<&str>, search: &str, by_shell: bool, is_remote: bool) -> (ProgramLocation, bool) {
         let mut files = FileModel::default();
         files.links.insert(Place::of(format!("{DIR}/tools/eslint")), Place::of("/bin/rm"));
-        let world = MadeUp { files: &[("tools/git", PLANTED.1)], ..MadeUp::default() };
+        let world = SampleWorld { files: &[("tools/git", PLANTED.1)], ..SampleWorld::default() };
         let state = State::at(Some(Place::of(DIR)));
-        world.given(&line(""), |setting| {
-            let so_far = WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
+        world.given(&line(""), |input| {
+            let progress = WalkProgress { input: &input, acts: &[], sinks: &[], files: &files, pipes: &[] };
             let env = [(PATH.to_owned(), Value::text(search))];
             let mut resolver = Resolver::default();
-            let led = resolver.leads_to(so_far, &state, (name, path.map(Value::text)), &env, by_shell, is_remote);
+            let led = resolver.leads_to(progress, &state, (name, path.map(Value::text)), &env, by_shell, is_remote);
             let planted = led.path.as_ref().and_then(Value::known).is_some_and(|path| resolver.is_planted(&path));
             (led, planted)
         })
@@ -304,12 +304,12 @@ mod resolver {
     #[test]
     fn what_a_program_is_found_by_is_remembered_once() {
         let state = State::at(Some(Place::of(DIR)));
-        MadeUp::default().given(&line(""), |setting| {
-            let so_far =
-                WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &FileModel::default(), pipes: &[] };
+        SampleWorld::default().given(&line(""), |input| {
+            let progress =
+                WalkProgress { input: &input, acts: &[], sinks: &[], files: &FileModel::default(), pipes: &[] };
             let mut resolver = Resolver::default();
             for name in ["git", "git", "rm"] {
-                resolver.leads_to(so_far, &state, (name, None), &[], true, false);
+                resolver.leads_to(progress, &state, (name, None), &[], true, false);
             }
             let names: Vec<&str> = resolver.programs.iter().map(|named| named.name.as_str()).collect();
             assert_eq!(names, ["git", "rm"]);

@@ -14,15 +14,15 @@ pub(super) struct GlobTarget<'a> {
     path: &'a NormalPath,
     homes: &'a [&'a str],
     /// How it lies below each home that it may lie in.
-    at_home: Vec<Below>,
+    at_home: Vec<NamesBelow>,
     /// How it lies below the root, where it begins there.
-    at_root: Option<Below>,
+    at_root: Option<NamesBelow>,
     /// The letters that its last name begins with, if enough of them are written out.
     begins: Option<[u8; LEAST_LETTERS]>,
 }
 
 /// What is seen at once of the names below a directory.
-struct Below {
+struct NamesBelow {
     /// How many there are.
     count: usize,
     /// The first, where that is plain.
@@ -31,7 +31,7 @@ struct Below {
     undotted: bool,
 }
 
-impl Below {
+impl NamesBelow {
     fn of(names: &[&Component], everything: bool) -> Self {
         let first = names.first();
         Self {
@@ -59,8 +59,8 @@ impl Below {
 impl<'a> GlobTarget<'a> {
     pub(super) fn new(path: &'a NormalPath, homes: &'a [&'a str]) -> Self {
         let names: Vec<&Component> = path.components.iter().collect();
-        let at_home = below_homes(&names, homes).map(|names| Below::of(names, path.everything)).collect();
-        let at_root = (path.start == Start::Root && !path.dynamic).then(|| Below::of(&names, path.everything));
+        let at_home = below_homes(&names, homes).map(|names| NamesBelow::of(names, path.everything)).collect();
+        let at_root = (path.start == Start::Root && !path.dynamic).then(|| NamesBelow::of(&names, path.everything));
         let last = names.last().filter(|_| !path.everything).and_then(|last| last.glob.as_deref());
         let begins = last.map(literal_start).unwrap_or_default().as_bytes().first_chunk().copied();
         Self { path, homes, at_home, at_root, begins }

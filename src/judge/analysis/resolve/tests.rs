@@ -4,16 +4,16 @@ use crate::judge::analysis::files::FileModel;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::state::unknown;
 use crate::judge::analysis::testing::line;
-use crate::judge::analysis::testing::world::MadeUp;
+use crate::judge::analysis::testing::world::SampleWorld;
 use crate::judge::syntax::tree::Span;
 
 /// What a word leads to in a shell of the project, for a line that made these links.
 fn led(state: &State, value: &Value, links: &[(&str, &str)]) -> Resolved {
     let links = links.iter().map(|(link, to)| (Place::of(*link), Place::of(*to))).collect();
     let files = FileModel { links, ..FileModel::default() };
-    MadeUp::default().given(&line(""), |setting| {
-        let so_far = WalkProgress { setting: &setting, acts: &[], sinks: &[], files: &files, pipes: &[] };
-        names(so_far, state, &Field::word(value.clone(), Span::default()))
+    SampleWorld::default().given(&line(""), |input| {
+        let progress = WalkProgress { input: &input, acts: &[], sinks: &[], files: &files, pipes: &[] };
+        names(progress, state, &Field::word(value.clone(), Span::default()))
     })
 }
 

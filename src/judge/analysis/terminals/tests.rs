@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn typed(flags: &[(&str, Option<&str>)], words: &[&str]) -> Named {
-    Named {
+fn typed(flags: &[(&str, Option<&str>)], words: &[&str]) -> NamedObject {
+    NamedObject {
         flags: flags.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect(),
         operands: words.iter().map(|word| (*word).to_owned()).collect(),
-        ..Named::default()
+        ..NamedObject::default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! A made-up world for tests: a project that holds some files and directories and nothing else.
 
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 use crate::judge::analysis::question::{FileFacts, PathFacts, PathKind, ProgramFacts, Question, WorldAnswer};
-use crate::judge::analysis::setting::Setting;
 use crate::judge::analysis::testing::{catalog, line};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::Ledger;
@@ -15,13 +15,13 @@ const PROJECT: &str = "/home/dev/project/";
 
 /// What lies in the project, by its path there; what is outside is a directory without readable files.
 #[derive(Default)]
-pub struct MadeUp<'w> {
+pub struct SampleWorld<'w> {
     pub files: &'w [(&'w str, &'w str)],
     pub directories: &'w [&'w str],
     pub ledger: Option<Ledger>,
 }
 
-impl MadeUp<'_> {
+impl SampleWorld<'_> {
     fn answer(&self, question: &Question) -> WorldAnswer {
         let file = |asked: &str| {
             let below = asked.strip_prefix(PROJECT)?;
@@ -65,10 +65,10 @@ impl MadeUp<'_> {
     }
 
     /// Runs a test of one pass with what an invocation is given there, and the catalog of the tests.
-    pub fn given<R>(&self, invocation: &Invocation, test: impl FnOnce(Setting<'_>) -> R) -> R {
+    pub fn given<R>(&self, invocation: &Invocation, test: impl FnOnce(AnalysisInput<'_>) -> R) -> R {
         let source = |question: &Question| self.answer(question);
         let (answers, catalog) = (Answers::of(&source), catalog());
         let inquiry = Inquiry::new(&answers);
-        test(Setting::new(invocation, &catalog, &inquiry))
+        test(AnalysisInput::new(invocation, &catalog, &inquiry))
     }
 }

@@ -209,8 +209,8 @@ fn what_is_no_assertion_is_none() {
     assert_eq!(key.verify(MESSAGE, &twice.written()), Err(BadPasskey::Form));
 }
 
-fn pairing() -> Pairing {
-    Pairing { secret: [3; 32], name: "ada".to_owned() }
+fn pairing() -> PasskeyPairing {
+    PasskeyPairing { secret: [3; 32], name: "ada".to_owned() }
 }
 
 fn made(device: &Device, flags: u8, change: impl FnOnce(&mut Vec<u8>, &mut serde_json::Value)) -> Registration {
@@ -255,9 +255,9 @@ fn a_new_key_is_taken_as_the_browser_made_it() {
         assert_eq!(read(&made(&device, good, |object, _| object.truncate(90))), Err(BadPasskey::Form));
         assert_eq!(read(&made(&device, good, |object, _| object.push(0))), Err(BadPasskey::Form));
         assert_eq!(read(&made(&device, good, |object, _| object[6] = b'p')), Err(BadPasskey::Attested));
-        let other = Pairing { name: "eve".to_owned(), ..pairing() };
+        let other = PasskeyPairing { name: "eve".to_owned(), ..pairing() };
         assert_eq!(other.passkey(SITE, PAGE, &made(&device, good, |_, _| {})), Err(BadPasskey::Challenge));
-        let other = Pairing { secret: [4; 32], ..pairing() };
+        let other = PasskeyPairing { secret: [4; 32], ..pairing() };
         assert_eq!(other.passkey(SITE, PAGE, &made(&device, good, |_, _| {})), Err(BadPasskey::Challenge));
         assert_eq!(pairing().passkey("other", PAGE, &made(&device, good, |_, _| {})), Err(BadPasskey::Challenge));
     }

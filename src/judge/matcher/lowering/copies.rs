@@ -3,7 +3,7 @@
 //!
 //! What may not enter: what an earlier command made.
 
-use super::before::{earlier, linked, moved_into, naming};
+use super::earlier_acts::{earlier, linked, moved_into, naming};
 use super::place;
 use crate::judge::analysis::act::{Act, ActId, Effect, Verb};
 use crate::judge::analysis::paths::NormalPath;

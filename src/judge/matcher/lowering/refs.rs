@@ -2,7 +2,7 @@
 //!
 //! What may not enter: names that an act of the line made, for which `made` is.
 
-use super::before::{earlier, is_opaque};
+use super::earlier_acts::{earlier, is_opaque};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::matcher::match_context::View;

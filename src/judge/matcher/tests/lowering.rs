@@ -611,7 +611,7 @@ fn to_edit_is_not_to_write_over() {
 const NOON: i64 = 1_800_000_000_000;
 
 fn of_session(path: &str, changed: i64) -> [(Question, WorldAnswer); 2] {
-    let change = PathChange { path: path.into(), done: Done::Made(Before::Nothing) };
+    let change = PathChange { path: path.into(), done: PathChangeKind::Made(PriorState::Nothing) };
     let entry = LedgerEntry {
         at: NOON,
         until: None,

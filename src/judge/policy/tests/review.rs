@@ -1,7 +1,7 @@
 //! Which commands the policy sends to the reviewer below the threshold.
 
 use super::*;
-use crate::judge::rules::model::Note;
+use crate::judge::rules::model::SessionNote;
 
 fn naming(rules: &[&str]) -> Policy {
     Policy { review: rules.iter().map(|&rule| rule.to_owned()).collect(), ..Policy::default() }
@@ -26,6 +26,6 @@ fn a_finding_that_is_named_is_sent_unless_guard_is_off_or_a_person_decides_it() 
     assert!(!is_sent(&low, &naming(&["another.*"])));
     assert!(!is_sent(&low, &Policy { mode: Mode::Off, ..policy.clone() }));
     let mut decision = finding("a.rule", Tier::Medium);
-    decision.notes.push(Note::Decision);
+    decision.notes.push(SessionNote::Decision);
     assert!(!is_sent(&of(vec![decision]).risk, &policy));
 }

@@ -1,7 +1,7 @@
 //! What the form of a rule asks of an act, told without the rule: most rules that name a program ask for something that
 //! the act at hand does not have, and need not be decoded.
 
-use crate::judge::rules::model::{InputTest, Rule, Which};
+use crate::judge::rules::model::{InputTest, OperandQuantifier, Rule};
 
 /// What an act must have for a rule to be worth trying. A set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ impl Features {
             (when.remote == Some(true), Self::REMOTE),
             (when.code.is_some(), Self::CODE),
             (!when.flags.is_empty(), Self::FLAGS),
-            (when.operands.iter().any(|test| test.which != Which::No), Self::OPERANDS),
+            (when.operands.iter().any(|test| test.which != OperandQuantifier::No), Self::OPERANDS),
         ]
         .into_iter()
         .filter(|(needed, _)| *needed)

@@ -23,7 +23,7 @@ pub struct Program {
     pub facts_alone: bool,
     /// What a plain run of it is, when no rule says more.
     pub tier: Tier,
-    pub style: Style,
+    pub style: OptionStyle,
     /// Options before the subcommand, or all of them when there are no subcommands.
     pub options: Vec<OptionSpec>,
     /// Described subcommands. With any, the first operand is looked up as a subcommand.
@@ -236,7 +236,7 @@ impl Sub {
 /// How a program writes its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Style {
+pub enum OptionStyle {
     /// getopt_long: clusters, `--long=value`, options and operands mixed, `--` ends options.
     #[default]
     Gnu,
@@ -254,7 +254,7 @@ pub enum Style {
     None,
 }
 
-impl Style {
+impl OptionStyle {
     /// Whether an option is one dash and a word.
     #[must_use]
     pub const fn is_single_dash(self) -> bool {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Language, Note};
+use super::{Language, SessionNote};
 use crate::judge::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
@@ -70,14 +70,14 @@ pub struct ValueTest {
 pub struct InputPart {
     /// A JSON pointer, with `*` as in [`ValueTest::at`].
     pub at: String,
-    pub what: Held,
+    pub what: InputKind,
     /// A pointer to the name of its language, which goes before that where one of that name is known.
     pub language: Option<String>,
 }
 
 /// What a part of the input is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Held {
+pub enum InputKind {
     /// A line for a shell, or a list of a program and its arguments.
     Command,
     /// Code in a language that is read.
@@ -88,7 +88,7 @@ pub enum Held {
     Path,
 }
 
-impl Held {
+impl InputKind {
     /// What is done to a path or a host.
     const EFFECTS: [(&str, Effect); 12] = [
         ("load", Effect::Load),
@@ -146,13 +146,13 @@ pub enum ToolEffect {
 impl ToolEffect {
     /// What it adds to what is known of the session.
     #[must_use]
-    pub const fn note(self) -> Option<Note> {
+    pub const fn note(self) -> Option<SessionNote> {
         match self {
-            Self::Send => Some(Note::Egress),
-            Self::Pay => Some(Note::Money),
-            Self::Message => Some(Note::People),
-            Self::Secret => Some(Note::SecretRead),
-            Self::Decide => Some(Note::Decision),
+            Self::Send => Some(SessionNote::Egress),
+            Self::Pay => Some(SessionNote::Money),
+            Self::Message => Some(SessionNote::People),
+            Self::Secret => Some(SessionNote::SecretRead),
+            Self::Decide => Some(SessionNote::Decision),
             Self::Read
             | Self::Write
             | Self::Delete

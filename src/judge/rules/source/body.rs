@@ -6,9 +6,9 @@ use super::programs::spellings;
 use super::shape::{EffectShape, PrintsShape, RunsShape, SubShape, WrapShape};
 use super::spelling::{all_spellings, flag_test, key_option, option};
 use super::{SourceFile, values};
-use crate::judge::document::At;
+use crate::judge::document::Located;
 use crate::judge::rules::model::{
-    ArgumentPlace as Where, EffectSpec, FlagTest, OptionSpec, Prints, Runs, Style, Sub, Wrap, WrapFrom,
+    ArgumentPlace as Where, EffectSpec, FlagTest, OptionSpec, OptionStyle, Prints, Runs, Sub, Wrap, WrapFrom,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 
@@ -16,7 +16,7 @@ use crate::judge::rules::problem::{Problem, nearest};
 pub struct Body<'a> {
     pub place: SourceFile<'a>,
     pub owner: String,
-    pub style: Style,
+    pub style: OptionStyle,
     pub problems: Vec<Problem>,
 }
 
@@ -25,7 +25,7 @@ impl Body<'_> {
         self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
     }
 
-    pub fn sub(&mut self, given: &At<SubShape>, globals: &[OptionSpec]) -> Sub {
+    pub fn sub(&mut self, given: &Located<SubShape>, globals: &[OptionSpec]) -> Sub {
         let shape = given.get_ref();
         let (names, aliases) = spellings(shape.name.get_ref());
         let paths: Vec<Vec<String>> =
@@ -59,10 +59,10 @@ impl Body<'_> {
         sub
     }
 
-    pub fn options(&mut self, given: &[At<String>]) -> Vec<OptionSpec> {
+    pub fn options(&mut self, given: &[Located<String>]) -> Vec<OptionSpec> {
         let mut options: Vec<OptionSpec> = Vec::new();
         for spec in given {
-            let read = if self.style == Style::KeyValue && spec.get_ref().ends_with('=') {
+            let read = if self.style == OptionStyle::KeyValue && spec.get_ref().ends_with('=') {
                 Ok(key_option(spec.get_ref()))
             } else {
                 option(self.place, &self.owner, spec)
@@ -82,7 +82,7 @@ impl Body<'_> {
         options
     }
 
-    pub fn flags(&mut self, key: &str, given: &[At<String>], scope: &[&OptionSpec]) -> Vec<FlagTest> {
+    pub fn flags(&mut self, key: &str, given: &[Located<String>], scope: &[&OptionSpec]) -> Vec<FlagTest> {
         let owner = format!("{}: {key}", self.owner);
         let mut tests = Vec::new();
         for (text, span) in values(given) {
@@ -99,7 +99,7 @@ impl Body<'_> {
         tests
     }
 
-    pub fn effect(&mut self, given: &At<EffectShape>, scope: &[&OptionSpec]) -> Option<EffectSpec> {
+    pub fn effect(&mut self, given: &Located<EffectShape>, scope: &[&OptionSpec]) -> Option<EffectSpec> {
         let shape = given.get_ref();
         let (text, span) = (shape.to.get_ref().as_str(), shape.to.span());
         let mut places = Vec::new();
@@ -148,7 +148,7 @@ impl Body<'_> {
         place
     }
 
-    pub fn wrap(&mut self, given: &At<WrapShape>, scope: &[&OptionSpec]) -> Option<Wrap> {
+    pub fn wrap(&mut self, given: &Located<WrapShape>, scope: &[&OptionSpec]) -> Option<Wrap> {
         let shape = given.get_ref();
         let words = |text: &str| text.split('|').map(str::to_owned).collect();
         let from = match shape.from.as_ref().map(|from| (from.get_ref().as_str(), from.span())) {
@@ -208,7 +208,8 @@ impl Body<'_> {
 
     pub fn runs(&mut self, shape: &RunsShape, scope: &[&OptionSpec]) -> Runs {
         let unless = self.flags("runs: unless", &shape.unless, scope);
-        let spell = |given: &[At<String>]| all_spellings(values(given).flat_map(|(names, _)| names.split('|')), scope);
+        let spell =
+            |given: &[Located<String>]| all_spellings(values(given).flat_map(|(names, _)| names.split('|')), scope);
         Runs {
             language: shape.language.clone(),
             code: spell(&shape.code),

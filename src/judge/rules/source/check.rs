@@ -4,27 +4,27 @@
 
 use std::ops::Range;
 
-use super::{Known, SourceFile};
-use crate::judge::document::At;
+use super::{LayersBelow, SourceFile};
+use crate::judge::document::Located;
 use crate::judge::rules::model::MAX_APPROVALS;
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::{Reversibility, Tier};
 
 /// What `[[rule]]` and `[[tool]]` have in common.
-pub struct Head<'a> {
-    pub id: &'a At<String>,
+pub struct EntryHead<'a> {
+    pub id: &'a Located<String>,
     pub tier: Tier,
-    pub weight: Option<&'a At<f64>>,
-    pub approvals: Option<&'a At<u32>>,
-    pub reason: &'a At<String>,
+    pub weight: Option<&'a Located<f64>>,
+    pub approvals: Option<&'a Located<u32>>,
+    pub reason: &'a Located<String>,
 }
 
 /// What an entry leaves to a reviewer.
 pub struct ReviewItems<'a> {
     pub tier: Tier,
     pub reversibility: Reversibility,
-    pub yolo: Option<&'a At<bool>>,
-    pub reversible: Option<&'a At<bool>>,
+    pub yolo: Option<&'a Located<bool>>,
+    pub reversible: Option<&'a Located<bool>>,
 }
 
 /// How messages speak of an entry.
@@ -55,7 +55,7 @@ impl Check<'_> {
         self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
     }
 
-    pub fn head(&mut self, family: &str, head: &Head<'_>, known: &dyn Known) {
+    pub fn head(&mut self, family: &str, head: &EntryHead<'_>, known: &dyn LayersBelow) {
         let (id, span, kind) = (head.id.get_ref(), head.id.span(), self.words.kind);
         let plain =
             |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
@@ -91,7 +91,7 @@ impl Check<'_> {
         }
     }
 
-    pub fn leave(&mut self, leave: &ReviewItems<'_>, known: &dyn Known) {
+    pub fn leave(&mut self, leave: &ReviewItems<'_>, known: &dyn LayersBelow) {
         let (kind, only) = (self.words.kind, "a project's pattern file may only tighten");
         if let Some(yolo) = leave.yolo.filter(|yolo| *yolo.get_ref()) {
             if leave.tier == Tier::Critical {

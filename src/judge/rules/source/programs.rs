@@ -6,7 +6,7 @@ use super::body::Body;
 use super::shape::{BuildShape, FetchShape, LoadShape, ProgramShape, ReadsShape, TreeShape, UnpackShape, WorksInShape};
 use super::spelling::{all_spellings, expand_braces};
 use super::{SourceFile, Vocabulary, values};
-use crate::judge::document::At;
+use crate::judge::document::Located;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
     Build, Console, Fetch, Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, Unpack, WorksIn,
@@ -18,7 +18,7 @@ use crate::judge::tier::Tier;
 /// that is described below this file already, which it extends.
 pub fn describe(
     place: SourceFile<'_>,
-    given: &At<ProgramShape>,
+    given: &Located<ProgramShape>,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<Program>, Vec<Problem>> {
     let shape = given.get_ref();
@@ -39,7 +39,7 @@ pub fn describe(
                 fault(key, "a project's pattern file may only tighten, and this loosens", "leave it out");
             }
         }
-        let clean = |output: &At<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
+        let clean = |output: &Located<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
         let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
         let mut outputs = outputs.flatten();
         let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
@@ -154,7 +154,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.command = if command.is_empty() { std::mem::take(&mut program.command) } else { command };
     program.prints_code.extend(body.flags("prints_code", &shape.prints_code, &scope));
     program.output = shape.output.as_ref().map_or(program.output, |output| *output.get_ref());
-    let spelled = |given: &[At<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);
+    let spelled =
+        |given: &[Located<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);
     program.chdir.extend(spelled(&shape.chdir));
     program.mounts.extend(spelled(&shape.mounts));
     program.defaults.extend(shape.defaults.iter().cloned());
@@ -230,7 +231,7 @@ fn add<T: Clone + PartialEq>(
 }
 
 /// Adds what programs fetch to their descriptions.
-pub fn add_fetches(given: &At<FetchShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+pub fn add_fetches(given: &Located<FetchShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let shape = given.get_ref();
     let fetch = Fetch {
         programs: shape.program.get_ref().clone(),
@@ -243,7 +244,7 @@ pub fn add_fetches(given: &At<FetchShape>, vocabulary: &mut Vocabulary<'_>, prog
 }
 
 /// Adds what programs unpack to their descriptions.
-pub fn add_unpacks(given: &At<UnpackShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+pub fn add_unpacks(given: &Located<UnpackShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let shape = given.get_ref();
     let unpack = Unpack {
         programs: shape.program.get_ref().clone(),
@@ -259,7 +260,7 @@ pub fn add_unpacks(given: &At<UnpackShape>, vocabulary: &mut Vocabulary<'_>, pro
 /// Adds to the descriptions of programs when they run the code of a project.
 pub fn add_builds(
     place: SourceFile<'_>,
-    given: &At<BuildShape>,
+    given: &Located<BuildShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,
 ) -> Result<(), Problem> {
@@ -281,7 +282,7 @@ pub fn add_builds(
 }
 
 /// Adds to the descriptions of programs when they wait at a terminal for something to run.
-pub fn add_consoles(given: &At<Console>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+pub fn add_consoles(given: &Located<Console>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let console = given.get_ref();
     add(&console.programs, console, |program| &mut program.consoles, vocabulary, programs);
 }
@@ -289,7 +290,7 @@ pub fn add_consoles(given: &At<Console>, vocabulary: &mut Vocabulary<'_>, progra
 /// Adds to the descriptions of programs that they run nothing of the code that they are given.
 pub fn add_reads(
     place: SourceFile<'_>,
-    given: &At<ReadsShape>,
+    given: &Located<ReadsShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,
 ) -> Result<(), Problem> {
@@ -308,13 +309,13 @@ pub fn add_reads(
 /// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
 pub fn add_loads(
     place: SourceFile<'_>,
-    given: &At<LoadShape>,
+    given: &Located<LoadShape>,
     vocabulary: &mut Vocabulary<'_>,
     programs: &mut Vec<Program>,
 ) -> Result<(), Problem> {
     let shape = given.get_ref();
     let plain =
-        |names: &[At<String>]| values(names).flat_map(|(names, _)| names.split('|')).map(str::to_owned).collect();
+        |names: &[Located<String>]| values(names).flat_map(|(names, _)| names.split('|')).map(str::to_owned).collect();
     let load = Load {
         programs: shape.program.get_ref().clone(),
         language: shape.language.clone().unwrap_or_default(),

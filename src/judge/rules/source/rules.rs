@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::check::{Check, Head, ReviewItems, Words};
+use super::check::{Check, EntryHead, ReviewItems, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{SourceFile, Vocabulary, values};
-use crate::judge::document::At;
+use crate::judge::document::Located;
 use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, NoEnvTest, OperandTest, OptionSpec, Program,
-    RawTest, Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, NoEnvTest, OperandQuantifier, OperandTest,
+    OptionSpec, Program, RawTest, Rule, TextTest,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
@@ -52,7 +52,7 @@ pub fn rule(
 ) -> Result<(Rule, Examples), Vec<Problem>> {
     let id = shape.id.get_ref().as_str();
     let mut check = Check::new(place, Words { kind: "rule", taken: "a rule" }, id);
-    let head = Head {
+    let head = EntryHead {
         id: &shape.id,
         tier: *shape.tier.get_ref(),
         weight: shape.weight.as_ref(),
@@ -304,7 +304,7 @@ impl Check<'_> {
         subs
     }
 
-    fn flags(&mut self, key: &str, given: &[At<String>], scope: &[&OptionSpec]) -> Vec<FlagTest> {
+    fn flags(&mut self, key: &str, given: &[Located<String>], scope: &[&OptionSpec]) -> Vec<FlagTest> {
         let owner = format!("{}: {key}", self.owner);
         let mut tests = Vec::new();
         for (text, span) in values(given) {
@@ -319,20 +319,24 @@ impl Check<'_> {
         tests
     }
 
-    fn operand(&mut self, given: &At<OperandShape>) -> OperandTest {
-        const NAMES: [(&str, Which); 4] =
-            [("any", Which::Any), ("all", Which::All), ("no", Which::No), ("last", Which::Last)];
+    fn operand(&mut self, given: &Located<OperandShape>) -> OperandTest {
+        const NAMES: [(&str, OperandQuantifier); 4] = [
+            ("any", OperandQuantifier::Any),
+            ("all", OperandQuantifier::All),
+            ("no", OperandQuantifier::No),
+            ("last", OperandQuantifier::Last),
+        ];
         let which = match given.get_ref().which.as_deref() {
-            None => Which::Any,
+            None => OperandQuantifier::Any,
             Some(name) => match NAMES.into_iter().find(|(known, _)| *known == name) {
                 Some((_, which)) => which,
                 None => name.parse().map_or_else(
                     |_| {
                         let what = format!("`{name}` is no place");
                         self.fault(&given.span(), "operand: which", &what, "use any, all, no, last or a number from 0");
-                        Which::Any
+                        OperandQuantifier::Any
                     },
-                    Which::At,
+                    OperandQuantifier::At,
                 ),
             },
         };

@@ -11,29 +11,29 @@ pub use self::program::{
 use self::sources::console;
 pub use self::sources::{BuildShape, FetchShape, LoadShape, ReadsShape, UnpackShape};
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
-use crate::judge::document::{At, Fields};
+use crate::judge::document::{Fields, Located};
 use crate::judge::path_class::PathClass;
-use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, Note, TaintName};
+use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, SessionNote, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 
 /// A pattern file.
 #[derive(Debug)]
 pub struct File {
-    pub family: At<String>,
+    pub family: Located<String>,
     pub about: String,
-    pub program: Vec<At<ProgramShape>>,
-    pub loads: Vec<At<LoadShape>>,
-    pub fetches: Vec<At<FetchShape>>,
-    pub unpacks: Vec<At<UnpackShape>>,
-    pub builds: Vec<At<BuildShape>>,
-    pub consoles: Vec<At<Console>>,
-    pub reads: Vec<At<ReadsShape>>,
-    pub rule: Vec<At<RuleShape>>,
-    pub tool: Vec<At<ToolShape>>,
-    pub paths: Vec<At<PathsShape>>,
-    pub hosts: Vec<At<HostsShape>>,
-    pub packages: Vec<At<PackagesShape>>,
-    pub support: Vec<At<SupportShape>>,
+    pub program: Vec<Located<ProgramShape>>,
+    pub loads: Vec<Located<LoadShape>>,
+    pub fetches: Vec<Located<FetchShape>>,
+    pub unpacks: Vec<Located<UnpackShape>>,
+    pub builds: Vec<Located<BuildShape>>,
+    pub consoles: Vec<Located<Console>>,
+    pub reads: Vec<Located<ReadsShape>>,
+    pub rule: Vec<Located<RuleShape>>,
+    pub tool: Vec<Located<ToolShape>>,
+    pub paths: Vec<Located<PathsShape>>,
+    pub hosts: Vec<Located<HostsShape>>,
+    pub packages: Vec<Located<PackagesShape>>,
+    pub support: Vec<Located<SupportShape>>,
 }
 
 impl File {
@@ -61,8 +61,8 @@ impl File {
 /// `[[support]]`
 #[derive(Debug)]
 pub struct SupportShape {
-    pub argv: At<Vec<String>>,
-    pub why: At<String>,
+    pub argv: Located<Vec<String>>,
+    pub why: Located<String>,
 }
 
 impl SupportShape {
@@ -74,22 +74,22 @@ impl SupportShape {
 /// `[[rule]]`
 #[derive(Debug)]
 pub struct RuleShape {
-    pub id: At<String>,
-    pub tier: At<Tier>,
-    pub weight: Option<At<f64>>,
+    pub id: Located<String>,
+    pub tier: Located<Tier>,
+    pub weight: Option<Located<f64>>,
     pub reversibility: Reversibility,
-    pub reason: At<String>,
+    pub reason: Located<String>,
     pub instead: Option<String>,
-    pub program: At<Vec<String>>,
-    pub sub: Option<At<Vec<String>>>,
-    pub flags: Vec<At<String>>,
-    pub no_flags: Vec<At<String>>,
-    pub operand: Option<At<OperandShape>>,
-    pub operands: Vec<At<OperandShape>>,
-    pub count: Option<At<[u32; 2]>>,
-    pub words: Vec<At<TestShape>>,
-    pub env: Vec<At<EnvShape>>,
-    pub no_env: Vec<At<NoEnvShape>>,
+    pub program: Located<Vec<String>>,
+    pub sub: Option<Located<Vec<String>>>,
+    pub flags: Vec<Located<String>>,
+    pub no_flags: Vec<Located<String>>,
+    pub operand: Option<Located<OperandShape>>,
+    pub operands: Vec<Located<OperandShape>>,
+    pub count: Option<Located<[u32; 2]>>,
+    pub words: Vec<Located<TestShape>>,
+    pub env: Vec<Located<EnvShape>>,
+    pub no_env: Vec<Located<NoEnvShape>>,
     pub input: Vec<InputTest>,
     pub tainted: Vec<TaintName>,
     pub feeds: Vec<String>,
@@ -105,16 +105,16 @@ pub struct RuleShape {
     pub dry_run: bool,
     pub guarded: bool,
     pub shown: Option<bool>,
-    pub code: Option<At<CodeShape>>,
-    pub text: Option<At<TextShape>>,
-    pub lower: Option<At<Vec<Lowering>>>,
-    pub made_by: Option<At<Vec<String>>>,
+    pub code: Option<Located<CodeShape>>,
+    pub text: Option<Located<TextShape>>,
+    pub lower: Option<Located<Vec<Lowering>>>,
+    pub made_by: Option<Located<Vec<String>>>,
     pub refs: Option<String>,
     pub deny: bool,
-    pub yolo: Option<At<bool>>,
-    pub reversible: Option<At<bool>>,
-    pub approvals: Option<At<u32>>,
-    pub notes: Vec<Note>,
+    pub yolo: Option<Located<bool>>,
+    pub reversible: Option<Located<bool>>,
+    pub approvals: Option<Located<u32>>,
+    pub notes: Vec<SessionNote>,
     pub bad: Vec<String>,
     pub good: Vec<String>,
     pub other: Vec<String>,
@@ -227,7 +227,7 @@ impl OperandShape {
 #[derive(Debug)]
 pub struct EnvShape {
     pub name: String,
-    pub value: Option<At<TestShape>>,
+    pub value: Option<Located<TestShape>>,
 }
 
 impl EnvShape {
@@ -240,7 +240,7 @@ impl EnvShape {
 #[derive(Debug)]
 pub struct NoEnvShape {
     pub name: String,
-    pub value: At<TestShape>,
+    pub value: Located<TestShape>,
     pub unless: Vec<String>,
 }
 
@@ -259,7 +259,7 @@ impl NoEnvShape {
 pub struct CodeShape {
     pub language: Vec<String>,
     pub literal: Vec<String>,
-    pub regex: At<String>,
+    pub regex: Located<String>,
 }
 
 impl CodeShape {
@@ -276,7 +276,7 @@ impl CodeShape {
 #[derive(Debug)]
 pub struct TextShape {
     pub literal: String,
-    pub regex: Option<At<String>>,
+    pub regex: Option<Located<String>>,
 }
 
 impl TextShape {
@@ -288,8 +288,8 @@ impl TextShape {
 /// `[[paths]]`
 #[derive(Debug)]
 pub struct PathsShape {
-    pub class: At<PathClass>,
-    pub globs: At<Vec<String>>,
+    pub class: Located<PathClass>,
+    pub globs: Located<Vec<String>>,
     pub except: Vec<String>,
 }
 
@@ -306,8 +306,8 @@ impl PathsShape {
 /// `[[hosts]]`
 #[derive(Debug)]
 pub struct HostsShape {
-    pub class: At<HostClass>,
-    pub names: At<Vec<String>>,
+    pub class: Located<HostClass>,
+    pub names: Located<Vec<String>>,
 }
 
 impl HostsShape {
@@ -319,7 +319,7 @@ impl HostsShape {
 /// `[[packages]]`
 #[derive(Debug)]
 pub struct PackagesShape {
-    pub index: At<String>,
+    pub index: Located<String>,
     pub alike: String,
     pub marks: Vec<String>,
     pub names: Vec<String>,

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::SourceFile;
-use crate::judge::document::At;
+use crate::judge::document::Located;
 use crate::judge::rules::expression;
 use crate::judge::rules::model::{FlagTest, HostClass, OptionSpec, TextTest, ValueKind};
 use crate::judge::rules::problem::{Problem, nearest};
 
 /// Reads an option: spellings with `|` between them, then `=` when it takes a value and `[=]` when only an attached
 /// one.
-pub fn option(place: SourceFile<'_>, owner: &str, given: &At<String>) -> Result<OptionSpec, Problem> {
+pub fn option(place: SourceFile<'_>, owner: &str, given: &Located<String>) -> Result<OptionSpec, Problem> {
     let text = given.get_ref().as_str();
     let (names, value) = if let Some(names) = text.strip_suffix("[=]") {
         (names, ValueKind::Optional)

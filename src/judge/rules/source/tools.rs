@@ -1,14 +1,14 @@
 //! Tools that are no commands: what an entry says, checked.
 
 use super::SourceFile;
-use super::check::{Check, Head, ReviewItems, Words};
+use super::check::{Check, EntryHead, ReviewItems, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
-use crate::judge::document::At;
+use crate::judge::document::Located;
 use crate::judge::name_words;
-use crate::judge::rules::model::{Examples, Held, InputPart, MAX_APPROVALS, Tool, ValueTest};
+use crate::judge::rules::model::{Examples, InputKind, InputPart, MAX_APPROVALS, Tool, ValueTest};
 use crate::judge::rules::problem::{Problem, nearest};
-use crate::judge::rules::source::Known;
+use crate::judge::rules::source::LayersBelow;
 use crate::judge::tier::{Tier, Weight};
 
 /// Turns a `[[tool]]` into its checked form.
@@ -16,12 +16,12 @@ pub fn tool(
     place: SourceFile<'_>,
     family: &str,
     shape: &ToolShape,
-    known: &dyn Known,
+    known: &dyn LayersBelow,
 ) -> Result<(Tool, Examples), Vec<Problem>> {
     let id = shape.id.get_ref().as_str();
     let tier = *shape.tier.get_ref();
     let mut check = Check::new(place, Words { kind: "tool", taken: "a rule or tool" }, id);
-    let head = Head {
+    let head = EntryHead {
         id: &shape.id,
         tier,
         weight: shape.weight.as_ref(),
@@ -58,7 +58,7 @@ pub fn tool(
         show: check.pointers("show", &shape.show),
         redact: check.pointers("redact", &shape.redact),
     };
-    let texts = |texts: &[At<String>]| texts.iter().map(|text| text.get_ref().clone()).collect();
+    let texts = |texts: &[Located<String>]| texts.iter().map(|text| text.get_ref().clone()).collect();
     let examples = Examples {
         rule: id.to_owned(),
         calls: texts(&shape.examples),
@@ -70,7 +70,7 @@ pub fn tool(
 
 impl Check<'_> {
     /// What is not the head: examples, and what loosens.
-    fn tool(&mut self, shape: &ToolShape, known: &dyn Known) {
+    fn tool(&mut self, shape: &ToolShape, known: &dyn LayersBelow) {
         let tier = *shape.tier.get_ref();
         if shape.examples.iter().all(|example| example.get_ref().trim().is_empty()) {
             let remedy = "give a call that it speaks of: `delete_event {\"id\": \"1\"}`";
@@ -83,13 +83,13 @@ impl Check<'_> {
         }
         if !known.may_loosen() && !shape.redact.is_empty() {
             let what = "a project's pattern file may not keep anything out of the record";
-            let span = shape.redact.first().map_or_else(|| shape.id.span(), At::span);
+            let span = shape.redact.first().map_or_else(|| shape.id.span(), Located::span);
             self.fault(&span, "redact", what, "move it to your own pattern files");
         }
     }
 
     /// In plain spelling, so that `deleteEvent` and `delete-event` are one.
-    fn names(&mut self, names: &At<Vec<String>>) -> Vec<String> {
+    fn names(&mut self, names: &Located<Vec<String>>) -> Vec<String> {
         let plain: Vec<String> = names
             .get_ref()
             .iter()
@@ -103,7 +103,7 @@ impl Check<'_> {
         plain
     }
 
-    fn pointer(&mut self, key: &str, at: &At<String>) -> String {
+    fn pointer(&mut self, key: &str, at: &Located<String>) -> String {
         let text = at.get_ref();
         if !text.starts_with('/') {
             let remedy = format!("write `/{text}`; `/to/*` stands for every element");
@@ -112,11 +112,11 @@ impl Check<'_> {
         text.clone()
     }
 
-    fn pointers(&mut self, key: &str, all: &[At<String>]) -> Vec<String> {
+    fn pointers(&mut self, key: &str, all: &[Located<String>]) -> Vec<String> {
         all.iter().map(|at| self.pointer(key, at)).collect()
     }
 
-    fn value_test(&mut self, given: &At<ValueTestShape>) -> ValueTest {
+    fn value_test(&mut self, given: &Located<ValueTestShape>) -> ValueTest {
         let shape = given.get_ref();
         let test = ValueTest {
             at: self.pointer("when: at", &shape.at),
@@ -138,13 +138,13 @@ impl Check<'_> {
         test
     }
 
-    fn holding(&mut self, given: &At<HoldingShape>) -> Option<InputPart> {
+    fn holding(&mut self, given: &Located<HoldingShape>) -> Option<InputPart> {
         let shape = given.get_ref();
         let at = self.pointer("holds: at", &shape.at);
-        let what = Held::named(shape.what.get_ref());
+        let what = InputKind::named(shape.what.get_ref());
         if what.is_none() {
-            let near = nearest(shape.what.get_ref(), Held::words());
-            let all = Held::words().collect::<Vec<_>>().join(", ");
+            let near = nearest(shape.what.get_ref(), InputKind::words());
+            let all = InputKind::words().collect::<Vec<_>>().join(", ");
             let remedy = near.map_or_else(|| format!("use one of {all}"), |near| format!("did you mean `{near}`?"));
             let what = format!("unknown kind of input `{}`", shape.what.get_ref());
             self.fault(&shape.what.span(), "holds: as", &what, &remedy);

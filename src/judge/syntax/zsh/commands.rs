@@ -1,7 +1,7 @@
 //! Commands: short forms of the loops and of `if`, functions without names, `always`, `repeat`.
 
 use crate::judge::syntax::cursor::is_meta;
-use crate::judge::syntax::parser::{Attempt, Parser, Read};
+use crate::judge::syntax::parser::{Attempt, ParseResult, Parser};
 use crate::judge::syntax::reserved::Reserved;
 use crate::judge::syntax::tree::{
     Command, Compound, CompoundKind, Dialect, Item, Part, Pipeline, RedirectOp, Script, Word,
@@ -52,14 +52,14 @@ impl Parser<'_> {
     }
 
     /// Reads `() body arguments`, which runs at once.
-    pub(in crate::judge::syntax) fn anonymous_function(&mut self, commands: &mut Vec<Command>) -> Read {
+    pub(in crate::judge::syntax) fn anonymous_function(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         self.pos = self.peek_second().1 + 1;
         self.function_body(start, Vec::new(), commands)
     }
 
     /// Reads the arguments of an anonymous function.
-    pub(in crate::judge::syntax) fn zsh_arguments(&mut self) -> Read<Vec<Word>> {
+    pub(in crate::judge::syntax) fn zsh_arguments(&mut self) -> ParseResult<Vec<Word>> {
         let mut arguments = Vec::new();
         loop {
             self.blanks()?;
@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// Reads a simple command as the body of a function.
-    pub(in crate::judge::syntax) fn zsh_short_body(&mut self, body: &mut Compound) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_short_body(&mut self, body: &mut Compound) -> ParseResult<bool> {
         if !self.zsh() {
             return Ok(false);
         }
@@ -88,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// Reads one statement as the body of a loop.
-    pub(in crate::judge::syntax) fn zsh_sublist(&mut self, body: &mut Script) -> Read {
+    pub(in crate::judge::syntax) fn zsh_sublist(&mut self, body: &mut Script) -> ParseResult {
         self.enter()?;
         let start = self.pos;
         self.item(&mut body.items)?;
@@ -103,7 +103,7 @@ impl Parser<'_> {
     }
 
     /// Reads `repeat count body`.
-    pub(in crate::judge::syntax) fn zsh_repeat(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    pub(in crate::judge::syntax) fn zsh_repeat(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let mut count = Word::default();
         self.enter()?;
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// Reads `foreach name (words) … end`.
-    pub(in crate::judge::syntax) fn zsh_foreach(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    pub(in crate::judge::syntax) fn zsh_foreach(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let mut names = vec![self.loop_name()?];
         self.zsh_more_names(&mut names)?;
@@ -132,7 +132,7 @@ impl Parser<'_> {
     }
 
     /// Reads the further names of `for key value in …`.
-    pub(in crate::judge::syntax) fn zsh_more_names(&mut self, names: &mut Vec<String>) -> Read {
+    pub(in crate::judge::syntax) fn zsh_more_names(&mut self, names: &mut Vec<String>) -> ParseResult {
         while self.zsh() {
             self.blanks()?;
             let end = self.name_end(self.pos);
@@ -148,7 +148,7 @@ impl Parser<'_> {
     }
 
     /// Reads `(words)` after the name of a loop, and the separator after it.
-    pub(in crate::judge::syntax) fn zsh_parenthesized_words(&mut self, words: &mut Vec<Word>) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_parenthesized_words(&mut self, words: &mut Vec<Word>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'(' {
             return Ok(false);
         }
@@ -174,7 +174,11 @@ impl Parser<'_> {
     }
 
     /// Reads `{ … }` after a condition that ends in a closing bracket; for `if`, also a statement.
-    pub(in crate::judge::syntax) fn zsh_condition_body(&mut self, statement: bool, body: &mut Script) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_condition_body(
+        &mut self,
+        statement: bool,
+        body: &mut Script,
+    ) -> ParseResult<bool> {
         if !self.zsh() {
             return Ok(false);
         }
@@ -191,7 +195,7 @@ impl Parser<'_> {
     }
 
     /// Reads what may follow the body of `if … { … }`: true for an `elif`, whose condition is next.
-    pub(in crate::judge::syntax) fn zsh_else(&mut self, otherwise: &mut Option<Script>) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_else(&mut self, otherwise: &mut Option<Script>) -> ParseResult<bool> {
         self.blanks()?;
         if self.take_reserved(Reserved::Elif) {
             return Ok(true);
@@ -206,7 +210,7 @@ impl Parser<'_> {
     }
 
     /// Reads `always { … }` after a group.
-    pub(in crate::judge::syntax) fn zsh_always(&mut self, kind: &mut CompoundKind) -> Read {
+    pub(in crate::judge::syntax) fn zsh_always(&mut self, kind: &mut CompoundKind) -> ParseResult {
         if !self.zsh() {
             return Ok(());
         }
@@ -227,7 +231,7 @@ impl Parser<'_> {
     }
 
     /// Reads the pattern of a `case` where its own parentheses come first: `(a|b)*)` or `(a))`.
-    pub(in crate::judge::syntax) fn zsh_whole_pattern(&mut self, patterns: &mut Vec<Word>) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_whole_pattern(&mut self, patterns: &mut Vec<Word>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'(' {
             return Ok(false);
         }

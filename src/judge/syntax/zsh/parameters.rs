@@ -2,10 +2,10 @@
 //! evaluated is [`ParameterOp::Other`].
 
 use crate::judge::syntax::cursor::begins_name;
-use crate::judge::syntax::parser::{Parser, Read};
+use crate::judge::syntax::parser::{ParseResult, Parser};
 use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 use crate::judge::syntax::visit;
-use crate::judge::syntax::word::Until;
+use crate::judge::syntax::word::WordEnd;
 
 impl Parser<'_> {
     /// Reads `$+name`, `$#name`, `$=name`, `$^name`, whose second character stands at `at`.
@@ -14,7 +14,7 @@ impl Parser<'_> {
         next: u8,
         at: usize,
         parts: &mut Vec<Part>,
-    ) -> Read<bool> {
+    ) -> ParseResult<bool> {
         if !self.zsh() || !matches!(next, b'+' | b'#' | b'=' | b'^' | b'~') {
             return Ok(false);
         }
@@ -41,13 +41,13 @@ impl Parser<'_> {
     }
 
     /// What a variable holds would become a pattern, whose qualifiers can run commands.
-    fn refuse_pattern_flag(&mut self, flag: u8) -> Read {
+    fn refuse_pattern_flag(&mut self, flag: u8) -> ParseResult {
         if flag == b'~' { Err(self.unsupported("`$~name`, whose value is read as a pattern,")) } else { Ok(()) }
     }
 
     /// Reads the subscript or modifier that may follow `$name` without braces. What they yield is not
     /// worked out.
-    pub(in crate::judge::syntax) fn zsh_subscripts(&mut self, parts: &mut [Part]) -> Read {
+    pub(in crate::judge::syntax) fn zsh_subscripts(&mut self, parts: &mut [Part]) -> ParseResult {
         if !self.zsh() {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Parser<'_> {
             let mut word = Word::default();
             if rest.get(len) == Some(&b']') && !inside.windows(2).any(|pair| pair == b"$(") {
                 self.pos = start + 1;
-                self.narrowed(start + 1 + len, |parser| parser.parts(Until::Bracket, &mut word.parts))?;
+                self.narrowed(start + 1 + len, |parser| parser.parts(WordEnd::Bracket, &mut word.parts))?;
                 word.span = self.span_from(start + 1);
                 self.pos = start + len + 2;
             }
@@ -78,7 +78,12 @@ impl Parser<'_> {
     }
 
     /// Reads `${…}` from behind its bracket; the `$` stood at `start`.
-    pub(in crate::judge::syntax) fn zsh_brace(&mut self, start: usize, quoted: bool, parts: &mut Vec<Part>) -> Read {
+    pub(in crate::judge::syntax) fn zsh_brace(
+        &mut self,
+        start: usize,
+        quoted: bool,
+        parts: &mut Vec<Part>,
+    ) -> ParseResult {
         let inside = self.pos;
         let mut parameter = Box::<Parameter>::default();
         self.zsh_flags()?;
@@ -109,7 +114,7 @@ impl Parser<'_> {
 
     /// Steps over `(flags)`. Those that evaluate the value once more are refused, and so is what is no
     /// known flag.
-    fn zsh_flags(&mut self) -> Read {
+    fn zsh_flags(&mut self) -> ParseResult {
         if self.peek() != b'(' {
             return Ok(());
         }
@@ -158,7 +163,7 @@ impl Parser<'_> {
 
     /// zsh counts every brace within `${…}`, bash only those of expansions; it runs `=(…)` there; and an
     /// assignment without a condition is not in the tree.
-    fn refuse_inner_brace(&mut self, start: usize, parameter: &Parameter) -> Read {
+    fn refuse_inner_brace(&mut self, start: usize, parameter: &Parameter) -> ParseResult {
         let mut odd = false;
         visit::operands(parameter, &mut |word| {
             let text = |part: &Part| matches!(part, Part::Literal(text) if text.contains('{') || text.contains("=("));

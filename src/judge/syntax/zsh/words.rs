@@ -2,10 +2,10 @@
 
 use super::qualifiers;
 use crate::judge::syntax::cursor::is_meta;
-use crate::judge::syntax::parser::{Parser, Read};
+use crate::judge::syntax::parser::{ParseResult, Parser};
 use crate::judge::syntax::simple::assigns;
 use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
-use crate::judge::syntax::word::Until;
+use crate::judge::syntax::word::WordEnd;
 
 impl Parser<'_> {
     /// Whether a word can begin with `byte`, which would end one elsewhere.
@@ -14,8 +14,8 @@ impl Parser<'_> {
     }
 
     /// Whether the parenthesis here belongs to a word. `()` never does.
-    pub(in crate::judge::syntax) fn zsh_groups(&mut self, until: Until) -> bool {
-        if !self.zsh() || until != Until::Word || self.pair(b'(', b')').is_some() {
+    pub(in crate::judge::syntax) fn zsh_groups(&mut self, until: WordEnd) -> bool {
+        if !self.zsh() || until != WordEnd::Word || self.pair(b'(', b')').is_some() {
             return false;
         }
         let before = self.declaring.and_then(|start| self.text.get(start..self.pos));
@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     /// Reads a group in parentheses: alternatives, or qualifiers of a glob.
-    pub(in crate::judge::syntax) fn zsh_group(&mut self, parts: &mut Vec<Part>) -> Read {
+    pub(in crate::judge::syntax) fn zsh_group(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let alternatives = self.alternatives(start)?;
         let operators = alternatives
@@ -55,7 +55,7 @@ impl Parser<'_> {
     }
 
     /// Refuses a word whose glob qualifiers could run something.
-    pub(in crate::judge::syntax) fn refuse_running_qualifiers(&mut self, start: usize, parts: &[Part]) -> Read {
+    pub(in crate::judge::syntax) fn refuse_running_qualifiers(&mut self, start: usize, parts: &[Part]) -> ParseResult {
         if qualifiers::may_run(parts) {
             self.pos = start;
             return Err(self.unsupported("a glob qualifier that could run a command"));
@@ -65,7 +65,7 @@ impl Parser<'_> {
 
     /// Reads the `=` of `=command` at the beginning of a word, which stands for that command's path, or
     /// `=(…)`. False, and nothing read, if neither stands here.
-    pub(in crate::judge::syntax) fn zsh_equals(&mut self, parts: &mut Vec<Part>) -> Read<bool> {
+    pub(in crate::judge::syntax) fn zsh_equals(&mut self, parts: &mut Vec<Part>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'=' {
             return Ok(false);
         }

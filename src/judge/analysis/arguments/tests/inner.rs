@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_command_stands_at_the_operands() {
     let sudo = Wrap { assignments: true, root: true, bare_shell: true, unless: vec![test("-l")], ..Wrap::default() };
-    let sudo = wrapper(Style::Posix, &["-u=", "-l", "-s"], vec![sudo]);
+    let sudo = wrapper(OptionStyle::Posix, &["-u=", "-l", "-s"], vec![sudo]);
     let reading = read_line(&sudo, "-u me A=1 rm -rf /");
     assert_eq!(argv(&reading.inner[0]), "rm -rf /");
     assert_eq!(reading.inner[0].env, vec![("A".to_owned(), Value::text("1"))]);
@@ -16,7 +16,7 @@ fn a_command_stands_at_the_operands() {
 
 #[test]
 fn what_is_skipped_comes_before_the_command() {
-    let timeout = wrapper(Style::Posix, &["-s=", "-k="], vec![Wrap { skip: 1, ..Wrap::default() }]);
+    let timeout = wrapper(OptionStyle::Posix, &["-s=", "-k="], vec![Wrap { skip: 1, ..Wrap::default() }]);
     assert_eq!(argv(&read_line(&timeout, "-k 5 10 rm -rf /").inner[0]), "rm -rf /");
     let wrap = Wrap {
         skip: 1,
@@ -26,7 +26,7 @@ fn what_is_skipped_comes_before_the_command() {
         bare_shell: true,
         ..Wrap::default()
     };
-    let ssh = wrapper(Style::Posix, &["-p=", "-t"], vec![wrap]);
+    let ssh = wrapper(OptionStyle::Posix, &["-p=", "-t"], vec![wrap]);
     let reading = read_line(&ssh, "-t me@host -p 22 rm -rf /x");
     assert_eq!(argv(&reading.inner[0]), "line: rm -rf /x");
     assert_eq!(reading.inner[0].remote.as_ref().unwrap().name.as_deref(), Some("me@host"));
@@ -35,7 +35,7 @@ fn what_is_skipped_comes_before_the_command() {
 
 #[test]
 fn options_of_the_inner_command_are_not_the_wrappers() {
-    let docker = wrapper(Style::Gnu, &["-i", "-t"], vec![Wrap { skip: 1, ..Wrap::default() }]);
+    let docker = wrapper(OptionStyle::Gnu, &["-i", "-t"], vec![Wrap { skip: 1, ..Wrap::default() }]);
     let reading = read_line(&docker, "-it box rm -rf /x");
     assert_eq!(argv(&reading.inner[0]), "rm -rf /x");
     assert_eq!(reading.flags.len(), 2);
@@ -45,7 +45,7 @@ fn options_of_the_inner_command_are_not_the_wrappers() {
 fn every_exec_of_a_chain_is_a_command() {
     let wrap =
         Wrap { from: WrapFrom::Until(vec!["-exec".into(), "-ok".into()]), adds: Added::Found, ..Wrap::default() };
-    let find = wrapper(Style::SingleDash, &["-name="], vec![wrap]);
+    let find = wrapper(OptionStyle::SingleDash, &["-name="], vec![wrap]);
     let reading = read_line(&find, ". -name x -exec rm {} ; -exec sh -c echo_+_1 {} + -delete");
     assert_eq!(reading.inner.iter().map(argv).collect::<Vec<_>>(), ["rm {}", "sh -c echo + 1 {}"]);
     assert_eq!(reading.inner[0].replace.as_deref(), Some("{}"));
@@ -56,7 +56,7 @@ fn every_exec_of_a_chain_is_a_command() {
 #[test]
 fn xargs_replaces_where_it_is_told_to() {
     let wrap = Wrap { adds: Added::Input, ..Wrap::default() };
-    let xargs = wrapper(Style::Posix, &["-I=", "-n=", "-i|--replace[=]", "-0"], vec![wrap]);
+    let xargs = wrapper(OptionStyle::Posix, &["-I=", "-n=", "-i|--replace[=]", "-0"], vec![wrap]);
     for (line, replace, command) in [
         ("-0 -n1 rm -f", None, "rm -f"),
         ("-I% rm %", Some("%"), "rm %"),
@@ -73,7 +73,7 @@ fn xargs_replaces_where_it_is_told_to() {
 #[test]
 fn a_command_after_a_word_is_none_of_the_programs_business() {
     let kubectl = wrapper(
-        Style::Gnu,
+        OptionStyle::Gnu,
         &["-n="],
         vec![Wrap {
             from: WrapFrom::After("--".into()),
@@ -90,8 +90,11 @@ fn a_command_after_a_word_is_none_of_the_programs_business() {
 #[test]
 fn env_appends_the_operands_to_its_line() {
     let line = Wrap { inner: Inner::Line, from: WrapFrom::Option(vec!["-S".into()]), ..Wrap::default() };
-    let env =
-        wrapper(Style::Posix, &["-S|--split-string=", "-i"], vec![line, Wrap { assignments: true, ..Wrap::default() }]);
+    let env = wrapper(
+        OptionStyle::Posix,
+        &["-S|--split-string=", "-i"],
+        vec![line, Wrap { assignments: true, ..Wrap::default() }],
+    );
     assert_eq!(read_line(&env, "-S rm_-rf a_b").inner.iter().map(argv).collect::<Vec<_>>(), ["line: rm -rf 'a b'"]);
     assert_eq!(argv(&read_line(&env, "-i A=b rm x").inner[0]), "rm x");
 }
@@ -99,7 +102,7 @@ fn env_appends_the_operands_to_its_line() {
 #[test]
 fn an_option_may_name_the_command() {
     let wrap = Wrap { from: WrapFrom::Option(vec!["-m".into()]), ..Wrap::default() };
-    let mut python = wrapper(Style::Posix, &["-c=", "-m=", "-u"], vec![wrap]);
+    let mut python = wrapper(OptionStyle::Posix, &["-c=", "-m=", "-u"], vec![wrap]);
     python.runs = Some(runs("python"));
     let reading = read_line(&python, "-m pip install -r x");
     assert_eq!(argv(&reading.inner[0]), "pip install -r x");

@@ -1,7 +1,7 @@
 //! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
 
 use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
-use crate::judge::analysis::code::{Gap, Sign, Slice, Text};
+use crate::judge::analysis::code::{Gap, Slice, Text, TextItem};
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ pub fn list(text: Slice<'_>) -> Vec<PowerShellWord> {
 
 #[derive(Default)]
 struct Scan {
-    signs: Vec<Sign>,
+    signs: Vec<TextItem>,
     at: usize,
     items: Vec<Item>,
     words: Vec<PowerShellWord>,
@@ -73,12 +73,12 @@ impl Scan {
     }
 
     /// What stands here, which is passed over.
-    fn next(&mut self) -> Option<Sign> {
+    fn next(&mut self) -> Option<TextItem> {
         self.at += 1;
         self.signs.get(self.at - 1).copied()
     }
 
-    fn push(&mut self, sign: impl Into<Option<Sign>>) {
+    fn push(&mut self, sign: impl Into<Option<TextItem>>) {
         self.word.get_or_insert_default().text.extend(sign.into());
     }
 
@@ -88,7 +88,7 @@ impl Scan {
 
     /// Adds a part that is not known.
     fn push_gap(&mut self) {
-        self.push(Sign::Gap(Gap::Value));
+        self.push(TextItem::Gap(Gap::Value));
     }
 
     fn end_word(&mut self) {
@@ -123,7 +123,7 @@ impl Scan {
                 '"' => self.double(),
                 '@' if matches!(self.peek(0), '\'' | '"') && self.word.is_none() => self.here(),
                 '`' => {
-                    if let Some(next) = self.next().filter(|next| *next != Sign::Letter('\n')) {
+                    if let Some(next) = self.next().filter(|next| *next != TextItem::Letter('\n')) {
                         self.push(next);
                     }
                 }
@@ -178,7 +178,7 @@ impl Scan {
                 // Strings that are put together.
                 '+' if self.word.as_ref().is_some_and(|word| word.quoted) => {
                     self.end_word();
-                    self.push(Sign::Letter('+'));
+                    self.push(TextItem::Letter('+'));
                     self.end_word();
                 }
                 ',' | ' ' | '\t' | '\r' => self.end_word(),
@@ -231,8 +231,8 @@ impl Scan {
                 '`' => {
                     let next = self.next();
                     self.push(match next {
-                        Some(Sign::Letter('n')) => Some(Sign::Letter('\n')),
-                        Some(Sign::Letter('t')) => Some(Sign::Letter('\t')),
+                        Some(TextItem::Letter('n')) => Some(TextItem::Letter('\n')),
+                        Some(TextItem::Letter('t')) => Some(TextItem::Letter('\t')),
                         other => other,
                     });
                 }
@@ -285,8 +285,8 @@ impl Scan {
                 self.at += 1;
                 self.push_gap();
             }
-            _ if matches!(self.signs.get(self.at), Some(Sign::Gap(_))) => {}
-            _ => self.push(Sign::Letter('$')),
+            _ if matches!(self.signs.get(self.at), Some(TextItem::Gap(_))) => {}
+            _ => self.push(TextItem::Letter('$')),
         }
     }
 

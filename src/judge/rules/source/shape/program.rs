@@ -1,57 +1,57 @@
 //! The shape of `[[program]]`: which keys describe a program and its subcommands.
 
-use crate::judge::document::{At, Fields};
+use crate::judge::document::{Fields, Located};
 use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
-    Added, Files, Follow, Inner, OperandList, OutputTaint, Printed, RemoteName, Style, Terminal,
+    Added, Files, Follow, Inner, OperandList, OptionStyle, OutputTaint, Printed, RemoteName, Terminal,
 };
 use crate::judge::tier::Tier;
 
 /// `[[program]]`
 #[derive(Debug)]
 pub struct ProgramShape {
-    pub name: At<Vec<String>>,
+    pub name: Located<Vec<String>>,
     pub tier: Option<Tier>,
-    pub style: Option<Style>,
-    pub options: Vec<At<String>>,
-    pub dry_run: Vec<At<String>>,
-    pub chdir: Vec<At<String>>,
-    pub effects: Vec<At<EffectShape>>,
-    pub wraps: Vec<At<WrapShape>>,
-    pub runs: Option<At<RunsShape>>,
-    pub command: Vec<At<String>>,
-    pub output: Option<At<OutputTaint>>,
-    pub prints_code: Vec<At<String>>,
-    pub target: Option<At<TargetShape>>,
+    pub style: Option<OptionStyle>,
+    pub options: Vec<Located<String>>,
+    pub dry_run: Vec<Located<String>>,
+    pub chdir: Vec<Located<String>>,
+    pub effects: Vec<Located<EffectShape>>,
+    pub wraps: Vec<Located<WrapShape>>,
+    pub runs: Option<Located<RunsShape>>,
+    pub command: Vec<Located<String>>,
+    pub output: Option<Located<OutputTaint>>,
+    pub prints_code: Vec<Located<String>>,
+    pub target: Option<Located<TargetShape>>,
     pub compiles: Option<bool>,
-    pub prints: Vec<At<PrintsShape>>,
-    pub works_in: Option<At<WorksInShape>>,
+    pub prints: Vec<Located<PrintsShape>>,
+    pub works_in: Option<Located<WorksInShape>>,
     pub makes: Option<bool>,
     pub renames: Option<bool>,
     pub chooses: Option<bool>,
     pub copies: Option<bool>,
-    pub parents: Vec<At<String>>,
+    pub parents: Vec<Located<String>>,
     pub merges: Option<bool>,
     pub as_argument: Option<String>,
-    pub resumes: Vec<At<String>>,
+    pub resumes: Vec<Located<String>>,
     pub notes: Vec<String>,
     pub defaults: Vec<String>,
     pub generated: Vec<String>,
-    pub mounts: Vec<At<String>>,
-    pub tree: Option<At<TreeShape>>,
-    pub files: Option<At<Files>>,
+    pub mounts: Vec<Located<String>>,
+    pub tree: Option<Located<TreeShape>>,
+    pub files: Option<Located<Files>>,
     pub bins: Vec<String>,
     pub follows: Vec<Follow>,
-    pub lists: Option<At<OperandList>>,
-    pub sub: Vec<At<SubShape>>,
+    pub lists: Option<Located<OperandList>>,
+    pub sub: Vec<Located<SubShape>>,
 }
 
 impl ProgramShape {
     pub(super) fn read(from: &mut Fields<'_>) -> Self {
         Self {
             name: from.need("name", Fields::one_or_many),
-            tier: from.tier("tier").map(At::into_inner),
-            style: from.word("style").map(At::into_inner),
+            tier: from.tier("tier").map(Located::into_inner),
+            style: from.word("style").map(Located::into_inner),
             options: from.texts("options"),
             dry_run: from.texts("dry_run"),
             chdir: from.texts("chdir"),
@@ -71,7 +71,7 @@ impl ProgramShape {
             copies: from.choice("copies"),
             parents: from.texts("parents"),
             merges: from.choice("merges"),
-            as_argument: from.text("as_argument").map(At::into_inner),
+            as_argument: from.text("as_argument").map(Located::into_inner),
             resumes: from.texts("resumes"),
             notes: from.lines("notes"),
             defaults: from.lines("defaults"),
@@ -99,17 +99,17 @@ fn operand_list(from: &mut Fields<'_>) -> OperandList {
 /// `[[program.sub]]`
 #[derive(Debug)]
 pub struct SubShape {
-    pub name: At<Vec<String>>,
+    pub name: Located<Vec<String>>,
     pub tier: Option<Tier>,
-    pub options: Vec<At<String>>,
-    pub dry_run: Vec<At<String>>,
-    pub effects: Vec<At<EffectShape>>,
-    pub wraps: Vec<At<WrapShape>>,
-    pub runs: Option<At<RunsShape>>,
-    pub output: Option<At<OutputTaint>>,
+    pub options: Vec<Located<String>>,
+    pub dry_run: Vec<Located<String>>,
+    pub effects: Vec<Located<EffectShape>>,
+    pub wraps: Vec<Located<WrapShape>>,
+    pub runs: Option<Located<RunsShape>>,
+    pub output: Option<Located<OutputTaint>>,
     pub makes: bool,
-    pub terminal: Option<At<Option<Terminal>>>,
-    pub files: Option<At<Files>>,
+    pub terminal: Option<Located<Option<Terminal>>>,
+    pub files: Option<Located<Files>>,
     pub compiles: Option<bool>,
 }
 
@@ -117,7 +117,7 @@ impl SubShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self {
             name: from.need("name", Fields::one_or_many),
-            tier: from.tier("tier").map(At::into_inner),
+            tier: from.tier("tier").map(Located::into_inner),
             options: from.texts("options"),
             dry_run: from.texts("dry_run"),
             effects: from.tables("effects", EffectShape::read),
@@ -134,7 +134,7 @@ impl SubShape {
 
 /// `{ opens = "-s" }`
 fn terminal(from: &mut Fields<'_>) -> Option<Terminal> {
-    let option = |text: At<String>| text.into_inner();
+    let option = |text: Located<String>| text.into_inner();
     let opens = from.text("opens").map(|text| Terminal::Opens(option(text)));
     let types = from.text("types").map(|text| Terminal::Types(option(text)));
     let closes = from.text("closes").map(|text| Terminal::Closes(option(text)));
@@ -145,11 +145,11 @@ fn terminal(from: &mut Fields<'_>) -> Option<Terminal> {
 #[derive(Debug)]
 pub struct EffectShape {
     pub does: Effect,
-    pub to: At<String>,
-    pub when: Vec<At<String>>,
-    pub unless: Vec<At<String>>,
+    pub to: Located<String>,
+    pub when: Vec<Located<String>>,
+    pub unless: Vec<Located<String>>,
     /// `true`, or the flags that make it so.
-    pub recursive: (bool, Vec<At<String>>),
+    pub recursive: (bool, Vec<Located<String>>),
 }
 
 impl EffectShape {
@@ -168,12 +168,12 @@ impl EffectShape {
 #[derive(Debug)]
 pub struct WrapShape {
     pub inner: Inner,
-    pub from: Option<At<String>>,
+    pub from: Option<Located<String>>,
     pub each: bool,
     pub skip: u32,
     pub assignments: bool,
-    pub when: Vec<At<String>>,
-    pub unless: Vec<At<String>>,
+    pub when: Vec<Located<String>>,
+    pub unless: Vec<Located<String>>,
     pub root: bool,
     pub remote: Option<RemoteName>,
     pub host: Option<u32>,
@@ -184,7 +184,7 @@ pub struct WrapShape {
 impl WrapShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self {
-            inner: from.word("inner").map(At::into_inner).unwrap_or_default(),
+            inner: from.word("inner").map(Located::into_inner).unwrap_or_default(),
             from: from.text("from"),
             each: from.flag("each"),
             skip: from.count("skip").unwrap_or_default(),
@@ -192,9 +192,9 @@ impl WrapShape {
             when: from.texts("when"),
             unless: from.texts("unless"),
             root: from.flag("root"),
-            remote: from.word("remote").map(At::into_inner),
+            remote: from.word("remote").map(Located::into_inner),
             host: from.count("host"),
-            adds: from.word("adds").map(At::into_inner).unwrap_or_default(),
+            adds: from.word("adds").map(Located::into_inner).unwrap_or_default(),
             bare_shell: from.flag("bare_shell"),
         }
     }
@@ -204,13 +204,13 @@ impl WrapShape {
 #[derive(Debug)]
 pub struct RunsShape {
     pub language: String,
-    pub code: Vec<At<String>>,
+    pub code: Vec<Located<String>>,
     pub code_operand: bool,
     pub script_operand: bool,
-    pub script: Vec<At<String>>,
+    pub script: Vec<Located<String>>,
     pub stdin: bool,
     pub code_at: Option<u32>,
-    pub unless: Vec<At<String>>,
+    pub unless: Vec<Located<String>>,
 }
 
 impl RunsShape {
@@ -232,7 +232,7 @@ impl RunsShape {
 #[derive(Debug)]
 pub struct PrintsShape {
     pub what: Printed,
-    pub args: Vec<At<String>>,
+    pub args: Vec<Located<String>>,
 }
 
 impl PrintsShape {
@@ -244,7 +244,7 @@ impl PrintsShape {
 /// `{ flags = ["--work-tree"], env = ["GIT_WORK_TREE"], here = true }`
 #[derive(Debug)]
 pub struct WorksInShape {
-    pub flags: Vec<At<String>>,
+    pub flags: Vec<Located<String>>,
     pub env: Vec<String>,
     pub here: bool,
 }
@@ -271,7 +271,7 @@ impl TreeShape {
 /// `{ flags = ["--context"], env = ["AWS_PROFILE"] }`
 #[derive(Debug)]
 pub struct TargetShape {
-    pub flags: Vec<At<String>>,
+    pub flags: Vec<Located<String>>,
     pub operands: bool,
     pub env: Vec<String>,
 }

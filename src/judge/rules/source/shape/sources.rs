@@ -1,14 +1,14 @@
 //! The tables that say what programs load, fetch, unpack, build and read.
 
-use crate::judge::document::{At, Fields};
+use crate::judge::document::{Fields, Located};
 use crate::judge::rules::model::{Console, FetchInto, Module, Packed, SettingLine, Tasks};
 
 /// `[[loads]]`
 #[derive(Debug)]
 pub struct LoadShape {
-    pub program: At<Vec<String>>,
+    pub program: Located<Vec<String>>,
     pub language: Option<String>,
-    pub options: Vec<At<String>>,
+    pub options: Vec<Located<String>>,
     pub within: Vec<String>,
     pub operands: bool,
     pub variables: Vec<String>,
@@ -21,13 +21,13 @@ pub struct LoadShape {
     pub session: bool,
     pub compiles: bool,
     pub stdin: bool,
-    pub lines: Vec<At<SettingLine>>,
+    pub lines: Vec<Located<SettingLine>>,
     pub file_keys: Vec<String>,
     pub bases: Vec<String>,
     pub code_keys: Vec<String>,
     pub option_keys: Vec<String>,
-    pub tasks: Option<At<Tasks>>,
-    pub module: Option<At<Module>>,
+    pub tasks: Option<Located<Tasks>>,
+    pub module: Option<Located<Module>>,
 }
 
 /// `{ begins = "exec", skip = 1 }`
@@ -82,10 +82,10 @@ impl LoadShape {
 /// `[[fetches]]`
 #[derive(Debug)]
 pub struct FetchShape {
-    pub program: At<Vec<String>>,
+    pub program: Located<Vec<String>>,
     pub words: Vec<String>,
     pub options: Vec<String>,
-    pub into: Option<At<FetchInto>>,
+    pub into: Option<Located<FetchInto>>,
     pub elsewhere: bool,
 }
 
@@ -104,8 +104,8 @@ impl FetchShape {
 /// `[[unpacks]]`
 #[derive(Debug)]
 pub struct UnpackShape {
-    pub program: At<Vec<String>>,
-    pub kind: Option<At<Packed>>,
+    pub program: Located<Vec<String>>,
+    pub kind: Option<Located<Packed>>,
     pub words: Vec<String>,
     pub options: Vec<String>,
     pub unless: Vec<String>,
@@ -128,7 +128,7 @@ impl UnpackShape {
 /// `[[builds]]`
 #[derive(Debug)]
 pub struct BuildShape {
-    pub program: At<Vec<String>>,
+    pub program: Located<Vec<String>>,
     pub words: Vec<String>,
     pub bare: bool,
     pub named: bool,
@@ -150,7 +150,7 @@ impl BuildShape {
 /// `[[reads]]`
 #[derive(Debug)]
 pub struct ReadsShape {
-    pub program: At<Vec<String>>,
+    pub program: Located<Vec<String>>,
 }
 
 impl ReadsShape {

@@ -1,31 +1,31 @@
 //! The shape of `[[tool]]`: which keys describe a tool that is no command.
 
-use crate::judge::document::{At, Fields};
+use crate::judge::document::{Fields, Located};
 use crate::judge::rules::model::ToolEffect;
 use crate::judge::tier::{Reversibility, Tier};
 
 /// `[[tool]]`
 #[derive(Debug)]
 pub struct ToolShape {
-    pub id: At<String>,
-    pub name: At<Vec<String>>,
-    pub server: Option<At<Vec<String>>>,
-    pub tier: At<Tier>,
-    pub weight: Option<At<f64>>,
+    pub id: Located<String>,
+    pub name: Located<Vec<String>>,
+    pub server: Option<Located<Vec<String>>>,
+    pub tier: Located<Tier>,
+    pub weight: Option<Located<f64>>,
     pub reversibility: Reversibility,
     pub effects: Vec<ToolEffect>,
-    pub reason: At<String>,
+    pub reason: Located<String>,
     pub instead: Option<String>,
     pub deny: bool,
-    pub yolo: Option<At<bool>>,
-    pub reversible: Option<At<bool>>,
-    pub approvals: Option<At<u32>>,
-    pub when: Vec<At<ValueTestShape>>,
-    pub holds: Vec<At<HoldingShape>>,
-    pub show: Vec<At<String>>,
-    pub redact: Vec<At<String>>,
-    pub examples: Vec<At<String>>,
-    pub others: Vec<At<String>>,
+    pub yolo: Option<Located<bool>>,
+    pub reversible: Option<Located<bool>>,
+    pub approvals: Option<Located<u32>>,
+    pub when: Vec<Located<ValueTestShape>>,
+    pub holds: Vec<Located<HoldingShape>>,
+    pub show: Vec<Located<String>>,
+    pub redact: Vec<Located<String>>,
+    pub examples: Vec<Located<String>>,
+    pub others: Vec<Located<String>>,
 }
 
 impl ToolShape {
@@ -57,7 +57,7 @@ impl ToolShape {
 /// `{ at = "/amount", above = 0 }`
 #[derive(Debug)]
 pub struct ValueTestShape {
-    pub at: At<String>,
+    pub at: Located<String>,
     pub equals: Vec<String>,
     pub glob: Vec<String>,
     pub not_glob: Vec<String>,
@@ -70,11 +70,11 @@ impl ValueTestShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self {
             at: from.need("at", Fields::text),
-            equals: from.one_or_many("equals").map(At::into_inner).unwrap_or_default(),
-            glob: from.one_or_many("glob").map(At::into_inner).unwrap_or_default(),
-            not_glob: from.one_or_many("not_glob").map(At::into_inner).unwrap_or_default(),
-            above: from.number("above").map(At::into_inner),
-            below: from.number("below").map(At::into_inner),
+            equals: from.one_or_many("equals").map(Located::into_inner).unwrap_or_default(),
+            glob: from.one_or_many("glob").map(Located::into_inner).unwrap_or_default(),
+            not_glob: from.one_or_many("not_glob").map(Located::into_inner).unwrap_or_default(),
+            above: from.number("above").map(Located::into_inner),
+            below: from.number("below").map(Located::into_inner),
             present: from.choice("present"),
         }
     }
@@ -83,9 +83,9 @@ impl ValueTestShape {
 /// `{ at = "/command", as = "command" }`
 #[derive(Debug)]
 pub struct HoldingShape {
-    pub language: Option<At<String>>,
-    pub at: At<String>,
-    pub what: At<String>,
+    pub language: Option<Located<String>>,
+    pub at: Located<String>,
+    pub what: Located<String>,
 }
 
 impl HoldingShape {

@@ -1,0 +1,264 @@
+//! Acts as values: what a program, or an effect of one, would do where it stands.
+//!
+//! What belongs here: making an act of a reading, and linking it to those that it reads from. What may not enter: walking
+//! what the program runs in turn.
+
+use std::rc::Rc;
+
+use super::act::{Act, Disguise, Effect, Facts, Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::analysis_input::AnalysisInput;
+use super::arguments::{self, Arg, DerivedEffect, Reading};
+use super::command::DECLARING;
+use super::command_context::Context;
+use super::expand::Field;
+use super::fuel::cost;
+use super::parameter::is_unset_temporary;
+use super::paths::names_sink;
+use super::place::Place;
+use super::program_run::CommandCall;
+use super::progress::WalkProgress;
+use super::state::{Build as _, State};
+use super::streams::{Sink, Stream, descriptor};
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{OutputTaint, Program};
+use crate::judge::syntax::tree::Span;
+
+/// The most acts that one feeds, and the most that write to one pipe.
+const MAX_LINKS: usize = 64;
+
+impl WalkProgress<'_, '_> {
+    /// An act at this place with nothing said of it yet.
+    #[inline(never)]
+    pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
+        Act {
+            tier: Tier::Safe,
+            input: state.streams.stdin.input(self.sinks),
+            output: state.streams.stdout.output(),
+            root: context.root || (self.input.invocation.uid == 0 && context.remote.is_none()),
+            remote: context.remote.clone(),
+            wrappers: Rc::clone(&context.wrappers),
+            conditional: context.conditional,
+            absent: Rc::clone(&context.absent),
+            staged: context.staged,
+            read: false,
+            source: context.source.clone(),
+            span,
+            ..Act::plain(verb, state.cwd.clone())
+        }
+    }
+
+    /// The act of a program whose arguments were read.
+    #[inline(never)]
+    pub fn of_program(
+        &self,
+        state: &State,
+        context: &Context,
+        verb: Verb,
+        (words, reading): (&[Arg], &Reading),
+        called: &CommandCall<'_>,
+    ) -> Act {
+        let (input_text, input_taint, decoded) = self.stdin_of(state);
+        // A program that is given operands seldom reads what nobody feeds it.
+        let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
+        let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
+        let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
+        let taint = match reading.output {
+            OutputTaint::Copies => carried.and(self.loaded(state, reading)),
+            OutputTaint::Own | OutputTaint::Code => Taint::default(),
+            OutputTaint::Fetched => carried.and(Taint::FETCHED),
+            OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
+            // A wrapper prints what the command in it prints.
+            OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
+            OutputTaint::Secret => Taint::SECRET,
+        };
+        let disguise = called.disguise.or((decoded && context.disguise.is_some()).then_some(Disguise::Encoding));
+        Act {
+            tier: reading.tier,
+            sub: reading.sub.clone(),
+            flags: reading.flags.clone(),
+            operands: reading.operands.clone(),
+            args: words.iter().map(|arg| arg.value.clone()).collect(),
+            env: state.env(called.env),
+            dry_run: reading.dry_run,
+            targets: reading.target.clone(),
+            taint,
+            disguise,
+            ..self.blank(state, context, verb, called.span)
+        }
+    }
+
+    /// The act of an effect, of a program when it has a `parent`.
+    #[inline(never)]
+    pub fn of_effect(
+        &self,
+        state: &State,
+        context: &Context,
+        derived: DerivedEffect,
+        parent: Option<usize>,
+        span: Span,
+        taint: Taint,
+    ) -> Act {
+        let DerivedEffect { effect, on, recursive } = derived;
+        let inherited = parent.and_then(|id| self.acts.get(id));
+        let on_nothing = on.is_empty();
+        let rehearsed = inherited.is_some_and(|act| act.dry_run);
+        let changes = effect.changes() && !rehearsed && !on.iter().all(|operand| names_sink(&operand.value.rough()));
+        Act {
+            tier: if changes { Tier::Low } else { Tier::Safe },
+            args: on.iter().map(|operand| operand.value.clone()).collect(),
+            operands: on,
+            env: inherited.map(|act| act.env.clone()).unwrap_or_default(),
+            disguise: inherited.and_then(|act| act.disguise),
+            recursive,
+            parent,
+            taint,
+            dry_run: context.plainly && on_nothing,
+            ..self.blank(state, context, Verb::Effect(effect), span)
+        }
+    }
+}
+
+impl AnalysisInput<'_> {
+    /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
+    #[inline(never)]
+    pub fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<Place>> {
+        if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
+            return Vec::new();
+        }
+        let mut dirs = state.also.clone();
+        if !state.errexit && !state.doubt.is_empty() {
+            let there = state.dir().and_then(|dir| self.inquiry.path(dir));
+            if state.fails || there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
+                dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
+            }
+        }
+        dirs
+    }
+
+    /// Pays for an act.
+    pub fn pay(&self, act: &Act) {
+        let arguments = act.args.len() + act.operands.len() + act.flags.len();
+        let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
+        self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+    }
+
+    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
+    /// make of an environment and read again. What is left says that it is declared.
+    pub fn leave_out_what_holds_already(&self, act: &mut Act) {
+        let is_declaring = |name: &str| DECLARING.contains(&name);
+        if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
+            return;
+        }
+        let plain = |value: &mut Value| {
+            let name = value.known().and_then(|text| {
+                let (name, held) = text.split_once('=')?;
+                self.holds_already(name, &Value::text(held)).then(|| name.to_owned())
+            });
+            if let Some(name) = name {
+                *value = Value::text(name.as_str());
+            }
+        };
+        act.args.iter_mut().for_each(plain);
+        act.operands.iter_mut().for_each(|operand| plain(&mut operand.value));
+    }
+}
+
+/// Links an act to come, of this number, to what it reads from and writes to.
+pub(super) fn link(facts: &mut Facts, sinks: &mut [Sink], state: &State, act: &Act, id: usize) {
+    if let Stream::Sink(sink, _) = &state.streams.stdin
+        && act.parent.is_none()
+        && let Some(sink) = sinks.get(*sink)
+    {
+        for writer in &sink.writers {
+            if let Some(writer) = facts.acts.get_mut(*writer)
+                && writer.feeds.len() < MAX_LINKS
+            {
+                writer.feeds.push(id);
+            }
+        }
+    }
+    if act.parent.is_none()
+        && let Some(sink) = state.streams.stdout.sink().and_then(|id| sinks.get_mut(id))
+        && sink.writers.len() < MAX_LINKS
+    {
+        sink.writers.push(id);
+    }
+}
+
+/// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
+pub(super) fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
+    let file = |field: &Field| {
+        let number = descriptor(&field.value.known()?).filter(|number| *number > 2)?;
+        match state.streams.opened(number)? {
+            Stream::File(operand, _) => Some(operand.value.clone()),
+            _ => None,
+        }
+    };
+    if state.streams.others.is_empty() {
+        return None;
+    }
+    let mut through: Option<Vec<Field>> = None;
+    for (at, field) in args.iter().enumerate() {
+        let Some(value) = file(field) else { continue };
+        through
+            .get_or_insert_with(|| args.to_vec())
+            .get_mut(at)
+            .into_iter()
+            .for_each(|arg| arg.value.clone_from(&value));
+    }
+    through
+}
+
+/// The arguments with unset variables empty, where that names another place: `rm -rf $X/` is then `rm -rf /`.
+pub(super) fn emptied(described: Option<&Program>, words: &[Arg]) -> Option<(Vec<Arg>, Reading)> {
+    // A word that is a variable alone goes altogether.
+    let stays = |arg: &&Arg| !is_unset_temporary(&arg.value);
+    let left = words.iter().filter(stays);
+    let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), ..arg.clone() }).collect();
+    if emptied == words {
+        return None;
+    }
+    let reading = match described {
+        Some(program) => arguments::read(program, &emptied),
+        None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &emptied) },
+    };
+    // Where no temporary directory could be made, only deleting does harm.
+    let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
+    let is_temporary =
+        |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }));
+    let temporary = |arg: &Arg| arg.value.pieces().first().is_some_and(is_temporary);
+    let differ = || words.iter().filter(|word| !emptied.contains(word));
+    if !deletes && emptied.len() == words.len() && differ().all(temporary) {
+        return None;
+    }
+    Some((emptied, reading))
+}
+
+/// A value with unset variables taken out, where what is left is a path of its own.
+fn without_unset(value: &Value) -> Value {
+    // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
+    let is_temporary = |piece: &Piece| match piece {
+        Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
+        // Where `mktemp` cannot make anything it prints nothing.
+        Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { .. }),
+        Piece::Text(_) | Piece::Glob(_) => false,
+    };
+    let is_unset = |piece: &Piece| {
+        matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })) && !is_temporary(piece)
+    };
+    let mut left = Value::default();
+    value.pieces().iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
+    if left.pieces().first().is_some_and(is_temporary) && left.pieces().len() > 1 {
+        let rest = Value::of(left.pieces().iter().skip(1).cloned().collect());
+        let is_all = |text: &str| text.starts_with(['/', '*']) && text.bytes().all(|byte| b"/.*".contains(&byte));
+        if rest.pattern().is_some_and(|text| is_all(&text)) {
+            return rest;
+        }
+    }
+    let rough = left.rough();
+    let is_place = rough.starts_with(['/', '*', '~', '.']) && left.pieces().len() + 1 >= value.pieces().len();
+    if is_place { left } else { value.clone() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What members of objects and variables of the environment hold, and calls that stand for another.
+
+use super::expression::Expression;
+use super::scan::Token;
+use super::statements::CallReader;
+use super::{Call, Gap, Language, Slice, value};
+use crate::judge::rules::catalog::languages;
+use crate::judge::rules::languages::VariableMeaning;
+
+impl CallReader<'_> {
+    /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
+    pub fn environment(&self, name: &str) -> Option<String> {
+        match languages().held(self.language, name) {
+            Some((VariableMeaning::Home, _)) => return Some(self.world.home.to_owned()),
+            Some((VariableMeaning::Program, program)) => return program.map(str::to_owned),
+            _ => {}
+        }
+        let (place, key) = name.rsplit_once('.')?;
+        let known = super::names::is_environment(place) || matches!(place, "environ" | "os");
+        (known && languages().is_home(key)).then(|| self.world.home.to_owned())
+    }
+
+    /// A member of a text that is the same text: the name of a temporary file, what a response holds.
+    pub fn same_text(&self, of: &Expression, part: &str) -> Option<Expression> {
+        let text = of.text.as_ref()?;
+        let same = text.has(Gap::Temporary) && matches!(part, "name" | "path")
+            || text.has(Gap::Fetched) && matches!(part, "text" | "content" | "body" | "data");
+        same.then(|| Expression::of_text(text.clone()))
+    }
+
+    /// Opening a file to write it, or a command to read from it.
+    pub fn opens(&self, callee: &str, subject: Option<Slice<'_>>, arguments: &[Expression]) -> Option<Call> {
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
+        let call = |callee: &str, path: Slice<'_>| Some(Call::new(callee.to_owned(), vec![value(path)]));
+        let last = callee.rsplit('.').next()?;
+        if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
+            return self.opens_by_its_mode(callee, arguments);
+        }
+        if callee == "os.open" {
+            let flag = |flags: &[&str]| {
+                let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
+                self.tokens.iter().any(named)
+            };
+            // As the system counts them.
+            let number =
+                arguments.get(1).and_then(|flags| flags.raw.as_ref()?.known()?.parse::<u32>().ok()).unwrap_or(0);
+            let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
+            return match (cuts || flag(&["O_TRUNC"]), writes || flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
+                (true, _) => call("os.truncate", text(0)?),
+                (_, true) => call("open.append", text(0)?),
+                _ => None,
+            };
+        }
+        if self.language == Language::Perl {
+            let both = text(1)?.trim();
+            // One name for each of the files that were looked for.
+            if let Some(Expression { list: Some(found), .. }) = arguments.get(2)
+                && !both.rough().contains('|')
+            {
+                return Some(Call::new(opened_by_marks(both.rough()).to_owned(), found.clone()));
+            }
+            let (mode, path) = match (both.rough(), text(2)) {
+                ("-|" | "|-", Some(command)) if arguments.len() == 3 => return call("pipe", command),
+                ("-|" | "|-", Some(_)) => {
+                    let args = arguments.iter().skip(2).cloned().flat_map(Expression::values).collect();
+                    return Some(Call::new("systemx".to_owned(), args));
+                }
+                (mode, Some(path)) => (mode, path),
+                (_, None) => {
+                    if let Some(command) = both.find(|both| both.strip_suffix('|').or(both.strip_prefix('|'))) {
+                        return call("pipe", command.trim());
+                    }
+                    let path = both.cut(|both| both.trim_start_matches(['>', '<', '+']));
+                    (both.rough().get(..both.len() - path.len()).unwrap_or_default(), path)
+                }
+            };
+            return call(opened_by_marks(mode), path.trim());
+        }
+        let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
+        let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.slice());
+        let own = callee.contains("Path") && subject.is_some();
+        let mode = text(usize::from(!own)).or(named).filter(|mode| mode.len() < 6);
+        let paths = match (own, arguments.first()) {
+            (true, _) => vec![value(subject?)],
+            // One name for each of the files that were looked for.
+            (false, Some(Expression { list: Some(found), .. })) => found.clone(),
+            (false, Some(Expression { text: Some(path), .. })) => {
+                match path.slice().find(|path| path.strip_prefix('|')) {
+                    Some(command) if self.language == Language::Ruby => return call("pipe", command),
+                    _ => vec![value(path)],
+                }
+            }
+            _ => return None,
+        };
+        let opened = match mode?.rough() {
+            mode if mode.contains('a') => "open.append",
+            mode if mode.contains(['w', 'x', '+']) => "open.write",
+            _ => return None,
+        };
+        Some(Call::new(opened.to_owned(), paths))
+    }
+
+    /// A call of any other name that is given a path and, behind it or by name, the way in which a file is opened to be
+    /// written: `ZipFile("x", "w")`, `FileHandler("x", mode="w")`, `input("x", inplace=True)`.
+    fn opens_by_its_mode(&self, callee: &str, arguments: &[Expression]) -> Option<Call> {
+        if self.language != Language::Python {
+            return None;
+        }
+        let setting = |names: &[&str]| {
+            let settings = arguments.iter().filter_map(|argument| argument.setting.as_ref());
+            settings.filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.slice()).next()
+        };
+        let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
+        let path = text(0).or_else(|| setting(&["filename", "file", "name"]))?;
+        if setting(&["inplace"]).is_some_and(|inplace| inplace == "True") {
+            return Some(Call::new("open.write".to_owned(), vec![value(path)]));
+        }
+        // What is described says by itself what it takes.
+        let mode = setting(&["mode", "filemode"]).or_else(|| text(1)).filter(|_| !(self.world.knows)(callee));
+        let opened = mode.and_then(|mode| written_by_mode(mode.known()?))?;
+        Some(Call::new(opened.to_owned(), vec![value(path)]))
+    }
+
+    /// A function that is named as an argument: the name and what it is called with.
+    pub fn handed_on<'e>(&self, callee: &str, arguments: &'e [Expression]) -> Option<(String, &'e [Expression])> {
+        let last = callee.rsplit('.').next()?;
+        let takes = match self.language {
+            Language::Php => matches!(
+                last,
+                "array_map"
+                    | "array_walk"
+                    | "call_user_func"
+                    | "call_user_func_array"
+                    | "forward_static_call"
+                    | "iterator_apply"
+                    | "register_shutdown_function"
+                    | "register_tick_function"
+            ),
+            Language::Ruby => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
+            _ => false,
+        };
+        let (function, rest) = match arguments {
+            // `array_walk($files, 'unlink')`
+            [of, function] if last == "array_walk" => (function, std::slice::from_ref(of)),
+            [_, function, given @ ..] if last == "iterator_apply" => (function, given),
+            _ => arguments.split_first()?,
+        };
+        let function = function.text.as_ref().filter(|_| takes)?.rough();
+        let of = callee.strip_suffix(last).filter(|of| self.language == Language::Ruby && !of.is_empty());
+        Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
+    }
+
+    /// What a method is called of by a name that is not known, where Ruby calls it by that: `Kernel` where nothing is named.
+    pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<Slice<'_>>) -> Option<&'c str> {
+        let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
+        let sends = self.language == Language::Ruby && matches!(last, "send" | "public_send" | "__send__");
+        (sends && name.is_none_or(Slice::has_gaps)).then_some(of)
+    }
+}
+
+/// What is done to a file that Perl opens in this way: `>`, `+<`, `>>:utf8`.
+fn opened_by_marks(mode: &str) -> &'static str {
+    if mode.contains(">>") {
+        "open.append"
+    } else if mode.contains(['>', '+']) {
+        "open.write"
+    } else {
+        "open"
+    }
+}
+
+/// What is done to a file that is opened in this way: `w`, `xb`, `w+`, `w:gz`, `a`.
+fn written_by_mode(mode: &str) -> Option<&'static str> {
+    let (letters, _) = mode.split_once([':', '|']).unwrap_or((mode, ""));
+    let mut letters = letters.chars();
+    let opened = match letters.next()? {
+        'w' | 'x' => "open.write",
+        'a' => "open.append",
+        _ => return None,
+    };
+    letters.all(|letter| "bt+".contains(letter)).then_some(opened)
+}

@@ -1,0 +1,200 @@
+//! What a condition tells of files by its end: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
+//!
+//! What may not enter: what the world says of these files.
+
+use super::act::Value;
+use super::command_context::Context;
+use super::paths::{NormalPath, Start};
+use super::place::Place;
+use super::state::State;
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Command, CompoundKind, CondToken, Join, Part, Pipeline, Simple, Word};
+
+/// The shell's own name for a test, and the one that wants a bracket at its end.
+const TESTS: [&str; 2] = ["test", "["];
+/// Tests that fail where there is no such file, and of files only where they are no regular ones or empty.
+const OF_FILES: [&str; 4] = ["-e", "-a", "-f", "-s"];
+
+/// Files that are not there, or empty, where a list of commands succeeded, and where it failed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ConditionFacts {
+    pub succeeded: Vec<NormalPath>,
+    pub failed: Vec<NormalPath>,
+}
+
+impl ConditionFacts {
+    /// What the end of a list tells when one more pipeline is joined to it.
+    pub fn joined(self, join: Join, next: Self) -> Self {
+        match join {
+            Join::And => Self { succeeded: [self.succeeded, next.succeeded].concat(), failed: Vec::new() },
+            Join::Or => Self { succeeded: Vec::new(), failed: [self.failed, next.failed].concat() },
+        }
+    }
+}
+
+impl Context {
+    /// The same place, where these files are known not to be there.
+    pub fn without(&self, files: &[NormalPath]) -> Self {
+        let mut context = self.clone();
+        if !files.is_empty() {
+            context.absent = self.absent.iter().chain(files).cloned().collect();
+        }
+        context
+    }
+}
+
+impl Walker<'_> {
+    /// What the end of a pipeline tells that was walked from the act `first` on.
+    #[inline(never)]
+    pub fn what_is_told(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        pipeline: &Pipeline,
+        first: usize,
+    ) -> ConditionFacts {
+        let [command] = pipeline.commands.as_slice() else { return ConditionFacts::default() };
+        let test = match command {
+            Command::Simple(simple) => self.tested(state, simple, first),
+            Command::Compound(compound) => match &compound.kind {
+                CompoundKind::Conditional(tokens) => self.tested_in_brackets(state, context, tokens),
+                _ => None,
+            },
+            Command::Function(_) | Command::Coprocess(_) => None,
+        };
+        let Some((path, negated)) = test else { return ConditionFacts::default() };
+        match negated == pipeline.negated {
+            true => ConditionFacts { failed: vec![path], ..ConditionFacts::default() },
+            false => ConditionFacts { succeeded: vec![path], ..ConditionFacts::default() },
+        }
+    }
+
+    /// The file whose absence makes a `test` fail, or succeed where it is negated.
+    fn tested(&self, state: &State, simple: &Simple, first: usize) -> Option<(NormalPath, bool)> {
+        let [Part::Literal(name)] = simple.words.first()?.parts.as_slice() else { return None };
+        if !TESTS.contains(&name.as_str()) || state.functions.get(name).is_some() {
+            return None;
+        }
+        let acts = self.facts.acts.get(first..)?;
+        let act = acts.iter().rfind(|act| act.verb.key() == name && act.remote.is_none())?;
+        let words = match act.args.split_last() {
+            Some((last, words)) if last.is("]") => words,
+            _ => act.args.as_slice(),
+        };
+        let (operator, file, negated) = match words {
+            [operator, file] => (operator, file, false),
+            [not, operator, file] if not.is("!") => (operator, file, true),
+            _ => return None,
+        };
+        let path = self.absent(&operator.known()?, file, act.cwd.as_ref())?;
+        Some((path, negated))
+    }
+
+    /// The same of `[[ … ]]`. Its word is expanded once more, so it must be one that does nothing.
+    fn tested_in_brackets(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        tokens: &[CondToken],
+    ) -> Option<(NormalPath, bool)> {
+        let (operator, word, negated) = match tokens {
+            [CondToken::Operator(operator, _), CondToken::Word(word)] => (operator, word, false),
+            [CondToken::Operator(not, _), CondToken::Operator(operator, _), CondToken::Word(word)] if not == "!" => {
+                (operator, word, true)
+            }
+            _ => return None,
+        };
+        if !is_plain(word) || context.remote.is_some() {
+            return None;
+        }
+        let file = self.expand().single(state, context, word);
+        let path = self.absent(operator, &file, state.cwd.as_ref())?;
+        Some((path, negated))
+    }
+
+    /// Where a file lies that such a test speaks of.
+    fn absent(&self, operator: &str, file: &Value, dir: Option<&Place>) -> Option<NormalPath> {
+        let path = self.input.placer().path(file, dir).filter(|_| OF_FILES.contains(&operator))?;
+        let known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything && !path.slash;
+        known.then_some(path)
+    }
+}
+
+/// Whether expanding a word does nothing else.
+fn is_plain(word: &Word) -> bool {
+    fn all(parts: &[Part]) -> bool {
+        parts.iter().all(|part| match part {
+            Part::Literal(_) | Part::Escaped(_) | Part::Single(_) | Part::AnsiC(_) => true,
+            Part::Double { parts, .. } => all(parts),
+            Part::Parameter(parameter) => {
+                !parameter.indirect && parameter.subscript.is_none() && parameter.operation.is_none()
+            }
+            _ => false,
+        })
+    }
+    all(&word.parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::facts;
+
+    /// Where the last command of a line knows that these files are not there.
+    #[track_caller]
+    fn knows(line: &str, expected: &[&str]) {
+        let facts = facts(line);
+        let act = facts.acts.iter().rfind(|act| act.verb.key() == "mark").expect("the line marks a place");
+        let absent: Vec<String> = act.absent.iter().map(|path| path.rough()).collect();
+        assert_eq!(absent, expected, "{line}");
+    }
+
+    #[test]
+    fn a_test_of_a_file_tells_where_it_is_not_there() {
+        for line in [
+            "[ -f x ] || mark",
+            "test -e x || mark",
+            "[ ! -s x ] && mark",
+            "! [ -f ./x ] && mark",
+            "[[ -f x ]] || mark",
+            "[[ ! -e \"$PWD/x\" ]] && mark",
+            "if [ ! -f x ]; then mark; fi",
+            "if [ -f x ]; then ls; else mark; fi",
+            "if [ -f x ]; then ls; elif ls; then mark; fi",
+            "[ -f x ] || { ls; mark; }",
+            "[ -f x ] || (cd y && mark)",
+            "[ ! -f x ] && ls && mark",
+            "f=x; [ -f \"$f\" ] || mark",
+            "[ -f x ] || env A=1 mark",
+        ] {
+            knows(line, &["/home/dev/project/x"]);
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_where_the_file_may_be_there() {
+        for line in [
+            "[ -f x ] && mark",
+            "[ ! -f x ] || mark",
+            "[ -f x ]; mark",
+            "[ -f x ] || ls; mark",
+            "[ -f x ] || ls && mark",
+            "[ ! -f x ] && ls || mark",
+            "[ -d x ] || mark",
+            "[ -x x ] || mark",
+            "[ -f \"$X\" ] || mark",
+            "[ -f x -o -f y ] || mark",
+            "[ -f x ] | ls || mark",
+            "[ -f x ] || while ls; do mark; done",
+            "[ -f x ] || for i in a b; do mark; done",
+            "[ -f x ] || trap mark EXIT",
+            "[ -f x ] || f() { mark; }; f",
+            "if [ -f x ]; then mark; fi",
+            "if [ ! -f x ]; then ls; fi; mark",
+            "if [ ! -f x ]; then ls; else mark; fi",
+            "test() { return 1; }; test -f x || mark",
+            "ssh web test -f x || mark",
+        ] {
+            knows(line, &[]);
+        }
+    }
+}

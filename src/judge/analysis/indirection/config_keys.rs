@@ -1,0 +1,412 @@
+//! Settings that name files of code, or hold code, under keys: in JSON, YAML, TOML, INI, XML, Nix, or as code of their own.
+//!
+//! What may not enter: the grammars of these formats, and which keys mean what, which descriptions say. A key stands in front
+//! of `:` or `=`, or is an element; its value is a text, what stands in brackets, the rest of the line, or what is indented
+//! below.
+
+use super::loads::option_values;
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::Load;
+use crate::judge::syntax;
+use crate::judge::syntax::tree::Dialect;
+
+/// The most places of a key in one file, and the most texts that are taken from them.
+const MAX_PLACES: usize = 32;
+const MAX_TEXTS: usize = 128;
+
+/// What stands around a word in a list, an object or a call.
+const MARKS: [char; 11] = [',', '[', ']', '{', '}', '(', ')', ';', '<', '>', '='];
+
+impl Walker<'_> {
+    /// Follows what a file of settings names and holds. `own`: git has the settings as they are, so that only what it does
+    /// not have so is read of the files that they name.
+    pub(super) fn config_keys(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        (file, own): (&Value, bool),
+        ran: ProgramRun<'_>,
+    ) {
+        let Some(text) = self.settings_text(state, file, ran.span).and_then(|text| text.known_text()) else { return };
+        let called = format!("settings {}", file.rough());
+        let Some(inner) = self.definition(state, context, ran.name, (called, &[file]), ran.span) else { return };
+        let dir = file.known().and_then(|path| Some(path.rsplit_once('/')?.0.to_owned()));
+        for name in load.file_keys.iter().flat_map(|key| names(&text, key)).take(MAX_TEXTS) {
+            let base = load.bases.iter().find_map(|base| name.strip_prefix(base.as_str()));
+            let name = base.unwrap_or(&name).to_owned();
+            if name.is_empty() || name.contains("://") || name.contains('*') {
+                continue;
+            }
+            let below = dir.as_ref().filter(|_| !name.starts_with('/')).map(|dir| format!("{dir}/{name}"));
+            let mut files = vec![name];
+            // Settings of another directory may mean files beside them.
+            files.extend(below.filter(|_| file.known().as_deref().is_some_and(|path| !self.is_beside(state, path))));
+            for name in files {
+                let named = Value::text(name);
+                if !own || self.is_new_code(state, load, &named) {
+                    self.load(state, &inner, load, &named, ran);
+                }
+            }
+        }
+        for code in load.code_keys.iter().flat_map(|key| texts(&text, key)).take(MAX_TEXTS).filter(|_| !own) {
+            if !load.language.is_empty() && load.language != "shell" {
+                self.embedded_code(state, &inner.perhaps(), None, &load.language, &Value::text(code), ran.span);
+            } else if syntax::parse(code.as_bytes(), Dialect::Sh).is_ok() {
+                self.text(&mut state.child(&[]), &inner.perhaps(), &code);
+            }
+        }
+    }
+
+    /// The values that settings give to options of the program.
+    pub(super) fn options_in(&mut self, state: &State, load: &Load, file: &Value, ran: ProgramRun<'_>) -> Vec<Value> {
+        let Some(text) = self.settings_text(state, file, ran.span).and_then(|text| text.known_text()) else {
+            return Vec::new();
+        };
+        let texts = load.option_keys.iter().flat_map(|key| texts(&text, key)).collect::<Vec<_>>().join(" ");
+        let words: Vec<Value> = texts.split_whitespace().map(Value::text).collect();
+        option_values(&words.iter().collect::<Vec<_>>(), &load.options)
+    }
+
+    /// Whether a file lies where the program stands.
+    fn is_beside(&self, state: &State, path: &str) -> bool {
+        let dir = state.place(path).and_then(|place| place.split()).map(|(dir, _)| dir);
+        dir.is_some() && dir == state.cwd
+    }
+
+    /// Whether git does not have a named file as it is, under any of the endings that its name may leave out.
+    fn is_new_code(&self, state: &State, load: &Load, name: &Value) -> bool {
+        let bare = [String::new()];
+        let ends = if load.endings.is_empty() { &bare[..] } else { &load.endings };
+        ends.iter().any(|end| {
+            let path =
+                name.known().map(|name| match load.language == "python" && !end.is_empty() && !name.contains('/') {
+                    true => name.replace('.', "/") + end,
+                    false => format!("{name}{end}"),
+                });
+            let place = path.and_then(|path| state.place(&path));
+            place.as_ref().is_some_and(|place| {
+                self.files.written.contains_key(place) || place.text().is_some_and(|path| self.input.is_changed(path))
+            })
+        })
+    }
+}
+
+/// What may be the names of files under a key: its texts, and the words in them and between them.
+fn names(text: &str, key: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for value in values(text, key) {
+        let mut add = |name: &str| {
+            if !name.is_empty() && !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        };
+        for part in parted(value) {
+            match part {
+                Part::Text(text) => {
+                    add(&text);
+                    text.split([' ', ',', '\n']).for_each(&mut add);
+                }
+                Part::Bare(text) => {
+                    let words = text.split(|c: char| c.is_whitespace() || MARKS.contains(&c));
+                    words.map(|word| word.trim_end_matches(':')).filter(|word| *word != "-").for_each(&mut add);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The texts that are the value of a key, or are in it: each text of a list, the value of each key of an object.
+fn texts(text: &str, key: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for value in values(text, key) {
+        let bare = value.trim();
+        let lists = bare.starts_with(['[', '{', '(']) || bare.starts_with("- ") || value.starts_with('\n');
+        let mut parts = parted(value).into_iter().peekable();
+        if !lists {
+            let inside = bare.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+            match (parts.next(), parts.next(), inside) {
+                (Some(Part::Text(_)), Some(_), Some(inside)) => all.push(inside.to_owned()),
+                (Some(Part::Text(text)), ..) => all.push(text),
+                _ => all.extend(lines(bare)),
+            }
+            continue;
+        }
+        if value.starts_with('\n') || bare.starts_with("- ") {
+            // Each line on its own: `- text`, `key: text`, or a text.
+            all.extend(value.lines().filter_map(line_text));
+            continue;
+        }
+        while let Some(part) = parts.next() {
+            // What stands in front of a colon is a key.
+            let is_key =
+                matches!(parts.peek(), Some(Part::Bare(behind)) if behind.trim_start().starts_with([':', '=']));
+            match part {
+                Part::Text(text) if !is_key => all.push(text),
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+/// A text of several lines, without the dash and the indentation of each.
+fn lines(text: &str) -> Option<String> {
+    let text = text.strip_prefix(['|', '>']).map_or(text, |rest| rest.trim_start_matches(['-', '+']));
+    let joined = text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    (!joined.trim().is_empty()).then(|| joined.trim().to_owned())
+}
+
+/// What a line of a list or an object says: the text behind its dash, or behind its key.
+fn line_text(line: &str) -> Option<String> {
+    let mut line = line.trim();
+    while let Some(rest) = line.strip_prefix("- ") {
+        line = rest.trim_start();
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.\"'".contains(c);
+    let behind = line.split_once(": ").filter(|(key, _)| key.chars().all(is_name)).map(|(_, text)| text.trim());
+    let text = behind.unwrap_or(line).trim_end_matches(',');
+    let inside = text.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+    let text = inside.unwrap_or(text).trim();
+    (!text.is_empty() && !text.ends_with(':')).then(|| text.to_owned())
+}
+
+/// The values of a key, as they are written. `a.b` is the key `b` in the value of `a`, or in the section `[a]`.
+fn values<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
+    if let Some((outer, inner)) = key.split_once('.') {
+        return values(text, outer).into_iter().flat_map(|value| values(value, inner)).take(MAX_PLACES).collect();
+    }
+    let found = text.match_indices(key).filter_map(|(at, _)| section(text, at, key).or_else(|| value(text, at, key)));
+    found.take(MAX_PLACES).collect()
+}
+
+/// The lines of a section in whose name a key is the last part.
+fn section<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let front = text.get(start..at)?.trim_start();
+    let (behind, rest) = text.get(at + key.len()..)?.split_once('\n').unwrap_or((text.get(at + key.len()..)?, ""));
+    let named = front.starts_with('[') && (front.ends_with(['[', '.', ':', ' ', '"'])) && !front.contains(']');
+    (named && behind.trim_start_matches('"').starts_with(']')).then(|| {
+        let end = rest.find("\n[").map_or(rest.len(), |end| end + 1);
+        rest.get(..end).filter(|_| !rest.starts_with('[')).unwrap_or_default()
+    })
+}
+
+/// The value of a key that stands at a place in a text, where it does stand there as a key.
+fn value<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
+    let (front, rest) = (text.get(..at)?, text.get(at + key.len()..)?);
+    let before = front.chars().next_back();
+    if before.is_some_and(|c| c.is_alphanumeric() || "_-@/".contains(c)) {
+        return None;
+    }
+    let line = front.rsplit('\n').next().unwrap_or_default();
+    if line.trim_start().starts_with(['#', ';']) || line.trim_start().starts_with("//") {
+        return None;
+    }
+    if before == Some('<') {
+        let inside = rest.split_once('>').filter(|(tag, _)| tag.is_empty() || tag.starts_with(' '))?.1;
+        return inside.split_once("</").map(|(inside, _)| inside);
+    }
+    let rest = match before {
+        Some(quote @ ('"' | '\'')) => rest.strip_prefix(quote)?,
+        _ => rest,
+    };
+    let rest = rest.trim_start_matches([' ', '\t']);
+    let rest = rest.strip_prefix("=>").or_else(|| rest.strip_prefix(':')).or_else(|| rest.strip_prefix('='))?;
+    if rest.starts_with(['=', ':']) {
+        return None;
+    }
+    let rest = rest.trim_start_matches([' ', '\t', '\r']);
+    let indent = line.len() - line.trim_start().len();
+    match rest.chars().next()? {
+        '"' | '\'' | '`' => {
+            let end = text_end(rest)?;
+            // A text in quotes that has such quotes in it: the rest of the line.
+            let behind = rest.get(end..)?.split('\n').next().unwrap_or_default();
+            let goes_on = behind.starts_with(|c: char| c.is_alphanumeric()) && behind.ends_with(['"', '\'']);
+            rest.get(..if goes_on { end + behind.len() } else { end })
+        }
+        '[' | '{' | '(' => Some(rest.get(..bracket_end(rest))?),
+        '\n' | '|' | '>' => rest.get(..below_end(rest, indent)),
+        // The rest of the line, and what goes on below it.
+        _ => rest.get(..below_end(rest, indent)),
+    }
+}
+
+/// Where the lines end that belong to a value because they are indented further than its key, or are entries of its list.
+fn below_end(rest: &str, indent: usize) -> usize {
+    let mut end = rest.find('\n').unwrap_or(rest.len());
+    for line in rest.get(end..).unwrap_or_default().split_inclusive('\n').skip(1) {
+        let bare = line.trim();
+        let own = line.len() - line.trim_start().len();
+        let goes_on = bare.is_empty() || own > indent || own == indent && bare.starts_with("- ");
+        if !goes_on || rest.get(..end).is_some_and(|before| before.ends_with('}') && indent == 0) {
+            break;
+        }
+        end += line.len();
+    }
+    (end + usize::from(rest.get(end..).is_some_and(|rest| rest.starts_with('\n')))).min(rest.len())
+}
+
+/// The marks that a text may stand between, longest first.
+const QUOTES: [&str; 6] = ["\"\"\"", "'''", "''", "\"", "'", "`"];
+
+/// Where the text ends that begins a value, its marks included.
+fn text_end(rest: &str) -> Option<usize> {
+    let quote = QUOTES.iter().find(|quote| rest.starts_with(**quote))?;
+    let inside = rest.get(quote.len()..)?;
+    // An empty text is no beginning of one.
+    if *quote == "''" && !inside.starts_with(['\n', ' ']) {
+        return Some(quote.len());
+    }
+    let mut escaped = false;
+    for (at, c) in inside.char_indices() {
+        if !escaped && inside.get(at..)?.starts_with(*quote) {
+            return Some(at + 2 * quote.len());
+        }
+        escaped = c == '\\' && !escaped && quote.starts_with(['"', '`', '\'']) && quote.len() == 1;
+    }
+    None
+}
+
+/// Where what stands in brackets ends, the brackets included.
+fn bracket_end(rest: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(c) = rest.get(at..).and_then(|rest| rest.chars().next()) {
+        match c {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            '"' | '\'' | '`' => {
+                at += rest.get(at..).and_then(text_end).unwrap_or(1);
+                continue;
+            }
+            _ => {}
+        }
+        at += c.len_utf8();
+        if depth == 0 {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// A part of a value.
+enum Part<'t> {
+    /// A text between marks, as it is meant.
+    Text(String),
+    Bare(&'t str),
+}
+
+/// The texts in a value, and what stands between them.
+fn parted(value: &str) -> Vec<Part<'_>> {
+    let mut all = Vec::new();
+    let mut rest = value;
+    while all.len() < MAX_TEXTS {
+        let Some(at) = rest.find(['"', '\'', '`']) else { break };
+        let (bare, behind) = rest.split_at(at);
+        // What is no beginning of a text, as in `it's`, is a letter.
+        let Some(end) = text_end(behind) else { break };
+        all.push(Part::Bare(bare));
+        let marks = QUOTES.iter().find(|quote| behind.starts_with(**quote)).map_or(0, |quote| quote.len());
+        let inside = behind.get(marks..end.saturating_sub(marks).max(marks)).unwrap_or_default();
+        all.push(Part::Text(unescaped(inside, behind.starts_with('\'') || marks > 1)));
+        rest = behind.get(end..).unwrap_or_default();
+    }
+    all.push(Part::Bare(rest));
+    all.retain(|part| !matches!(part, Part::Bare(text) if text.is_empty()));
+    all
+}
+
+/// A text without what its marks need.
+fn unescaped(text: &str, as_it_is: bool) -> String {
+    if as_it_is || !text.contains('\\') {
+        return text.to_owned();
+    }
+    text.replace("\\\\", "\0").replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'").replace('\0', "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, texts};
+
+    #[test]
+    fn a_key_names_files_in_each_format() {
+        for text in [
+            r#"{"require": "./a.js"}"#,
+            r#"{"x": 1, "require": ["./a.js"]}"#,
+            "{\n  // a comment\n  \"require\": [\n    \"./a.js\",\n  ],\n}",
+            "module.exports = {require: ['./a.js']}",
+            "module.exports = {require: require.resolve('./a.js')}",
+            "export default { test: { require: './a.js' } }",
+            "config.require = [path.join(__dirname, `./a.js`)]",
+            "require: ./a.js\nx: y\n",
+            "require:\n  - ./a.js\nx: y\n",
+            "require:\n- ./a.js\nx: y\n",
+            "require: [./a.js]",
+            "require = x, ./a.js\n",
+            "require =\n    x\n    ./a.js\n",
+            "[run]\nrequire = ./a.js\n",
+            "require = [\n  \"./a.js\",\n]\n",
+            "<x require=\"./a.js\"/>",
+            "<x><require>./a.js</require></x>",
+            "'require' => './a.js',",
+        ] {
+            assert!(names(text, "require").contains(&"./a.js".to_owned()), "{text}: {:?}", names(text, "require"));
+        }
+        for text in [
+            "x = require('./a.js')",
+            "# require: ./a.js",
+            "// require: './a.js'",
+            "{\"myrequire\": \"./a.js\", \"requires\": \"./a.js\"}",
+            "require: b.js\nx: ./a.js\n",
+            "{\"require\": \"b.js\", \"x\": \"./a.js\"}",
+            "if require == './a.js':",
+        ] {
+            assert!(!names(text, "require").contains(&"./a.js".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_another_is_looked_for_there() {
+        let json = r#"{"exports": {"require": "./b.js"}, "ours": {"require": ["./a.js"]}}"#;
+        assert_eq!(names(json, "ours.require"), ["./a.js"]);
+        let toml = "[tool.ours]\nx = 1\nplugins = ['a']\n[tool.other]\nplugins = ['b']\n";
+        assert_eq!(names(toml, "ours.plugins"), ["a"]);
+        assert!(names(toml, "yours.plugins").is_empty());
+        assert_eq!(names("[ours:local]\nplugins = a\n", "local.plugins"), ["a"]);
+    }
+
+    #[test]
+    fn a_key_holds_code_in_each_format() {
+        for text in [
+            r#"{"hook": "rm -rf x"}"#,
+            r#"{"hook": ["rm -rf x"]}"#,
+            r#"{"hook": {"a": "rm -rf x"}}"#,
+            "hook: rm -rf x\ny: z\n",
+            "hook:\n  - rm -rf x\n",
+            "hook:\n  a: rm -rf x\n",
+            "hook: |\n  rm -rf x\n",
+            "hook = \"rm -rf x\"\n",
+            "hook = \"\"\"\nrm -rf x\n\"\"\"\n",
+            "{ hook = ''\n  rm -rf x\n''; }",
+            "mkShell { hook = \"rm -rf x\"; }",
+            "[a]\nhook = rm -rf x\n",
+        ] {
+            assert!(
+                texts(text, "hook").iter().any(|code| code.trim() == "rm -rf x"),
+                "{text}: {:?}",
+                texts(text, "hook")
+            );
+        }
+        assert_eq!(texts("hook=\"x; y(\"rm -rf z\")\"\n", "hook"), ["x; y(\"rm -rf z\")"]);
+        assert_eq!(texts("hook: \"a \\\"b\\\"\"", "hook"), ["a \"b\""]);
+        assert_eq!(texts("hook = -q\n  -p x\ny = z\n", "hook"), ["-q\n-p x"]);
+        assert!(texts("hooks: rm\n#hook: rm\nhook: [\n", "hook").is_empty());
+    }
+}

@@ -1,0 +1,242 @@
+//! Code that a program reads beside its script, or by a name that is no file's: modules, preloads, settings that are
+//! commands.
+
+use crate::judge::analysis::act::{Operand, Taint, Value};
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::marked_text::MarkedText;
+use crate::judge::analysis::place::Place;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::streams::Stream;
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::glob;
+use crate::judge::rules::model::{Load, Module, SettingLine};
+use crate::judge::syntax::tree::Span;
+
+/// The most lines of a file of settings that are read.
+const MAX_SETTINGS: usize = 256;
+
+impl Walker<'_> {
+    /// A module that is run by its name (`python3 -m unittest`).
+    pub(super) fn module(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        module: &Module,
+        ran: ProgramRun<'_>,
+    ) {
+        let ProgramRun { args, span, .. } = ran;
+        let (option, language) = (module.option.as_str(), load.language.as_str());
+        let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
+        let Some(at) = known.iter().position(|word| word.as_deref().is_some_and(|word| word.starts_with(option)))
+        else {
+            return;
+        };
+        let attached = known[at].as_deref().and_then(|word| word.strip_prefix(option)).filter(|name| !name.is_empty());
+        let behind = at + 1 + usize::from(attached.is_none());
+        let Some(name) = attached.or_else(|| known.get(at + 1)?.as_deref()) else { return };
+        let is_among = |names: &[String]| names.iter().any(|known| known == name);
+        if is_among(&module.stdin) {
+            self.code_on_stdin(state, context, language, span);
+            return;
+        }
+        let rest = args.get(behind..).unwrap_or_default();
+        let mut named = None;
+        if is_among(&module.runs) {
+            // Options may have values; a script is known by its name.
+            let is_script = |field: &&Field| field.value.rough().ends_with(&module.script);
+            if let Some(script) = rest.iter().find(is_script) {
+                self.code_named(state, context, language, &script.value, &[""], span);
+                return;
+            }
+            named = rest.iter().find(|field| !field.value.leading().starts_with('-')).map(|field| field.value.clone());
+        }
+        let name = named.unwrap_or_else(|| Value::text(name));
+        let Some(name) = name.known_text().filter(|name| self.input.catalog.program(name).is_none()) else { return };
+        let path = Value::text(name.replace('.', "/"));
+        self.code_named(state, context, language, &path, &load.endings, span);
+    }
+
+    /// Code in a file, by a name that may leave its end out.
+    pub(super) fn code_named(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        name: &Value,
+        ends: &[impl AsRef<str>],
+        span: Span,
+    ) {
+        for end in ends {
+            let mut file = name.clone();
+            file.push_text(end.as_ref());
+            if let Some(text) = self.progress().content_of(state, &file) {
+                self.code_text(state, context, language, &text, span);
+                return;
+            }
+            let place = file.known().and_then(|path| state.place(&path));
+            let copied = |place: &Place| self.files.written.get(place).is_some_and(|file| !file.copies.is_empty());
+            let made = place.as_ref().is_some_and(|place| {
+                self.progress().is_fetched(place) || self.progress().is_unpacked(place) || copied(place)
+            });
+            let is_read = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
+            let there = || place.as_ref().and_then(Place::text).is_some_and(is_read);
+            if made || there() {
+                self.code_file(state, context, language, &Operand { value: file, span }, span);
+                return;
+            }
+        }
+    }
+
+    /// Code that comes in on standard input, where anything does.
+    pub(super) fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
+        match &state.streams.stdin {
+            Stream::Inherited | Stream::Nothing => {}
+            Stream::File(operand, _) if self.progress().content_of(state, &operand.value).is_none() => {
+                let operand = Operand::clone(operand);
+                self.code_file(state, context, language, &operand, span);
+            }
+            _ => {
+                let text = self.progress().stdin_of(state).0;
+                self.code_text(state, context, language, &text, span);
+            }
+        }
+    }
+
+    fn code_text(&mut self, state: &State, context: &Context, language: &str, text: &Value, span: Span) {
+        let taint = text.taint();
+        if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
+            let detail = format!("the command runs {language} code that it downloads or decodes");
+            self.opaque(context.fetched_code(), detail, span);
+            return;
+        }
+        self.embedded_code(state, context, None, language, text, span);
+    }
+
+    /// A file of settings by whose lines the program runs commands.
+    pub(super) fn settings(
+        &mut self,
+        state: &State,
+        context: &Context,
+        name: &str,
+        file: &Value,
+        lines: &[SettingLine],
+        span: Span,
+    ) {
+        let Some(told) = self.settings_text(state, file, span) else { return };
+        let text = MarkedText::new(&told);
+        let called = format!("settings {}", file.rough());
+        let Some(inner) = self.definition(state, context, name, (called, &[file]), span) else { return };
+        let inner = within(&inner, name);
+        let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for command in given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)) {
+            self.read_value(&mut state.child(&[]), &inner, &text.value(&command), span);
+        }
+    }
+}
+
+/// The command that a line of settings runs, by the first of these that speaks of it.
+fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
+    // A key ends at the first mark that ends a known one; what stands in front of its last part is a table or a scope.
+    let keyed = ['=', ':'].into_iter().find_map(|mark| {
+        let known = || lines.iter().filter_map(move |known| Some((known, known.begins.strip_suffix(mark)?)));
+        known().next()?;
+        line.match_indices(mark).find_map(|(at, _)| {
+            // An entry of a list, and one of an object that stands on one line.
+            let key =
+                line[..at].trim().trim_start_matches("- ").rsplit(['.', ':', ',', '{']).next().unwrap_or_default();
+            let key = key.trim().trim_matches(['"', '\'']);
+            let value = line[at + 1..].trim();
+            let in_object = line[..at].contains('{');
+            let value = if in_object { value.split([',', '}']).next().unwrap_or_default() } else { value };
+            known().find(|(_, name)| *name == key).map(|(known, _)| (known, value))
+        })
+    });
+    if let Some((known, value)) = keyed {
+        // A list is a program and its arguments.
+        let list = value.strip_prefix('[').map(|list| list.trim_end_matches(']').replace(',', " "));
+        let value = list.unwrap_or_else(|| value.to_owned());
+        return Some(behind(known, value));
+    }
+    let first = line.split_whitespace().next()?;
+    let begins =
+        |known: &&SettingLine| known.begins == first || known.begins.contains('*') && glob::text(&known.begins, line);
+    let found = lines.iter().find(|known| known.begins.is_empty() || begins(known))?;
+    let mut rest = line;
+    for _ in 0..found.skip {
+        rest = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
+    }
+    // What follows may say first which descriptors are whose.
+    while let Some(behind) = rest.strip_prefix([' ', '\t', '.', '!', ':', '|']).filter(|_| found.skip > 0) {
+        if ["./", "../"].iter().any(|path| rest.starts_with(path)) {
+            break;
+        }
+        rest = behind;
+    }
+    Some(behind(found, rest.to_owned()))
+}
+
+/// What a line says, behind what is put in front of it.
+fn behind(line: &SettingLine, said: String) -> String {
+    let said = if line.word {
+        let text = said.split(" #").next().unwrap_or_default();
+        let bare = text.trim().trim_end_matches(';').trim_matches(['"', '\''].as_slice());
+        format!("'{}'", bare.replace('\'', r"'\''"))
+    } else {
+        said
+    };
+    match line.before.as_str() {
+        "" => said,
+        // What it says is the value of an option.
+        option if option.ends_with('=') => format!("{option}{said}"),
+        before => format!("{before} {said}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_settings_is_the_command_that_it_runs() {
+        let line = |begins: &str, skip, before: &str| SettingLine {
+            begins: begins.into(),
+            skip,
+            before: before.into(),
+            word: false,
+        };
+        let screen = [line("screen", 0, ""), line("exec", 1, ""), line("backtick", 4, "")];
+        assert_eq!(command_in("screen -t x rm y", &screen).as_deref(), Some("screen -t x rm y"));
+        assert_eq!(command_in("exec !.. rm x", &screen).as_deref(), Some("rm x"));
+        assert_eq!(command_in("exec ./run x", &screen).as_deref(), Some("./run x"));
+        assert_eq!(command_in("backtick 1 30  30 rm x", &screen).as_deref(), Some("rm x"));
+        assert_eq!(command_in("bind x exec rm", &screen), None);
+        assert_eq!(command_in("run-shell x", &[line("", 0, "tmux")]).as_deref(), Some("tmux run-shell x"));
+        let lists = [line("source:", 0, "x --from="), line("- *.y*ml", 1, "x -f"), line("-", 1, "x -v")];
+        assert_eq!(command_in("source: /", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- source: /", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- {type: bind, source: /, target: /h}", &lists).as_deref(), Some("x --from=/"));
+        assert_eq!(command_in("- a.yml", &lists).as_deref(), Some("x -f a.yml"));
+        assert_eq!(command_in("- /:/h", &lists).as_deref(), Some("x -v /:/h"));
+        let keys = [line("wrapper=", 0, ""), line("runner=", 0, "")];
+        assert_eq!(command_in("wrapper = \"./x\"", &keys).as_deref(), Some("\"./x\""));
+        assert_eq!(command_in("build.wrapper=./x", &keys).as_deref(), Some("./x"));
+        assert_eq!(command_in("runner = [\"a\", 'b c']", &keys).as_deref(), Some("\"a\"  'b c'"));
+        assert_eq!(command_in("my-wrapper = \"./x\"", &keys), None);
+        assert_eq!(command_in("wrapper \"./x\"", &keys), None);
+        let sources =
+            [line("source=", 0, "ours get --from"), line("server:", 0, "ours get --from"), line("get", 1, "ours")];
+        assert_eq!(command_in("source = \"h://x?a=b\"", &sources).as_deref(), Some("ours get --from \"h://x?a=b\""));
+        assert_eq!(command_in("@some:source=h://x", &sources).as_deref(), Some("ours get --from h://x"));
+        assert_eq!(command_in("server: 'h://x'", &sources).as_deref(), Some("ours get --from 'h://x'"));
+        assert_eq!(command_in("//x/:token=server:y", &sources), None);
+        let word = [SettingLine { word: true, ..line("", 0, "ours get") }];
+        assert_eq!(command_in("a>=1; b < \"c\"  # d", &word).as_deref(), Some("ours get 'a>=1; b < \"c'"));
+        assert_eq!(command_in("it's", &word).as_deref(), Some("ours get 'it'\\''s'"));
+        assert_eq!(command_in("get a b", &sources).as_deref(), Some("ours a b"));
+    }
+}

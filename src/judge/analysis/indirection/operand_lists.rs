@@ -1,0 +1,73 @@
+//! Programs that are given their operands in a file: the same program with them as operands.
+
+use crate::judge::analysis::act::{UnknownReason, Value};
+use crate::judge::analysis::arguments::Arg;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
+use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::search_results;
+use crate::judge::analysis::state::{Build as _, State, unknown};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::OperandList;
+
+impl Walker<'_> {
+    /// Walks a program with the operands that a file lists.
+    #[inline(never)]
+    pub(super) fn operands_in_files(
+        &mut self,
+        state: &State,
+        context: &Context,
+        list: &OperandList,
+        ran: ProgramRun<'_>,
+    ) {
+        let ProgramRun { name, reading, args, span, .. } = ran;
+        let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
+        let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
+            return;
+        };
+        let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
+            Some(file) => self.progress().names_in(state, file),
+            None => search_results::listed(&self.progress().stdin_of(state).0),
+        };
+        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.progress().stdin_of(state).1)]);
+        let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
+        // What is named lies below the place that it is taken from; what is behind that is where it goes.
+        let (at, from) = match reading.operands.first().filter(|_| list.below_first) {
+            Some(from) => {
+                let is_from = |word: &Arg| word.span == from.span && word.value == from.value;
+                (words.iter().position(is_from).unwrap_or(words.len()), Some(&from.value))
+            }
+            None => (words.len(), None),
+        };
+        let listed = |name: &Value| Arg { operand: !list.options, ..Arg::word(below(from, name), span) };
+        let listed: Vec<Arg> = names.iter().map(listed).collect();
+        words.splice(at..at, listed);
+        self.stands_for(state, &inner, name, name, &words, span);
+    }
+}
+
+impl WalkProgress<'_, '_> {
+    /// The names in a file, where the line wrote it or it can be read.
+    fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
+        if let Some(text) = self.content_of(state, file) {
+            return search_results::listed(&text);
+        }
+        match self.input.inquiry.file(&file.known().and_then(|path| state.path(&path))?) {
+            Some(FileFacts::Text { bytes, .. }) => search_results::listed(&Value::text(String::from_utf8_lossy(bytes))),
+            _ => None,
+        }
+    }
+}
+
+/// A name below a place.
+fn below(place: Option<&Value>, name: &Value) -> Value {
+    let Some(place) = place else { return name.clone() };
+    let mut value = place.clone();
+    if !value.rough().ends_with('/') {
+        value.push_text("/");
+    }
+    value.push_value(name);
+    value
+}

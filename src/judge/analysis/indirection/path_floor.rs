@@ -1,0 +1,329 @@
+//! The floor of paths: what a program is given that has weight wherever it stands, and that nothing said of the program
+//! speaks of.
+//!
+//! A described program is never judged more loosely than one that nothing is known of. What belongs here: which arguments
+//! name such a place, and which of the program's effects speak of them already. What may not enter: what any one program
+//! does with its files, which is `files` and `effects` of its description.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use super::Walker;
+use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
+use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, DerivedEffect, Reading};
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::fuel::cost;
+use crate::judge::analysis::hosts;
+use crate::judge::analysis::paths::is_remote;
+use crate::judge::analysis::program::is_shell;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::state::State;
+use crate::judge::analysis::streams::Stream;
+use crate::judge::path_class::{PathClass, PathClasses};
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{ArgumentPlace, Files, HostClass, Program};
+use crate::judge::rules::word_lists;
+use crate::judge::syntax::tree::Span;
+
+/// What runs when something starts, and what is guard's own.
+const LATER: [PathClass; 3] = [PathClass::Guard, PathClass::Startup, PathClass::Persistence];
+/// What nobody writes without being asked.
+const OWNED: [PathClass; 6] = [
+    PathClass::Guard,
+    PathClass::Startup,
+    PathClass::Persistence,
+    PathClass::System,
+    PathClass::Device,
+    PathClass::Secret,
+];
+/// An argument, or a part of one, that may name a file.
+struct NamedArgument {
+    value: Value,
+    span: Span,
+    /// The option in front of it or before its `=`, without dashes; empty when there is none.
+    option: String,
+}
+
+impl Walker<'_> {
+    /// A program that a wrapper raised to root, and that nothing describes or that lies where this session writes.
+    #[inline(never)]
+    pub fn unknown_as_root(
+        &mut self,
+        state: &State,
+        context: &Context,
+        (name, path): (&str, Option<&str>),
+        described: bool,
+        span: Span,
+    ) {
+        const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
+        let ours = path.is_some_and(|path| self.input.classes(state.cwd.as_ref(), &Value::text(path)).has_any(&OURS));
+        let program = match (ours, described) {
+            (true, _) => "unknown:root-own",
+            (false, false) => "unknown:root",
+            (false, true) => return,
+        };
+        let what = Operand { value: Value::text(path.unwrap_or(name)), span };
+        self.stands_for(state, context, name, program, &[Arg::of(&what)], span);
+    }
+
+    /// What a name leads to behind links, of the line or of the world; `None` where no link is on the way.
+    fn led_to(&self, state: &State, value: &Value) -> Option<Value> {
+        if let Some((behind, _)) = self.progress().behind(state, value) {
+            return Some(behind);
+        }
+        let dir = state.cwd.as_ref();
+        let path = state.path(&value.known()?)?;
+        // What lies in the project is led out of it by a link alone.
+        if !self.input.spend(cost::QUESTION) || !is_own_work(self.input.classes(dir, value)) {
+            return None;
+        }
+        let led = &self.input.inquiry.path(&path)?.canonical;
+        let led = Value::text(led.as_str());
+        (*led.known()? != *path && !is_own_work(self.input.classes(dir, &led))).then_some(led)
+    }
+
+    /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
+    /// guard's own, and by the name of an option what is written.
+    #[inline(never)]
+    pub fn touched_paths(
+        &mut self,
+        state: &State,
+        context: &Context,
+        ran: ProgramRun<'_>,
+        described: Option<&Program>,
+        args: &[Arg],
+        id: usize,
+    ) {
+        let ProgramRun { name, reading, span, .. } = ran;
+        // Calls of code have a floor of their own, and a stand-in has none.
+        // A command that is run with help asked for, or only checked, does nothing with them.
+        if reading.dry_run || name.contains(':') {
+            return;
+        }
+        let (mut read, mut used, mut written, mut touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let reader = described.is_some() && reading.tier == Tier::Safe;
+        let told = described.is_some_and(|program| tells_of_operands(program, reading));
+        for named in named_files(described, reading, args) {
+            if named.option.is_empty() && (reading.files == Files::Named || told) {
+                continue;
+            }
+            // Of a described program it is said what becomes of its operands.
+            let followed = (described.is_none() || !named.option.is_empty()).then(|| self.led_to(state, &named.value));
+            let followed = followed.flatten();
+            // A bare word is a file where it is a link.
+            if followed.is_none() && is_bare(&named.value.leading()) {
+                continue;
+            }
+            let value = followed.unwrap_or(named.value);
+            let classes = self.input.classes(state.cwd.as_ref(), &value);
+            let operand = Operand { value, span: named.span };
+            let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
+            let writes = !named.option.is_empty() && word_lists::WRITING_OPTIONS.into_iter().any(has);
+            let replaces = described.is_none()
+                && !named.option.is_empty()
+                && word_lists::FILE_REPLACING_OPTIONS.into_iter().any(has);
+            if writes && classes.has_any(&OWNED) && !is_own_work(classes) || replaces {
+                written.push(operand);
+                continue;
+            }
+            if classes.has(PathClass::Secret) {
+                let rightly = reading.files == Files::Used || word_lists::SECRET_USING_OPTIONS.into_iter().any(has);
+                if !rightly {
+                    read.push(operand.clone());
+                } else if classes.has(PathClass::System) {
+                    used.push(operand.clone());
+                }
+            }
+            let operand_of_reader = reader && named.option.is_empty();
+            // Settings that an option names to a program which uses them are read.
+            let used_setting = reading.files == Files::Used && !named.option.is_empty();
+            // A script is read, and judged by what it says.
+            let script =
+                |source: &CodeSource| matches!(&source.from, CodeFrom::Script(script) if script.value == operand.value);
+            let is_script = reading.code.iter().any(script);
+            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader && !used_setting && !is_script {
+                touched.push(operand);
+            }
+        }
+        // What a program that nobody knows reads from standard input it may show as well, and so may code.
+        if (described.is_none() || reading.code.iter().any(may_show_input))
+            && let Stream::File(from, _) = &state.streams.stdin
+            && self.input.classes(state.cwd.as_ref(), &from.value).has(PathClass::Secret)
+        {
+            read.push((**from).clone());
+        }
+        if !read.is_empty()
+            && let Some(act) = self.facts.acts.get_mut(id)
+        {
+            act.taint = act.taint.and(Taint::SECRET);
+        }
+        for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
+            if !operands.is_empty() {
+                let args: Vec<Arg> = operands.iter().map(Arg::of).collect();
+                self.stands_for(state, context, name, program, &args, span);
+            }
+        }
+        if described.is_none() {
+            for (at, arg) in args.iter().enumerate() {
+                let before = at.checked_sub(1).and_then(|at| args.get(at)).and_then(|arg| arg.value.known());
+                if before.is_some_and(|option| names_host(&option))
+                    && hosts::class(&arg.value, false, self.input.catalog, &[]) != HostClass::None
+                {
+                    let on = vec![Operand { value: arg.value.clone(), span: arg.span }];
+                    self.effect(state, context, DerivedEffect::of(Effect::Fetch, on), Some(id), span, Taint::default());
+                    continue;
+                }
+                let text = arg.value.leading();
+                let (from, rest) = match text.split_once('=') {
+                    Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
+                    _ => (0, text.as_ref()),
+                };
+                let address = rest.split_once("://").is_some_and(|(scheme, _)| {
+                    scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                });
+                let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
+                if address || place {
+                    let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
+                    self.effect(state, context, DerivedEffect::of(Effect::Fetch, on), Some(id), span, Taint::default());
+                }
+            }
+        }
+        for operand in written {
+            self.effect(
+                state,
+                context,
+                DerivedEffect::of(Effect::Write, vec![operand]),
+                Some(id),
+                span,
+                Taint::default(),
+            );
+        }
+    }
+}
+
+/// Whether a word has nothing of a path in it.
+fn is_bare(text: &str) -> bool {
+    !text.contains(['/', '.', '~', '_'])
+}
+
+/// Whether an option's name says that its value is a host.
+fn names_host(option: &str) -> bool {
+    option.starts_with('-')
+        && word_lists::HOST_OPTIONS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
+}
+
+/// Whether code that is given beside standard input may print what it reads there. What filters are told is read for that.
+fn may_show_input(source: &CodeSource) -> bool {
+    const FILTERS: [&str; 3] = ["awk", "sed", "sql"];
+    let beside = !matches!(source.from, CodeFrom::Stdin);
+    beside && !is_shell(&source.language) && !FILTERS.contains(&source.language.as_str())
+}
+
+/// The arguments, or parts of them, that may name files and that no effect of the program speaks of. Those of a command
+/// inside are that command's. Of a described program it is known which option an argument is the value of.
+fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> Vec<NamedArgument> {
+    let wraps = !reading.inner.is_empty();
+    // Looked up once for each argument, of which there may be thousands.
+    let of_effects: HashSet<&Value> =
+        reading.effects.iter().flat_map(|derived| &derived.on).map(|on| &on.value).collect();
+    let spoken = |value: &Value| of_effects.contains(value);
+    let mut given: HashMap<&Value, &Flag> = HashMap::new();
+    for flag in &reading.flags {
+        flag.value.iter().for_each(|value| _ = given.entry(value).or_insert(flag));
+    }
+    let of_sub = described.and_then(|program| program.subs.exact(&reading.sub)).map(|sub| sub.options.as_slice());
+    let options = described.map(|program| program.options.as_slice()).into_iter().chain(of_sub).flatten();
+    let names = OnceCell::new();
+    let is_option = |name: &str| {
+        let all = || options.clone().flat_map(|spec| &spec.names).map(String::as_str).collect::<HashSet<&str>>();
+        names.get_or_init(all).contains(name)
+    };
+    let script = reading.code.iter().find_map(|source| match &source.from {
+        CodeFrom::Script(operand) => Some(operand.span),
+        CodeFrom::Inline(..) | CodeFrom::Stdin => None,
+    });
+    let mut named = Vec::new();
+    let mut before = String::new();
+    for arg in args {
+        let text = arg.value.leading();
+        let mut option = std::mem::take(&mut before);
+        let flag = given.get(&arg.value);
+        // A short option may be one that takes nothing (`ls -l FILE`); a long one is where it is described so.
+        if described.is_some() {
+            let long = Some(option).filter(|option| option.starts_with("--") && !is_option(option));
+            option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
+        }
+        let part = |from: usize, option: &str| NamedArgument {
+            value: arg.value.without_leading(from),
+            span: arg.span,
+            option: option.trim_start_matches('-').to_ascii_lowercase(),
+        };
+        let found = if text.starts_with('-') && text.len() > 1 {
+            match text.find('=') {
+                Some(at) => part(at + 1, &text[..at]),
+                // `-xPATH`
+                None if text.get(2..).is_some_and(|rest| rest.starts_with(['/', '~', '@'])) => part(2, &text[..2]),
+                None => {
+                    before = text.to_string();
+                    continue;
+                }
+            }
+        } else {
+            // What a wrapper runs, and what a script is given, is theirs.
+            let theirs = wraps || !reading.code.is_empty() && script != Some(arg.span);
+            if theirs && flag.is_none() {
+                continue;
+            }
+            let is_key = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            match text.find('=').filter(|at| is_key(&text[..*at])) {
+                Some(at) => part(at + 1, &text[..at]),
+                None => part(0, &option),
+            }
+        };
+        let text = found.value.leading();
+        // A command in one word is no path.
+        let words = text.contains(' ') && !text.starts_with(['/', '~']);
+        if words || described.is_some() && is_bare(&text) || spoken(&found.value) || spoken(&arg.value) {
+            continue;
+        }
+        // `@FILE`, `file:/…`, `text/plain:/…`
+        let skip = match text.find(":/") {
+            _ if text.starts_with('@') => 1,
+            Some(at) if at > 0 && !text[at..].starts_with("://") && !text[..at].contains(['.', '@']) => at + 1,
+            _ => 0,
+        };
+        let option = if skip == 1 && found.option.is_empty() { "@".to_owned() } else { found.option };
+        named.push(NamedArgument { value: found.value.without_leading(skip), option, ..found });
+    }
+    named
+}
+
+/// Whether some effect of the program falls on its operands: then its description says what becomes of them.
+fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
+    fn on_operands(place: &ArgumentPlace) -> bool {
+        match place {
+            ArgumentPlace::Operands
+            | ArgumentPlace::Below(_)
+            | ArgumentPlace::First
+            | ArgumentPlace::Last
+            | ArgumentPlace::Init
+            | ArgumentPlace::Rest => true,
+            ArgumentPlace::All(places) => places.iter().any(on_operands),
+            ArgumentPlace::Flag(_)
+            | ArgumentPlace::Data(_)
+            | ArgumentPlace::Names
+            | ArgumentPlace::Here
+            | ArgumentPlace::Stdin => false,
+        }
+    }
+    let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();
+    program.effects.iter().chain(of_sub).any(|spec| on_operands(&spec.to))
+}
+
+/// Whether a place is the project's or a temporary one.
+fn is_own_work(classes: PathClasses) -> bool {
+    classes.has_any(&[PathClass::Project, PathClass::Temp])
+}
+
+#[cfg(test)]
+mod tests;

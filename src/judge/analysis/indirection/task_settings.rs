@@ -1,0 +1,318 @@
+//! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or that git does not
+//! have as it is.
+//!
+//! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
+//! what is a word of another kind names no program, or one that does nothing.
+
+use serde_json::Value as Json;
+
+use super::loads::is_one_of;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::place::Place;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
+use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::{Load, Tasks};
+use crate::judge::rules::word_lists;
+
+/// The most lines of one file that are taken for commands.
+const MAX_LINES: usize = 200;
+
+impl Walker<'_> {
+    /// Walks the commands in what was written for a program of tasks to run.
+    pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, span, .. } = ran;
+        let Some(dir) = Self::named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
+        let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
+        let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
+        for file in &load.files {
+            for place in self.progress().written_at(&dir, file) {
+                let told = self.settings_text(state, &place.value(), span);
+                let Some(text) = told.and_then(|text| text.known_text()) else { continue };
+                let called = format!("{name} {} in {}", tasks.join(" "), place.shown());
+                let Some(inner) = self.definition(state, context, name, (called, &[]), span) else { continue };
+                let mut there = state.child(&[]);
+                if there.cwd.as_ref() != Some(&dir) {
+                    there.move_to(Some(dir.clone()));
+                }
+                self.tasks(&there, &inner, &commands(&text, &tasks));
+            }
+        }
+    }
+}
+
+impl WalkProgress<'_, '_> {
+    /// The files of this name in a directory that the line wrote, or that git does not have as they are; of a name with `*`,
+    /// those of them that the line or the session wrote.
+    fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
+        if name.contains('*') {
+            let names = std::slice::from_ref(name);
+            let is_meant = |file: &&Place| file.below(dir).is_some_and(|below| is_one_of(names, below.rough()));
+            let earlier = self.written_earlier(dir, names).into_iter().map(Place::of);
+            return self.files.written.keys().filter(is_meant).cloned().chain(earlier).collect();
+        }
+        let there = |path: &str| {
+            matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. })) && self.input.is_changed(path)
+        };
+        let Some(place) = dir.join(name) else { return Vec::new() };
+        let is_there = self.files.written.contains_key(&place) || place.text().is_some_and(there);
+        is_there.then_some(place).into_iter().collect()
+    }
+}
+
+/// What may be a command in such a file: of these tasks, where it has them, else of all.
+pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        return commands_of_elements(text);
+    }
+    if let Ok(settings @ (Json::Object(_) | Json::Array(_))) = serde_json::from_str(text) {
+        let mut all = Vec::new();
+        let named = |key: &str| tasks.iter().any(|task| task == key);
+        strings(&settings, &named, false, &mut all);
+        // What another task is needed for is not looked for by its name.
+        if all.is_empty() || tasks.is_empty() || text.contains("\"dep") {
+            all.clear();
+            strings(&settings, &named, true, &mut all);
+        }
+        all.truncate(MAX_LINES);
+        return all;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut blocks: Vec<&[&str]> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let named = task_of(line).is_some_and(|task| tasks.contains(&task));
+        if named {
+            let rest = lines.get(at..).unwrap_or_default();
+            blocks.push(rest.get(..block(rest)).unwrap_or(rest));
+        }
+    }
+    // What another task is needed for is not looked for by its name.
+    let needs = |block: &&[&str]| block.iter().any(|line| line.contains("deps") || line.contains("depend"));
+    if blocks.is_empty() || blocks.iter().any(needs) {
+        blocks = vec![&lines];
+    }
+    let lines = blocks.into_iter().flatten().take(MAX_LINES);
+    lines.flat_map(|line| parts(line)).filter(|part| !part.is_empty()).collect()
+}
+
+/// The strings of settings in JSON that may be commands: all of them (`inside`), else those of what is named so.
+fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mut Vec<String>) {
+    match settings {
+        Json::String(text) if inside => all.push(text.clone()),
+        Json::Array(values) => values.iter().for_each(|value| strings(value, named, inside, all)),
+        Json::Object(entries) => {
+            for (key, value) in entries.iter().filter(|(key, _)| !word_lists::SENTENCE_KEYS.contains(&key.as_str())) {
+                strings(value, named, inside || named(key), all);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The commands in XML: attributes that are whole commands, and programs with what follows of their arguments.
+fn commands_of_elements(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut program: Option<String> = None;
+    for element in text.split('<').skip(1) {
+        let Some((tag, content)) = element.split_once('>') else { break };
+        let name = tag.split([' ', '\t', '\r', '\n', '/']).next().unwrap_or_default().to_ascii_lowercase();
+        // A program's arguments end where its element ends.
+        if tag.starts_with('/') && !matches!(tag, "/executable" | "/arguments" | "/argument" | "/arg") {
+            all.extend(program.take());
+        }
+        let parts: Vec<&str> = tag.split('"').collect();
+        let attributes = parts.chunks_exact(2).filter_map(|pair| {
+            let key = pair.first()?.trim_end().strip_suffix('=')?.trim_end().rsplit(char::is_whitespace).next()?;
+            Some((key.to_ascii_lowercase(), unescaped(pair.get(1)?)))
+        });
+        for (key, value) in attributes {
+            match (name.as_str(), key.as_str()) {
+                ("exec", "command") => all.push(value),
+                (_, "executable") => all.extend(program.replace(value)),
+                ("arg", "line" | "value") => add(&mut program, &value),
+                ("delete", "dir") | ("removedir", "directories") => {
+                    all.extend(word_of(&value).map(|word| format!("rm -rf {word}")));
+                }
+                ("delete", "file" | "files") => {
+                    all.extend(word_of(&value).map(|word| format!("rm {word}")));
+                }
+                _ => {}
+            }
+        }
+        match name.as_str() {
+            "executable" if !content.trim().is_empty() => all.extend(program.replace(unescaped(content.trim()))),
+            "argument" | "commandlineargs" => add(&mut program, &unescaped(content.trim())),
+            _ => {}
+        }
+    }
+    all.extend(program);
+    all.truncate(MAX_LINES);
+    all
+}
+
+/// Adds an argument to a program.
+fn add(program: &mut Option<String>, argument: &str) {
+    if let Some(program) = program.as_mut().filter(|_| !argument.is_empty()) {
+        program.push(' ');
+        program.push_str(argument);
+    }
+}
+
+/// The word of the shell for the value of an attribute. `None`: it holds a property that the project sets, such as its
+/// directory of build output.
+fn word_of(value: &str) -> Option<String> {
+    let (place, rest) = word_lists::BUILD_PROPERTIES
+        .iter()
+        .find_map(|(property, place)| Some((*place, value.strip_prefix(property)?)))
+        .unwrap_or(("", value));
+    let quoted = || format!("{place}'{}'", rest.replace('\'', "'\\''"));
+    (!rest.contains("${") && !rest.contains("$(") && !rest.contains("@(")).then(quoted)
+}
+
+/// The text that is meant by a text of XML.
+fn unescaped(text: &str) -> String {
+    text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+/// The task that a line begins: `name:`, `"name": …`, `name = …`, `[section.name]`.
+fn task_of(line: &str) -> Option<String> {
+    let line = line.trim();
+    if let Some(section) = line.strip_prefix('[') {
+        let name = section.trim_start_matches('[').split(']').next()?;
+        return Some(name.rsplit('.').next()?.trim_matches(['"', '\'']).to_owned());
+    }
+    // One object may stand on one line.
+    let line = line.trim_start_matches(['{', ' ']);
+    let (name, _) = line.split_once([':', '='])?;
+    Some(name.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+/// How many lines belong to what the first of them begins.
+fn block(lines: &[&str]) -> usize {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some(first) = lines.first() else { return 0 };
+    let section = first.trim_start().starts_with('[');
+    let ends = |line: &&str| match section {
+        true => line.starts_with('['),
+        false => !line.trim().is_empty() && indent(line) <= indent(first),
+    };
+    lines.iter().skip(1).position(ends).map_or(lines.len(), |at| at + 1)
+}
+
+/// What a line says behind its keys, each string of a list on its own.
+fn parts(line: &str) -> Vec<String> {
+    let mut line = line.trim();
+    if line.starts_with(['#', '[']) && !line.contains('"') || line.starts_with("//") {
+        return Vec::new();
+    }
+    line = line.strip_prefix("- ").unwrap_or(line).trim_start();
+    // `execute_process(COMMAND …)`
+    if let Some((_, command)) = line.split_once("COMMAND ") {
+        return vec![command.trim_end_matches(')').to_owned()];
+    }
+    let mut all = Vec::new();
+    let lists = ["= [", "\": [", "': [", "\":[", "':["];
+    if line.starts_with(['{', '"', '[']) || lists.iter().any(|list| line.contains(list)) {
+        // Every string of JSON, and of a list.
+        let said = word_lists::SENTENCE_KEYS.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
+        all.extend(quoted(line).filter(|_| !said));
+        // A key in quotes, and a text without.
+        let behind = line.strip_prefix('"').and_then(|rest| Some(rest.split_once("\": ")?.1.trim()));
+        all.extend(behind.filter(|text| !said && !text.contains(['"', '[', '{'])).map(str::to_owned));
+        return all;
+    }
+    let key = line.split_once([':', '=']).filter(|(key, _)| {
+        let key = key.trim();
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"'".contains(c))
+    });
+    match key {
+        Some((key, _)) if word_lists::SENTENCE_KEYS.contains(&key.trim().trim_matches(['"', '\''])) => {}
+        Some((_, value)) => {
+            let value = value.trim().trim_end_matches(',');
+            // Lists and objects of one line.
+            if value.starts_with(['{', '[']) || value.contains("[\"") {
+                all.extend(quoted(value));
+            }
+            let value = value.strip_prefix('{').map_or(value, |inner| {
+                let inner = inner.trim_end_matches('}');
+                inner.split_once('=').map_or(inner, |(_, value)| value).trim()
+            });
+            let inside = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+            all.push(inside.unwrap_or(value).to_owned());
+        }
+        None => all.push(line.trim_start_matches("RUN ").trim_matches(['"', '\'']).to_owned()),
+    }
+    all
+}
+
+/// The strings of a line: between double quotes, or between single ones where it has no others.
+fn quoted(line: &str) -> impl Iterator<Item = String> {
+    let quote = if line.contains('"') { '"' } else { '\'' };
+    line.split(quote).skip(1).step_by(2).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands;
+
+    fn of(text: &str, tasks: &[&str]) -> Vec<String> {
+        commands(text, &tasks.iter().map(|task| (*task).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_task_is_read_and_no_other() {
+        let text = "tasks:\n  x:\n    desc: rm all\n    cmds:\n      - rm x\n  y:\n    cmds: [rm y]\n";
+        assert!(of(text, &["x"]).contains(&"rm x".to_owned()));
+        assert!(!of(text, &["x"]).iter().any(|line| line.contains("rm y") || line.contains("rm all")));
+        assert!(of(text, &[]).contains(&"rm x".to_owned()));
+        let text = "[tasks.x]\nrun = \"rm x\"\n[tasks.y]\nrun = 'rm y'\n";
+        assert_eq!(of(text, &["y"]), ["rm y"]);
+        assert!(of("{\"scripts\": {\"x\": \"rm x\"}}", &["x"]).contains(&"rm x".to_owned()));
+        assert_eq!(of("web: rm x\nworker: rm y\n", &["web"]), ["rm x"]);
+    }
+
+    #[test]
+    fn strings_of_json_are_read_as_they_are_meant() {
+        let text =
+            r#"{"tasks": {"x": "sh -c \"rm 'a b'\"", "y": ["rm", "rm y"], "description": "rm z"}, "name": "rm n"}"#;
+        assert_eq!(of(text, &["x"]), ["sh -c \"rm 'a b'\""]);
+        assert_eq!(of(text, &["y"]), ["rm", "rm y"]);
+        assert_eq!(of(text, &["other"]), ["sh -c \"rm 'a b'\"", "rm", "rm y"]);
+        assert_eq!(of(text, &[]).len(), 3);
+        let needs = r#"{"x": {"command": "rm x", "dependsOn": ["y"]}, "y": {"command": "rm y"}}"#;
+        assert!(of(needs, &["x"]).contains(&"rm y".to_owned()));
+    }
+
+    #[test]
+    fn elements_hold_commands() {
+        assert_eq!(of("<Project><Exec Command=\"rm &quot;x&quot;\"/></Project>", &[]), ["rm \"x\""]);
+        let ant = "<?xml version=\"1.0\"?>\n<target name=\"t\"><exec\n executable=\"rm\"><arg line=\"-r x\"/><arg value=\"y\"/></exec>\n<echo>z</echo></target>";
+        assert_eq!(of(ant, &[]), ["rm -r x y"]);
+        let two = "<a><exec executable=\"rm\"/><exec executable=\"mv\"><arg value=\"x\"/></exec></a>";
+        assert_eq!(of(two, &[]), ["rm", "mv x"]);
+        let maven = "<configuration><executable>rm</executable><arguments><argument>-r</argument><argument>x</argument></arguments></configuration>";
+        assert_eq!(of(maven, &[]), ["rm -r x"]);
+        let deletes = "<t><delete dir=\"${user.home}/a'b\"/><delete file=\"c\"/><delete dir=\"${build.dir}\"/>\
+            <RemoveDir Directories=\"$(MSBuildProjectDirectory)/d\"/><RemoveDir Directories=\"$(OutDir)\"/></t>";
+        assert_eq!(of(deletes, &[]), ["rm -rf \"$HOME\"'/a'\\''b'", "rm 'c'", "rm -rf .'/d'"]);
+        assert!(of("<a><b line=\"rm x\"/><c>rm x</c><arg value=\"rm\"/></a>", &[]).is_empty());
+        assert!(of("<a executable=\"rm", &[]).is_empty());
+    }
+
+    #[test]
+    fn lists_and_calls_hold_commands() {
+        assert!(of("commands = rm x\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("commands =\n    rm x\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("execute_process(COMMAND rm x)\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("    entry: rm x\n", &[]).contains(&"rm x".to_owned()));
+        for text in [
+            "return {\"actions\": [\"rm x\", \"rm y\"]}",
+            "return {'actions': ['rm x', 'rm y']}",
+            "cmds: ['rm x', 'rm y']",
+        ] {
+            assert!(["rm x", "rm y"].iter().all(|command| of(text, &[]).contains(&(*command).to_owned())), "{text}");
+        }
+    }
+}

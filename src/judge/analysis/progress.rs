@@ -1,0 +1,254 @@
+//! What the line did so far, as the next command finds it: acts, what flowed through pipes, and the files that it wrote.
+//!
+//! What belongs here: questions that need only this and what the judgment is given. What may not enter: changing any of it,
+//! so that the answers can be tested without a walk.
+
+use std::ops::Bound;
+
+use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::analysis_input::AnalysisInput;
+use super::arguments::Reading;
+use super::files::{FileModel, WrittenFile};
+use super::indirection::archives::is_unread;
+use super::letter::PathText;
+use super::paths::PathClass;
+use super::place::Place;
+use super::question::FileFacts;
+use super::state::{State, unknown};
+use super::streams::{Sink, SinkId, Stream, descriptor};
+
+/// The line up to where the walk stands.
+#[derive(Clone, Copy)]
+pub(super) struct WalkProgress<'w, 'a> {
+    pub input: &'w AnalysisInput<'a>,
+    pub acts: &'w [Act],
+    pub sinks: &'w [Sink],
+    pub files: &'w FileModel,
+    /// The pipes of process substitutions in the command that is being expanded.
+    pub pipes: &'w [SinkId],
+}
+
+impl WalkProgress<'_, '_> {
+    /// Whether a value names a place of secrets.
+    #[inline(never)]
+    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
+        let behind = self.behind(state, path);
+        self.input.classes(state.cwd.as_ref(), behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
+    }
+
+    /// Whether the line itself wrote, copied, linked or fetched what a path names.
+    pub fn is_made_here(&self, state: &State, path: &Value) -> bool {
+        let is_copy = |place: &Place| self.files.written.get(place).is_some_and(|file| !file.copies.is_empty());
+        self.content_of(state, path).is_some()
+            || state.file(path).is_some_and(|place| {
+                self.is_fetched(&place)
+                    || self.is_unpacked(&place)
+                    || is_copy(&place)
+                    || self.files.links.contains_key(&place)
+            })
+    }
+
+    /// Whether the line may have made something in a directory, by its name or by that of one above it.
+    pub fn may_make_in(&self, dir: &str) -> bool {
+        let dir = Place::of(dir.trim_end_matches('/'));
+        let is_below = |place: &Place| place.path().is_some_and(|path| path.rough().starts_with(dir.shown()));
+        let from = (Bound::Included(&dir), Bound::Unbounded);
+        let below = self.files.written.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
+        let linked = self.files.links.range::<Place, _>(from).next().is_some_and(|(place, _)| is_below(place));
+        let holds = |place: &Place| self.files.holds(place);
+        let any_in = || dir.any_in().is_some_and(|any| holds(&any));
+        below || linked || any_in() || dir.any_above(|above, any| holds(above) || holds(any))
+    }
+
+    /// Whether there is nothing at the path that could be read, and the line makes nothing there.
+    pub fn is_absent(&self, state: &State, path: &Value) -> bool {
+        let missing = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Missing));
+        let place = path.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
+        let is_there = || place.is_some_and(|place| !place.as_ref().and_then(Place::text).is_some_and(missing));
+        !self.is_made_here(state, path) && !is_there()
+    }
+
+    /// Whether an act before this one names the place, so that it may make it.
+    pub fn is_spoken_of(&self, state: &State, act: usize, place: &Place) -> bool {
+        let in_part = |value: &Value| value.known().is_none() && state.file(value).as_ref() == Some(place);
+        let names = |value: &Value| place.text().is_some_and(|path| value.is(path)) || in_part(value);
+        self.acts.iter().take(act).any(|other| other.args.iter().any(names))
+    }
+
+    /// Whether a place is something that the line fetched, or lies below it.
+    pub fn is_fetched(&self, place: &Place) -> bool {
+        let fetched = |place: &Place| {
+            let sinks = self.files.written.get(place).into_iter().flat_map(|written| &written.contents);
+            sinks.filter_map(|id| self.sinks.get(*id)).any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
+        };
+        if self.files.written.is_empty() || fetched(place) {
+            return !self.files.written.is_empty();
+        }
+        // What was there before is not what came under a name that nothing says.
+        let is_new = || self.input.is_not_there(place);
+        place.any_above(|dir, any| !dir.is_root() && (fetched(dir) || fetched(any) && is_new()))
+    }
+
+    /// What lies below a place that an act before this one names, under a name with a number in it.
+    pub fn below_made(state: &State, acts: &[Act], file: &Value) -> Option<Place> {
+        let file = state.file(file).filter(|place| file.known().is_none() && place.path().is_some())?;
+        let above = |value: &Value| {
+            let place = state.file(value).filter(|_| value.known().is_none());
+            place.and_then(|place| file.below(&place)).is_some_and(|rest| !rest.rough().is_empty())
+        };
+        acts.iter().flat_map(|act| &act.args).any(above).then_some(file)
+    }
+
+    /// Whether these are files of the world that can be read.
+    pub fn are_read(&self, files: &[String]) -> bool {
+        let is_read = |path: &String| {
+            !self.files.written.contains_key(&Place::of(path.as_str()))
+                && matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }))
+        };
+        files.iter().all(is_read)
+    }
+
+    /// Whether nothing but an archive that the line unpacks can have brought what a path names.
+    pub fn is_unpacked(&self, place: &Place) -> bool {
+        let unread = |written: &WrittenFile| {
+            written.contents.iter().filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text))
+        };
+        !self.files.written.is_empty()
+            && place.any_above(|_, any| self.files.written.get(any).is_some_and(unread))
+            && self.input.is_not_there(place)
+    }
+
+    /// The files that a place below a copied directory is a copy of, as far as they may be there.
+    #[inline(never)]
+    pub fn origins(&self, place: &Place) -> Vec<Place> {
+        let mut found = Vec::new();
+        for dir in place.above().filter(|dir| !self.files.written.is_empty() && !dir.is_root()) {
+            let Some(rest) = place.below(&dir) else { continue };
+            for source in self.files.written.get(&dir).into_iter().flat_map(|written| &written.copies) {
+                let name = source.split().map(|(_, name)| name).unwrap_or_default();
+                // As the directory itself, or into it.
+                let mut named = PathText::text("/");
+                named.push_spelled(&name);
+                let into = rest.after(&named).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'));
+                found.extend(
+                    [Some(&rest), into.as_ref()].into_iter().flatten().filter_map(|rest| source.join_spelled(rest)),
+                );
+            }
+        }
+        found.retain(|place| {
+            !place.text().is_some_and(|path| matches!(self.input.inquiry.file(path), Some(FileFacts::Missing)))
+        });
+        found
+    }
+
+    /// What the line wrote to a file, when it did.
+    #[inline(never)]
+    pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
+        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
+            let [pipe] = self.pipes else { return None };
+            return self.sinks.get(*pipe).map(|sink| sink.text.clone());
+        }
+        if path.known().as_deref().and_then(descriptor) == Some(0) {
+            return Some(self.stdin_of(state).0);
+        }
+        let key = state.file(path)?;
+        let sink = *self.files.written.get(&key)?.contents.last()?;
+        self.sinks.get(sink).map(|sink| sink.text.clone())
+    }
+
+    /// Whether what the line wrote to a file stands beside what it held before.
+    pub fn goes_on(&self, state: &State, path: &Value) -> bool {
+        let written = state.file(path).and_then(|key| self.files.written.get(&key));
+        let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
+        sink.is_some_and(|sink| sink.older)
+    }
+
+    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
+    #[inline(never)]
+    pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
+        let leading = value.leading();
+        let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
+        let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
+        let Some(written) = state.file(&path).and_then(|key| self.files.written.get(&key)) else { return false };
+        let holds = |sink: &usize| {
+            self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
+        };
+        written.contents.iter().any(holds) || written.copies.iter().any(|source| self.is_secret(state, &source.value()))
+    }
+
+    /// The taint of files that a program reads.
+    #[inline(never)]
+    pub fn loaded(&self, state: &State, reading: &Reading) -> Taint {
+        if state.streams.stdout.sink().is_none() {
+            // Nothing in the line reads it.
+            return Taint::default();
+        }
+        // `cut -d= -f1`: the names of the entries are not what they hold.
+        let given = |name: &str, text: &str| {
+            reading
+                .flags
+                .iter()
+                .any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|value| value.is(text)))
+        };
+        let names = given("-d", "=") && given("-f", "1");
+        let reads = reading
+            .effects
+            .iter()
+            .filter(|derived| derived.effect == Effect::Show || derived.effect == Effect::Load && !names);
+        reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
+            let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
+            let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };
+            all.and(written).and(secret)
+        })
+    }
+
+    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
+    #[inline(never)]
+    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
+        let nothing = (Value::default(), Taint::default(), false);
+        match &state.streams.stdin {
+            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
+            Stream::Nothing => nothing,
+            Stream::Sink(id, _) => match self.sinks.get(*id) {
+                Some(sink) => {
+                    self.input.copies(&[&sink.text]);
+                    (sink.text.clone(), sink.taint, sink.decoded)
+                }
+                None => nothing,
+            },
+            Stream::Text(text) => {
+                self.input.copies(&[text]);
+                ((**text).clone(), text.taint(), false)
+            }
+            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
+                Some(text) => {
+                    let taint = text.taint();
+                    (text, taint, false)
+                }
+                None => {
+                    let secret = self.is_secret(state, &operand.value);
+                    let taint = if secret { Taint::SECRET } else { Taint::default() };
+                    (unknown(UnknownReason::Input, taint), taint, false)
+                }
+            },
+        }
+    }
+
+    /// The name of a program that an earlier act of the line wrote.
+    #[inline(never)]
+    pub fn made_here(&self, state: &State, value: &Value) -> Option<String> {
+        if value.known().is_some() || !value.spelled().is_some_and(|path| path.rough().contains('/')) {
+            return None;
+        }
+        let place = state.file(value)?;
+        let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
+        let is_it = |operand: &Operand| state.file(&operand.value).as_ref() == Some(&place);
+        self.input.spend(self.acts.len() as u64 / 2);
+        let made = self.files.written.contains_key(&place)
+            || self.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
+        place.split().filter(|_| made).map(|(_, name)| name.rough().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;
