@@ -38,7 +38,7 @@ pub fn ex(text: Slice<'_>, home: &str) -> Vec<Call> {
 
 /// Whether a command of ed's deletes every line. What vi's commands do to a file is told by the arguments that hold them.
 fn deletes_all(line: &str) -> bool {
-    matches!(line, ",d" | "1,$d" | "%d" | "g/./d" | "g/^/d" | "g/.*/d")
+    matches!(line, ",d" | "1,$d" | "g/./d" | "g/^/d" | "g/.*/d")
 }
 
 fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
