@@ -64,6 +64,10 @@ pub struct SetupArgs {
     json: bool,
 }
 
+/// What is said before the first question, where guard is not set up yet.
+const WELCOME: &str = "guard asks you before a command runs that could do damage. Answer a few questions; then you see \
+                       every change before it is made.\n";
+
 /// What a link named after a shell is called.
 const LINK: &str = "shell link";
 
@@ -189,6 +193,8 @@ fn chosen(args: &SetupArgs, found: &Installed) -> Result<SetupChoices, Failure> 
     if !(args.yes || args.dry_run || args.remove) {
         if found.is_set_up() {
             status::run(&status::StatusArgs::default())?;
+        } else {
+            io::stdout().write_all(screen::fitted(WELCOME).as_bytes())?;
         }
         choices.ask(found).map_err(|error| Failure::Message(format!("not changed: {error}")))?;
     }
