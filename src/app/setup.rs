@@ -22,7 +22,7 @@ use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::init::{self, Interactive};
 use super::install::file::Backups;
-use super::install::hook_installer::{HookInstaller, PlannedChanges};
+use super::install::hook_installer::{HookInstaller, PlannedChanges, asks};
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::install::shims::{self, Shims};
@@ -391,7 +391,7 @@ impl Installed {
         let config = edits::config_file(engine);
         Self {
             agents: HOSTS.iter().filter(|host| places.is_there(host)).collect(),
-            wired: HOSTS.iter().filter(|host| status::asks(places, host)).map(|host| host.name).collect(),
+            wired: HOSTS.iter().filter(|host| asks(places, host)).map(|host| host.name).collect(),
             shells: shells.collect(),
             loading: loading.collect(),
             preset: engine.policy().preset,

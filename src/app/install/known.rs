@@ -4,9 +4,10 @@
 use std::io::{self, Write as _};
 
 use super::InstallError;
+use super::hook_installer::asks;
 use super::hosts::HOSTS;
 use super::places::Places;
-use crate::app::{exit, screen, status};
+use crate::app::{exit, screen};
 
 /// Lists the agents. Nothing was installed: the exit code is that of a command without its argument.
 pub(super) fn list(places: &Places<'_>) -> Result<u8, InstallError> {
@@ -16,7 +17,7 @@ pub(super) fn list(places: &Places<'_>) -> Result<u8, InstallError> {
     let title_width = HOSTS.iter().map(|host| host.title.chars().count()).max().unwrap_or(0);
     let mut first = None;
     for host in HOSTS.iter() {
-        let mark = match (status::asks(places, host), places.is_there(host)) {
+        let mark = match (asks(places, host), places.is_there(host)) {
             (true, _) => "asks guard already",
             (false, true) => {
                 first = first.or(Some(host.name));
