@@ -32,7 +32,8 @@ pub struct CheckArgs {
     #[arg(long)]
     json: bool,
     /// Read JSON Lines ({"command": …}, {"argv": […]} or {"tool": …, "input": {…}}, optional "cwd") and print a verdict
-    /// for each, in order
+    /// for each, in order. A "cwd" that is relative or is no directory counts as unknown: the command is judged strictly,
+    /// without looking at files
     #[arg(long, conflicts_with = "tool")]
     batch: bool,
     /// Judge as if the command came from this origin, with its thresholds
@@ -131,9 +132,8 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
     let mut failed = false;
     // The policy must not change between one line and the next.
     let _ = engine.broken();
-    let mut base: Invocation = engine.caller.invocation(Request::Argv(Vec::new()));
+    let mut base = engine.caller.invocation(Request::Argv(Vec::new()));
     base.origin = origin.unwrap_or(base.origin);
-    let cwd = base.cwd.clone();
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
         let line = line?;
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -153,12 +153,13 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
         });
         match row {
             Ok((request, directory)) => {
-                base.request = request;
-                base.cwd.clone_from(directory.as_ref().unwrap_or(&cwd));
-                let judged = engine.judge(&base);
-                let command = base.display();
-                let verdict =
-                    VerdictView::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);
+                let mut invocation = Invocation { request, ..base.clone() };
+                let judged = match directory {
+                    Some(directory) => engine.judge_in(&directory, &mut invocation),
+                    None => engine.judge(&invocation),
+                };
+                let (command, origin) = (invocation.display(), invocation.origin);
+                let verdict = VerdictView::new(&command, origin, engine.policy(), &judged.judgment, &judged.decision);
                 serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
             }
             Err(error) => {

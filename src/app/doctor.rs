@@ -23,10 +23,11 @@ use clap::Args;
 use super::engine::Engine;
 use super::failure::Failure;
 use super::init::{self, Interactive};
+use super::install::hook_installer::asks;
 use super::install::hosts::HOSTS;
 use super::install::places::Places;
 use super::install::shims::started_by;
-use super::{exit, screen, status};
+use super::{exit, screen};
 use crate::config::keys::nearest;
 use crate::exec::probe::{Probe, ProbeOutput};
 use crate::judge::risk::Tier;
@@ -333,7 +334,7 @@ fn is_asked(context: &CheckContext, findings: &[Finding]) -> bool {
         let path = init::start_up(*shell, context.places.home(), &context.engine.caller.env);
         std::fs::read_to_string(path).is_ok_and(|text| init::loads(*shell, &text))
     };
-    HOSTS.iter().any(|host| status::asks(&context.places, host))
+    HOSTS.iter().any(|host| asks(&context.places, host))
         || Interactive::ALL.iter().any(loads)
         || findings.iter().any(|finding| finding.check.starts_with("shell."))
 }

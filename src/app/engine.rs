@@ -8,6 +8,7 @@ mod record;
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 use thiserror::Error;
 
@@ -234,6 +235,12 @@ impl Engine {
         judgment
     }
 
+    /// What the command would do where nothing of the world is known: nothing is asked, and it is judged strictly.
+    #[must_use]
+    pub fn work_out_unseen(&self, invocation: &Invocation) -> Judgment {
+        judge(invocation, &self.catalog, self.policy(), &Answers::none())
+    }
+
     /// What the command would do in this session's standing, anew: for what somebody said yes to a while ago.
     #[must_use]
     pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
@@ -245,7 +252,20 @@ impl Engine {
     /// Judges a command, weighs it against the session's past, and decides.
     #[must_use]
     pub fn judge(&self, invocation: &Invocation) -> JudgedCommand {
-        let mut judgment = self.work_out(invocation);
+        self.decided(invocation, self.work_out(invocation))
+    }
+
+    /// Judges a command in a directory that somebody names. Where there is none of that name, it is judged strictly: what
+    /// lies elsewhere says nothing of it.
+    #[must_use]
+    pub fn judge_in(&self, directory: &Path, invocation: &mut Invocation) -> JudgedCommand {
+        put_in(directory, invocation);
+        let judgment = if is_known(directory) { self.work_out(invocation) } else { self.work_out_unseen(invocation) };
+        self.decided(invocation, judgment)
+    }
+
+    /// Weighs a judgment against the session's past, and decides.
+    fn decided(&self, invocation: &Invocation, mut judgment: Judgment) -> JudgedCommand {
         let mut standing = SessionState::default();
         let mut grants: Vec<Grant> = Vec::new();
         if behaviour::concerns(&judgment.risk) {
@@ -287,6 +307,18 @@ impl Engine {
         }
         self.caller.guard_above()?.unique_name()
     }
+}
+
+/// Whether it is known what lies in a directory that somebody names: it is there, and named from the root.
+#[must_use]
+pub fn is_known(directory: &Path) -> bool {
+    directory.is_absolute() && directory.is_dir()
+}
+
+/// Puts a command into a directory, as a shell that stands there starts it.
+pub fn put_in(directory: &Path, invocation: &mut Invocation) {
+    directory.clone_into(&mut invocation.cwd);
+    invocation.env.variables.insert("PWD".into(), directory.into());
 }
 
 /// The built-in rules and those of the configured layers, and which files cannot be read.

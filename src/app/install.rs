@@ -9,6 +9,7 @@ pub mod file;
 pub mod hook_installer;
 pub mod hosts;
 pub mod json;
+mod known;
 pub mod manual;
 pub mod mcp;
 pub mod places;
@@ -35,8 +36,9 @@ use crate::world::identity::{Caller, IdentityError};
 /// The arguments of `guard install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The agent to configure; shims for links that replace the shells; mcp for the servers of MCP clients
-    #[arg(value_name = "AGENT", value_parser = names(), required_unless_present = "all")]
+    /// The agent to configure; shims for links that replace the shells; mcp for the servers of MCP clients. Without it,
+    /// lists the agents and which of them are found
+    #[arg(value_name = "AGENT", value_parser = names())]
     agent: Option<String>,
     /// The client whose servers run behind guard (mcp)
     #[arg(value_name = "CLIENT", conflicts_with = "all")]
@@ -105,6 +107,9 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
 
 fn install(args: &InstallArgs) -> Result<u8, InstallError> {
     let caller = Caller::of_this_process()?;
+    if args.agent.is_none() && !args.all {
+        return known::list(&Places::of(&caller)?);
+    }
     if !args.dry_run
         && let Some(why) = refusal(&caller, args.uninstall, args.yes)
     {

@@ -98,6 +98,8 @@ pub enum PatternsError {
     File { path: String, error: io::Error },
     #[error("no rule, family or program {name}{hint}; guard patterns list shows the rules")]
     Unknown { name: String, hint: String },
+    #[error("no rule's family, id or reason contains {name}{hint}; guard patterns list shows all rules")]
+    NoneListed { name: String, hint: String },
     #[error("{0} already exists; give another file with --to")]
     Exists(String),
     #[error("invalid family name {0}: use only a-z, 0-9 and -")]

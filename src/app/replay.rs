@@ -19,13 +19,11 @@ pub mod report;
 pub mod tally;
 pub mod transcripts;
 
-use super::engine::{Engine, EngineError};
+use super::engine::{self, Engine, EngineError};
 use super::hook::call::ToolAction;
 use super::time::TimeError;
 use super::{exit, screen, time};
-use crate::judge::analysis::inquiry::Answers;
 use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
-use crate::judge::judge;
 use crate::judge::policy::{Decision, SessionState, decide};
 use crate::judge::tools::ToolCall;
 use crate::store::redact;
@@ -221,14 +219,10 @@ impl<'a> Replay<'a> {
         let mut invocation: Invocation = self.engine.caller.invocation(request);
         invocation.origin = self.origin;
         if let Some(cwd) = cwd {
-            invocation.cwd = cwd.to_owned();
-            invocation.env.variables.insert("PWD".into(), cwd.into());
+            engine::put_in(cwd, &mut invocation);
         }
-        let judgment = if is_there {
-            self.engine.work_out(&invocation)
-        } else {
-            judge(&invocation, &self.engine.catalog, self.engine.policy(), &Answers::none())
-        };
+        let judgment =
+            if is_there { self.engine.work_out(&invocation) } else { self.engine.work_out_unseen(&invocation) };
         let grants = &self.engine.config().grants;
         let decision = decide(&invocation, &judgment, self.engine.policy(), &SessionState::default(), grants);
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
@@ -250,7 +244,7 @@ impl CallSink for Replay<'_> {
         }
         let is_there = match &call.cwd {
             Some(cwd) => {
-                let there = self.there.entry(cwd.clone()).or_insert_with(|| cwd.is_absolute() && cwd.is_dir());
+                let there = self.there.entry(cwd.clone()).or_insert_with(|| engine::is_known(cwd));
                 if !*there {
                     self.tally.gone += 1;
                 }

@@ -10,20 +10,19 @@ pub mod edits;
 pub mod error;
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use self::choices::SetupChoices;
 use self::edits::Edit;
-use self::error::SetupError;
 use super::engine::{self, Engine};
 use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::init::{self, Interactive};
 use super::install::file::Backups;
-use super::install::hook_installer::{HookInstaller, PlannedChanges};
+use super::install::hook_installer::{HookInstaller, PlannedChanges, asks};
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::install::shims::{self, Shims};
@@ -64,6 +63,10 @@ pub struct SetupArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// What is said before the first question, where guard is not set up yet.
+const WELCOME: &str = "guard asks you before a command runs that could do damage. Answer a few questions; then you see \
+                       every change before it is made.\n";
 
 /// What a link named after a shell is called.
 const LINK: &str = "shell link";
@@ -131,123 +134,182 @@ impl Plan {
 /// There is no home, a question cannot be asked, or standard output cannot be written.
 pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    let said = |error: InstallError| Failure::Message(error.to_string());
     if args.json && !(args.yes || args.dry_run) {
         return Err(Failure::Message("--json cannot ask; use it with --yes or --dry-run".to_owned()));
     }
-    let ask = !(args.yes || args.dry_run || args.remove);
-    if !args.dry_run
-        && let Some(why) = install::refusal(&engine.caller, args.remove, args.yes)
-    {
-        writeln!(io::stderr(), "guard: refused: {why}")?;
+    if !args.dry_run && refused(&engine, args, args.remove)? {
         return Ok(exit::REFUSED);
     }
-    let places = || Places::of(&engine.caller);
-    let backups = || engine::paths().map(|paths| Backups::new(paths.directory()));
-    let installer = |uninstall| -> Result<HookInstaller<'_>, Failure> {
-        Ok(HookInstaller { places: places()?, backups: backups()?, uninstall, project: false })
-    };
-    let (into, out_of) = (installer(false)?, installer(true)?);
-    let planner = edits::Planner { engine: &engine, places: &into.places, backups: &into.backups };
-    let found = Installed::detect(&engine, &into.places);
-    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-
-    let failed = |error: SetupError| Failure::Message(error.to_string());
-    let mut choices =
-        SetupChoices::from_options(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
-            .map_err(failed)?;
-    if ask {
-        if found.is_set_up() {
-            status::run(&status::StatusArgs::default())?;
-        }
-        choices.ask(&found).map_err(|error| Failure::Message(format!("not changed: {error}")))?;
-    }
-    let mut plan = Plan::default();
-    let data = engine::paths()?.directory().to_owned();
-    let guard = into.places.guard().map_err(InstallError::from).map_err(said)?;
-    let links = shims::directory(&data);
-    let shims = Shims { caller: &engine.caller, directory: &links, guard: Path::new(&guard) };
-    let of_servers = mcp::backups(&data);
-    if args.remove {
-        (plan.edits, plan.problems) = planner.taken_back();
-        // What was made last goes first, so that directories are empty when their turn comes.
-        plan.edits.reverse();
-        let servers = mcp::taken_out(&into.places, &of_servers).map_err(said)?;
-        plan.servers = servers.files.into_iter().map(|(path, old, new)| Edit::of_servers(path, old, new)).collect();
-        plan.problems.extend(servers.problems);
-        plan.links = shims.links();
-    } else {
-        plan.edits = planner.changes(&choices).map_err(failed)?;
-    }
-    for host in HOSTS.iter() {
-        let wanted = !args.remove && choices.agents.iter().any(|agent| agent.name == host.name);
-        let wired = found.wired.contains(&host.name);
-        let planned = match (wanted, wired) {
-            (true, _) => into.planned(host, into.places.version(host).as_deref()),
-            (false, true) => out_of.planned(host, None),
-            (false, false) => continue,
-        };
-        match planned {
-            Ok(planned) if planned.changes.is_empty() => {}
-            Ok(planned) if wanted => plan.wired.push(planned),
-            Ok(planned) => plan.unwired.push(planned),
-            Err(error) => plan.problems.push(error.to_string()),
-        }
-    }
+    let tools = SetupTools::of(&engine)?;
+    let found = Installed::detect(&engine, &tools.into.places);
+    let choices = chosen(args, &found)?;
+    let plan = if args.remove { tools.removal(&found)? } else { tools.plan(&found, &choices)? };
     // What makes guard weaker is a person's to say, at their own terminal.
     let loosens = choices.preset.is_some_and(|preset| place(preset) < place(engine.policy().preset));
-    if !args.dry_run
-        && (loosens || !plan.unwired.is_empty())
-        && let Some(why) = install::refusal(&engine.caller, true, args.yes)
-    {
-        writeln!(io::stderr(), "guard: refused: {why}")?;
+    if !args.dry_run && (loosens || !plan.unwired.is_empty()) && refused(&engine, args, true)? {
         return Ok(exit::REFUSED);
     }
     if !args.json {
         say_problems(&plan.problems);
     }
+    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     if args.dry_run {
         // Whoever stops reading what would change has seen enough.
         return unless_unread(dry(args, &plan, &look));
     }
-    let code = if plan.problems.is_empty() { exit::ALLOW } else { exit::FAILED };
     if plan.is_empty() {
         if !args.json {
             let what = if args.remove { "guard is not set up." } else { "Everything is already set up." };
             writeln!(io::stdout(), "{what}")?;
         }
     } else {
-        let shown = plan.render(&look);
-        if args.yes {
-            if !args.json {
-                write!(io::stdout(), "{shown}")?;
-            }
-        } else if !confirm(&shown, if args.remove { "Undo these changes?" } else { "Make these changes?" })? {
+        if !agreed(args, &plan, &look)? {
             writeln!(io::stderr(), "guard: not changed")?;
             return Ok(exit::REFUSED);
         }
-        for edit in &plan.edits {
-            edit.carry_out(&into.backups, args.remove)
-                .map_err(|why| Failure::Message(format!("{}: {why}", edit.path.display())))?;
-        }
-        for planned in &plan.wired {
-            into.carry_out(planned).map_err(said)?;
-        }
-        for edit in &plan.servers {
-            edit.carry_out(&of_servers, args.remove)
-                .map_err(|why| Failure::Message(format!("{}: {why}", edit.path.display())))?;
-        }
-        if !plan.links.is_empty() {
-            shims.remove(&plan.links).map_err(|error| Failure::Message(error.to_string()))?;
-        }
-        for planned in &plan.unwired {
-            out_of.carry_out(planned).map_err(said)?;
-        }
+        tools.carry_out(&plan, args.remove)?;
     }
+    let code = if plan.problems.is_empty() { exit::ALLOW } else { exit::FAILED };
     if args.remove {
-        return removed(args, &engine, &plan, &shims, code);
+        return removed(args, &engine, &plan, &tools.shims(), code);
     }
     closing::after(args, &engine, &choices, &plan, code)
+}
+
+/// Whether nothing may be changed from here; why is said.
+fn refused(engine: &Engine, args: &SetupArgs, weakens: bool) -> io::Result<bool> {
+    let why = install::refusal(&engine.caller, weakens, args.yes);
+    if let Some(why) = &why {
+        writeln!(io::stderr(), "guard: refused: {why}")?;
+    }
+    Ok(why.is_some())
+}
+
+/// What the person wants: said by options, and asked for where it may be.
+fn chosen(args: &SetupArgs, found: &Installed) -> Result<SetupChoices, Failure> {
+    let mut choices =
+        SetupChoices::from_options(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), found)
+            .map_err(|error| Failure::Message(error.to_string()))?;
+    if !(args.yes || args.dry_run || args.remove) {
+        if found.is_set_up() {
+            status::run(&status::StatusArgs::default())?;
+        } else {
+            io::stdout().write_all(screen::fitted(WELCOME).as_bytes())?;
+        }
+        choices.ask(found).map_err(|error| Failure::Message(format!("not changed: {error}")))?;
+    }
+    Ok(choices)
+}
+
+/// Shows what changes, and whether that was said yes to.
+fn agreed(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<bool, Failure> {
+    let shown = plan.render(look);
+    if args.yes {
+        if !args.json {
+            write!(io::stdout(), "{shown}")?;
+        }
+        return Ok(true);
+    }
+    Ok(confirm(&shown, if args.remove { "Undo these changes?" } else { "Make these changes?" })?)
+}
+
+/// What makes the changes, and takes them back.
+struct SetupTools<'a> {
+    engine: &'a Engine,
+    into: HookInstaller<'a>,
+    out_of: HookInstaller<'a>,
+    /// Copies of the configurations of MCP clients.
+    of_servers: Backups,
+    /// The directory of the links that stand for shells.
+    links: PathBuf,
+    guard: PathBuf,
+}
+
+impl<'a> SetupTools<'a> {
+    fn of(engine: &'a Engine) -> Result<Self, Failure> {
+        let data = engine::paths()?.directory().to_owned();
+        let installer = |uninstall| -> Result<HookInstaller<'a>, Failure> {
+            let places = Places::of(&engine.caller)?;
+            Ok(HookInstaller { places, backups: Backups::new(&data), uninstall, project: false })
+        };
+        let (into, out_of) = (installer(false)?, installer(true)?);
+        let guard = into.places.guard()?.into();
+        Ok(Self { engine, into, out_of, of_servers: mcp::backups(&data), links: shims::directory(&data), guard })
+    }
+
+    fn shims(&self) -> Shims<'_> {
+        Shims { caller: &self.engine.caller, directory: &self.links, guard: &self.guard }
+    }
+
+    const fn planner(&self) -> edits::Planner<'_> {
+        edits::Planner { engine: self.engine, places: &self.into.places, backups: &self.into.backups }
+    }
+
+    /// What changes so that it is as chosen.
+    fn plan(&self, found: &Installed, choices: &SetupChoices) -> Result<Plan, Failure> {
+        let edits = self.planner().changes(choices).map_err(|error| Failure::Message(error.to_string()))?;
+        let mut plan = Plan { edits, ..Plan::default() };
+        self.plan_agents(&mut plan, found, &choices.agents);
+        Ok(plan)
+    }
+
+    /// What changes so that nothing of guard is left.
+    fn removal(&self, found: &Installed) -> Result<Plan, Failure> {
+        let (mut edits, mut problems) = self.planner().taken_back();
+        // What was made last goes first, so that directories are empty when their turn comes.
+        edits.reverse();
+        let servers = mcp::taken_out(&self.into.places, &self.of_servers).map_err(said)?;
+        problems.extend(servers.problems);
+        let servers = servers.files.into_iter().map(|(path, old, new)| Edit::of_servers(path, old, new)).collect();
+        let mut plan = Plan { edits, problems, servers, links: self.shims().links(), ..Plan::default() };
+        self.plan_agents(&mut plan, found, &[]);
+        Ok(plan)
+    }
+
+    /// What changes in the files of agents so that exactly these ask guard.
+    fn plan_agents(&self, plan: &mut Plan, found: &Installed, chosen: &[&'static Host]) {
+        for host in HOSTS.iter() {
+            let wanted = chosen.iter().any(|agent| agent.name == host.name);
+            let planned = match (wanted, found.wired.contains(&host.name)) {
+                (true, _) => self.into.planned(host, self.into.places.version(host).as_deref()),
+                (false, true) => self.out_of.planned(host, None),
+                (false, false) => continue,
+            };
+            match planned {
+                Ok(planned) if planned.changes.is_empty() => {}
+                Ok(planned) if wanted => plan.wired.push(planned),
+                Ok(planned) => plan.unwired.push(planned),
+                Err(error) => plan.problems.push(error.to_string()),
+            }
+        }
+    }
+
+    /// Makes the changes of a plan.
+    fn carry_out(&self, plan: &Plan, remove: bool) -> Result<(), Failure> {
+        let made = |edit: &Edit, backups: &Backups| {
+            edit.carry_out(backups, remove).map_err(|why| Failure::Message(format!("{}: {why}", edit.path.display())))
+        };
+        for edit in &plan.edits {
+            made(edit, &self.into.backups)?;
+        }
+        for planned in &plan.wired {
+            self.into.carry_out(planned).map_err(said)?;
+        }
+        for edit in &plan.servers {
+            made(edit, &self.of_servers)?;
+        }
+        if !plan.links.is_empty() {
+            self.shims().remove(&plan.links).map_err(|error| Failure::Message(error.to_string()))?;
+        }
+        for planned in &plan.unwired {
+            self.out_of.carry_out(planned).map_err(said)?;
+        }
+        Ok(())
+    }
+}
+
+fn said(error: InstallError) -> Failure {
+    Failure::Message(error.to_string())
 }
 
 fn say_problems(problems: &[String]) {
@@ -329,7 +391,7 @@ impl Installed {
         let config = edits::config_file(engine);
         Self {
             agents: HOSTS.iter().filter(|host| places.is_there(host)).collect(),
-            wired: HOSTS.iter().filter(|host| status::asks(places, host)).map(|host| host.name).collect(),
+            wired: HOSTS.iter().filter(|host| asks(places, host)).map(|host| host.name).collect(),
             shells: shells.collect(),
             loading: loading.collect(),
             preset: engine.policy().preset,

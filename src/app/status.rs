@@ -12,9 +12,8 @@ use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::init::{loads, start_up};
-use super::install::change::{WiredState as Wired, Wiring};
 use super::install::consent;
-use super::install::file;
+use super::install::hook_installer::asks;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::pending::{collapsed, is_open};
@@ -195,16 +194,6 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         newer: update::newest(engine).and_then(|said| said.newer().map(str::to_owned)),
         rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
-    })
-}
-
-/// Whether an agent's configuration names guard.
-pub(super) fn asks(places: &Places<'_>, host: &'static Host) -> bool {
-    let guard = places.guard().unwrap_or_default();
-    let wiring = Wiring::of(host, &guard, None);
-    [false, true].into_iter().flat_map(|project| places.files(host, project)).any(|(path, wire)| {
-        let text = file::read(&path).ok().flatten();
-        wiring.state(wire, text.as_deref()).is_ok_and(|state| state != Wired::Absent)
     })
 }
 

@@ -22,6 +22,8 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
     let mut parts: Vec<PartView> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
+    // How often each part is called from elsewhere.
+    let mut times: Vec<u64> = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {
         while enclosing.pop_if(|outer| *outer != act.span && !encloses(*outer, act.span)).is_some() {}
@@ -35,19 +37,27 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
         let found = findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(index, _)| index);
         let same = enclosing.last() == Some(&act.span);
-        match parts.last_mut() {
-            // Several ways through the line can lead to one part.
-            Some(last) if same && last.does == does => last.findings.extend(found),
-            _ => {
+        // Several ways through the line can lead to one part, and a script can call a program in many places.
+        let twin = spans.iter().zip(&parts).position(|(span, part)| same && *span == act.span && part.does == does);
+        match twin.and_then(|twin| parts.get_mut(twin).zip(times.get_mut(twin))) {
+            Some((part, times)) => {
+                part.findings.extend(found);
+                *times += 1;
+            }
+            None => {
                 // What comes from elsewhere (a script, code) stands where it was called, without a text of its own.
                 let text = if same { Vec::new() } else { slice(command, act.span).to_vec() };
                 parts.push(PartView { depth: enclosing.len(), text, does, findings: found.collect() });
                 spans.push(act.span);
+                times.push(1_u64);
                 if !same {
                     enclosing.push(act.span);
                 }
             }
         }
+    }
+    for (part, times) in parts.iter_mut().zip(times).filter(|(part, times)| *times > 1 && part.text.is_empty()) {
+        part.does.insert(1, format!("{times} times"));
     }
     // A redirection without a program: `> file`.
     for (number, act) in facts.acts.iter().enumerate() {

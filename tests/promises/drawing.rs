@@ -14,6 +14,8 @@ use guard::ui::style::{Line, Look, render};
 use guard::ui::{verdict, visible};
 use proptest::prelude::*;
 
+use crate::harness::home::Home;
+
 const ROOMY: Size = Size { columns: 80, rows: 24 };
 const NARROW: Size = Size { columns: 40, rows: 24 };
 const COLOR: Look = Look { color: true, ascii: false, dumb: false };
@@ -415,6 +417,20 @@ fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
     let judgment = guard::judge::judge(&invocation, &catalog, &Policy::default(), &Answers::default());
     let parts = parts(command.as_bytes(), &judgment);
     parts.into_iter().map(|part| (part.depth, String::from_utf8(part.text).unwrap(), part.does)).collect()
+}
+
+#[test]
+fn what_a_script_calls_in_many_places_is_explained_once_with_a_count() {
+    let home = Home::new();
+    std::fs::write(home.path("work/x.sh"), "echo a\nls\necho b\ncp a b\necho c\n").unwrap();
+    let said = home.guard(&["explain", "bash x.sh"]).output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    assert_eq!(said.matches("echo changes nothing\n      3 times\n").count(), 1, "{said}");
+    assert_eq!(
+        (said.matches("echo").count(), said.matches("ls changes nothing\n      through").count()),
+        (1, 1),
+        "{said}"
+    );
 }
 
 #[test]

@@ -106,6 +106,19 @@ fn a_second_time_it_is_already_installed() {
 }
 
 #[test]
+fn without_an_agent_all_are_listed_with_what_is_found_and_what_to_type() {
+    let home = home();
+    home.prints(&["install", "codex", "--yes"], 0);
+    let said = home.prints(&["install"], 125);
+    for host in HOSTS.iter() {
+        assert!(said.lines().any(|line| line.split_whitespace().next() == Some(host.name)), "{}: {said}", host.name);
+    }
+    let line = |name: &str| said.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap_or_default();
+    assert!(line("codex").ends_with("asks guard already"), "{said}");
+    assert!(said.contains("guard install --all") || said.contains("guard install AGENT"), "{said}");
+}
+
+#[test]
 fn what_stood_there_stays_as_it_was() {
     for (agent, name, before, after) in EXISTING {
         let home = home();

@@ -31,6 +31,19 @@ fn wrong_in_project(body: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_filter_that_no_rule_fits_is_an_error_and_one_that_options_leave_nothing_of_is_not() {
+    let home = Home::new();
+    let wrong = |filter: &str| {
+        let output = home.guard(&["patterns", "list", filter]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(125), b"".as_slice()), "{filter}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(wrong("kubernets").contains("did you mean kubernetes?"), "{}", wrong("kubernets"));
+    assert!(wrong("qqqqzz").contains("guard patterns list shows all rules"));
+    assert!(home.prints(&["patterns", "list", "git.", "--own"], 0).contains("0 rules"));
+}
+
+#[test]
 fn every_built_in_rule_finds_its_bad_examples_and_leaves_its_good_ones_alone() {
     let failures = example_failures(&Catalog::builtin(), &|_| true);
     assert_eq!(failures, [], "{failures:#?}");

@@ -1,7 +1,9 @@
 //! Replay tells what guard would have done, from what agents and shells keep, and touches nothing.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -134,6 +136,23 @@ fn where_the_directory_is_gone_nothing_is_looked_up() {
     assert_eq!(numbers(&found), [2, 1, 1, 0], "{found}");
     assert_eq!(found["directory_gone"], 1);
     assert!(home.prints(&["replay"], 0).contains("1 ran in directories that no longer exist"));
+}
+
+#[test]
+fn a_batch_takes_a_directory_that_is_not_there_or_relative_for_unknown() {
+    let home = Home::new();
+    let work = home.path("work");
+    let decision = |cwd: Value| {
+        let mut check = home.guard(&["check", "--batch"]);
+        let mut check = check.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let row = json!({ "command": "rm -rf \"$PWD/not-there\"", "cwd": cwd });
+        check.stdin.take().unwrap().write_all(row.to_string().as_bytes()).unwrap();
+        let verdict: Value = serde_json::from_slice(&check.wait_with_output().unwrap().stdout).unwrap();
+        verdict["decision"].clone()
+    };
+    assert_eq!(decision(json!(work)), "allow");
+    assert_eq!(decision(json!(home.path("gone"))), "ask");
+    assert_eq!(decision(json!(".")), "ask");
 }
 
 #[test]

@@ -280,7 +280,20 @@ fn without(text: &str, table: Option<&str>, name: &str) -> Option<String> {
     let before = before.get(..before.rfind('\n').map_or(0, |at| at + 1))?;
     let after = text.get(end..)?;
     let after = after.find('\n').and_then(|at| after.get(at + 1..)).unwrap_or_default();
+    let before = table.and_then(|table| without_header(before, table, after)).unwrap_or(before);
     Some(format!("{before}{after}"))
+}
+
+/// The text before a key that was taken out, without the header of its table, where nothing else stands below that.
+fn without_header<'a>(before: &'a str, table: &str, after: &str) -> Option<&'a str> {
+    let next = after.trim_start();
+    let (above, header) = before.trim_end().rsplit_once('\n').unwrap_or(("", before.trim_end()));
+    let is_alone = header == format!("[{table}]") && (next.is_empty() || next.starts_with('['));
+    // The blank line above goes with it, where one follows or nothing does.
+    let is_apart = next.is_empty() || after.starts_with(['\r', '\n']);
+    let above = if is_apart { above.trim_end() } else { above };
+    let end = if above.is_empty() { 0 } else { above.len() + before.get(above.len()..)?.find('\n')? + 1 };
+    before.get(..end).filter(|_| is_alone)
 }
 
 fn absent(key: &str) -> Result<String, EditError> {
@@ -317,7 +330,6 @@ mod tests {
 
     #[test]
     fn a_key_is_taken_out_and_one_that_is_not_there_is_told() {
-        assert_eq!(with(TEXT, "queue.wait", None).unwrap(), TEXT.replace("wait = 5\n", ""));
         assert_eq!(with(TEXT, "mode", None).unwrap(), TEXT.replace("mode = \"manual\" # why\n", ""));
         assert_eq!(with(TEXT, "thresholds.cli", None).unwrap(), TEXT.replace("cli = 2.5\n", ""));
         let lines = "known_hosts = [\n  \"a\", # one\n]\nmode = \"off\"";
@@ -329,6 +341,20 @@ mod tests {
         for key in ["queue.pending", "timeouts.high", "preset"] {
             assert_eq!(with(TEXT, key, None).unwrap_err().to_string(), format!("{key} is not set in the file"));
         }
+    }
+
+    #[test]
+    fn a_table_goes_with_its_last_key_unless_something_else_stands_in_it() {
+        let unset = |text: &str, key: &str| with(text, key, None).unwrap();
+        assert_eq!(unset(TEXT, "queue.wait"), TEXT.replace("\n[queue]\nwait = 5\n", ""));
+        assert_eq!(unset("[queue]\nwait = 5\n", "queue.wait"), "");
+        let two = "mode = \"off\"\n\n[queue]\nwait = 5\n\n[timeouts]\nhigh = 9\n";
+        assert_eq!(unset(two, "queue.wait"), two.replace("\n[queue]\nwait = 5\n", ""));
+        let dense = two.replace("\n\n", "\n");
+        assert_eq!(unset(&dense, "queue.wait"), dense.replace("[queue]\nwait = 5\n", ""));
+        assert_eq!(unset("[queue]\nwait = 5\n[timeouts]\nhigh = 9\n", "queue.wait"), "[timeouts]\nhigh = 9\n");
+        assert_eq!(unset("[queue]\nwait = 5\n# why\n", "queue.wait"), "[queue]\n# why\n");
+        assert_eq!(unset("[queue]\nwait = 5\npending = 3\n", "queue.wait"), "[queue]\npending = 3\n");
     }
 
     #[test]

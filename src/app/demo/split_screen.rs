@@ -122,12 +122,16 @@ impl DemoState<'_> {
         self.agent(0)?;
         self.until_ended("")?;
         self.goes_on("Safe: this only reads. It ran without a question, and guard printed nothing of its own.")?;
-        self.answered(
+        let was_answered = self.answered(
             1,
             "src cannot be created again, so guard asks you: y runs it, n refuses it, ? explains it. The agent reads the \
              words that you give with n.",
         )?;
-        self.goes_on("Above is what the agent got. No answer would have meant no.")?;
+        self.goes_on(if was_answered {
+            "Above is what the agent got. No answer would have meant no."
+        } else {
+            "Above is what the agent got: you gave no answer, and no answer means no."
+        })?;
         self.restored()?;
         self.answered(2, "The same command in disguise: guard decodes it, and finds the same deletion.")?;
         self.restored()?;
@@ -167,15 +171,16 @@ impl DemoState<'_> {
         Ok(())
     }
 
-    /// The agent types a command that waits, and the person answers it.
-    fn answered(&mut self, number: usize, told: &str) -> Result<(), ViewStopped> {
+    /// The agent types a command that waits, and the person answers it, or not.
+    fn answered(&mut self, number: usize, told: &str) -> Result<bool, ViewStopped> {
         self.agent(number)?;
-        let Some(id) = self.requests(1)?.pop() else { return self.until_ended("") };
+        let Some(id) = self.requests(1)?.pop() else { return self.until_ended("").map(|()| true) };
         let command = format!("$ guard approve {id}");
         self.pause(&[told, "", &command], "Enter types this command, q ends")?;
         answer::approve(&answer::ApproveArgs::one(&id))?;
-        self.leave_unanswered()?;
-        self.until_ended("")
+        let was_answered = self.leave_unanswered()?;
+        self.until_ended("")?;
+        Ok(was_answered)
     }
 
     /// The agent types several commands, and the person looks at them together.
@@ -192,8 +197,8 @@ impl DemoState<'_> {
         self.until_ended("")
     }
 
-    /// Has the agent go on without an answer to what still waits.
-    fn leave_unanswered(&mut self) -> Result<(), ViewStopped> {
+    /// Has the agent go on without an answer to what still waits; whether nothing does.
+    fn leave_unanswered(&mut self) -> Result<bool, ViewStopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
             SplitScreen::add(&format!(
@@ -202,7 +207,7 @@ impl DemoState<'_> {
             ));
             self.end_all();
         }
-        Ok(())
+        Ok(left.is_empty())
     }
 
     /// Waits for the agent's commands to end, and shows what they ended with. What goes on is ended.

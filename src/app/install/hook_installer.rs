@@ -14,6 +14,17 @@ use crate::app::screen;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
+/// Whether an agent's configuration names guard.
+#[must_use]
+pub fn asks(places: &Places<'_>, host: &'static Host) -> bool {
+    let guard = places.guard().unwrap_or_default();
+    let wiring = Wiring::of(host, &guard, None);
+    [false, true].into_iter().flat_map(|project| places.files(host, project)).any(|(path, wire)| {
+        let text = file::read(&path).ok().flatten();
+        wiring.state(wire, text.as_deref()).is_ok_and(|state| state != WiredState::Absent)
+    })
+}
+
 /// One file and what becomes of it.
 #[derive(Debug)]
 pub struct FileEdit {

@@ -31,15 +31,25 @@ impl<'a> ListedRule<'a> {
 
 pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {
     let filter = args.filter.as_deref().unwrap_or_default();
+    let is_meant = |entry: &ListedRule<'_>| {
+        let (id, _, reason) = entry.head();
+        id.contains(filter) || reason.contains(filter)
+    };
     let fits = |entry: &ListedRule<'_>| {
-        let (id, tier, reason) = entry.head();
+        let (id, tier, _) = entry.head();
         let built_in = || catalog.origin(id).is_none_or(|(_, file)| file.is_none());
-        (id.contains(filter) || reason.contains(filter))
-            && args.tier.is_none_or(|least| tier.number() >= least)
-            && (!args.own || !built_in())
+        args.tier.is_none_or(|least| tier.number() >= least) && (!args.own || !built_in())
     };
     let all = catalog.all_rules().map(ListedRule::Rule).chain(catalog.tools().map(|(_, tool)| ListedRule::Tool(tool)));
-    let mut entries: Vec<ListedRule<'_>> = all.filter(fits).collect();
+    let mut entries: Vec<ListedRule<'_>> = all.filter(is_meant).collect();
+    if entries.is_empty() && !filter.is_empty() {
+        let hint = match catalog.program(filter) {
+            Some(_) => format!("; guard patterns show {filter} shows the program"),
+            None => near_hint(filter, catalog),
+        };
+        return Err(PatternsError::NoneListed { name: filter.to_owned(), hint });
+    }
+    entries.retain(fits);
     sort::sort_by_key(&mut entries, |entry| entry.head().0);
     if args.json {
         for entry in entries {
@@ -96,10 +106,7 @@ pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
     let is_meant = |tool: &&Tool| tool.id == name || tool.id.split('.').next() == Some(name);
     let entries: Vec<&Tool> = catalog.tools().map(|(_, tool)| tool).filter(is_meant).collect();
     if rules.is_empty() && entries.is_empty() && program.is_none() {
-        let ids = catalog.tools().map(|(_, tool)| tool.id.as_str());
-        let near = nearest(name, catalog.all_rules().map(|rule| rule.id.as_str()).chain(ids));
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        return Err(PatternsError::Unknown { name: name.to_owned(), hint });
+        return Err(PatternsError::Unknown { name: name.to_owned(), hint: near_hint(name, catalog) });
     }
     let examples = catalog.examples();
     let of_id = |id: &str| examples.iter().find(|examples| examples.rule == id);
@@ -121,6 +128,15 @@ pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
         out.lines(&described(program, name))?;
     }
     Ok(exit::ALLOW)
+}
+
+/// The rule or family that a name may be a slip of, as the end of a sentence.
+fn near_hint(name: &str, catalog: &Catalog) -> String {
+    let of_tools = catalog.tools().map(|(_, tool)| tool.id.as_str());
+    let ids: Vec<&str> = catalog.all_rules().map(|rule| rule.id.as_str()).chain(of_tools).collect();
+    let families = ids.iter().filter_map(|id| id.split('.').next());
+    let near = nearest(name, families.chain(ids.iter().copied()));
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value {
