@@ -120,7 +120,7 @@ impl Walker<'_> {
                         }
                         self.set_scalar(state, context, name, value.clone());
                         // What the environment has is handed on as it is now.
-                        if self.input.invocation.env.get(name).is_some() {
+                        if state.allexport || self.input.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {

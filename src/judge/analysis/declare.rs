@@ -147,6 +147,7 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
                     match option.as_str() {
                         "errexit" => state.errexit = text == "-o",
                         "noglob" => state.noglob = text == "-o",
+                        "allexport" => state.allexport = text == "-o",
                         _ => {}
                     }
                 }
@@ -158,6 +159,7 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
                     match letter {
                         'e' => state.errexit = on,
                         'f' => state.noglob = on,
+                        'a' => state.allexport = on,
                         _ => {}
                     }
                 }

@@ -121,6 +121,8 @@ pub(super) struct State {
     pub errexit: bool,
     /// `set -f`
     pub noglob: bool,
+    /// `set -a`: what is assigned is handed on.
+    pub allexport: bool,
     /// The last command of a pipeline runs in this shell.
     pub lastpipe: bool,
 }
@@ -472,6 +474,7 @@ impl State {
         }
         self.errexit &= other.errexit;
         self.noglob &= other.noglob;
+        self.allexport |= other.allexport;
     }
 }
 

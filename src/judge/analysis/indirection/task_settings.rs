@@ -14,6 +14,7 @@ use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::invocation::quote;
 use crate::judge::rules::model::{Load, Tasks};
 use crate::judge::rules::word_lists;
 
@@ -93,8 +94,9 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     if blocks.is_empty() || blocks.iter().any(needs) {
         blocks = vec![&lines];
     }
-    let lines = blocks.into_iter().flatten().take(MAX_LINES);
-    lines.flat_map(|line| parts(line)).filter(|part| !part.is_empty()).collect()
+    let lines: Vec<&str> = blocks.into_iter().flatten().copied().take(MAX_LINES).collect();
+    let alone = lines.iter().flat_map(|line| parts(line)).filter(|part| !part.is_empty());
+    alone.chain(programs(&lines)).collect()
 }
 
 /// The strings of settings in JSON that may be commands: all of them (`inside`), else those of what is named so.
@@ -103,12 +105,111 @@ fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mu
         Json::String(text) if inside => all.push(text.clone()),
         Json::Array(values) => values.iter().for_each(|value| strings(value, named, inside, all)),
         Json::Object(entries) => {
+            if inside {
+                all.extend(program_of(entries));
+            }
             for (key, value) in entries.iter().filter(|(key, _)| !word_lists::SENTENCE_KEYS.contains(&key.as_str())) {
                 strings(value, named, inside || named(key), all);
             }
         }
         _ => {}
     }
+}
+
+/// The program that an object in JSON names, with its arguments.
+fn program_of(entries: &serde_json::Map<String, Json>) -> Option<String> {
+    let words = |value: &Json| match value {
+        Json::String(text) => vec![text.clone()],
+        Json::Array(values) => values.iter().filter_map(|value| Some(value.as_str()?.to_owned())).collect(),
+        _ => Vec::new(),
+    };
+    let of =
+        |keys: &[&str]| entries.iter().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, value)| words(value));
+    let program = of(&word_lists::PROGRAM_KEYS)?;
+    argv(&program, &of(&word_lists::ARGUMENT_KEYS).unwrap_or_default())
+}
+
+/// The command that a program and its arguments make. A text alone is a command as it stands.
+fn argv(program: &[String], arguments: &[String]) -> Option<String> {
+    let (first, rest) = program.split_first()?;
+    // A list of commands is no program with arguments.
+    let is_command = rest.is_empty() || !first.contains(char::is_whitespace);
+    let words: Vec<String> = rest.iter().chain(arguments).map(|word| quote(word)).collect();
+    (is_command && !words.is_empty()).then(|| format!("{first} {}", words.join(" ")))
+}
+
+/// The programs of settings whose arguments are lists: `command: [rm, -r, x]`; `command = "rm"` beside `args = ["-r", "x"]`.
+fn programs(lines: &[&str]) -> Vec<String> {
+    let mut all = Vec::new();
+    // What one entry says: how far its keys stand in, the program, and the arguments.
+    let mut entry = (0, Vec::new(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        let is_section = line.starts_with('[');
+        let (indent, key) = match key_of(line) {
+            _ if is_section => (0, ""),
+            Some(found) => found,
+            None => continue,
+        };
+        let is_program = word_lists::PROGRAM_KEYS.contains(&key);
+        let is_part = is_program || word_lists::ARGUMENT_KEYS.contains(&key);
+        let taken = if is_program { &entry.1 } else { &entry.2 };
+        if is_section || indent < entry.0 || is_part && (indent != entry.0 || !taken.is_empty()) {
+            let (_, program, arguments) = std::mem::replace(&mut entry, (indent, Vec::new(), Vec::new()));
+            all.extend(argv(&program, &arguments));
+        }
+        if is_part {
+            let words = value_words(lines.get(at..).unwrap_or_default());
+            *(if is_program { &mut entry.1 } else { &mut entry.2 }) = words;
+        }
+    }
+    all.extend(argv(&entry.1, &entry.2));
+    all
+}
+
+/// The key of a line and how far it stands in, an entry of a list behind its dash.
+fn key_of(line: &str) -> Option<(usize, &str)> {
+    let (name, _) = line.split_once([':', '='])?;
+    let key = name.trim_start_matches([' ', '\t', '-', '{']);
+    Some((name.len() - key.len(), key.trim().trim_matches(['"', '\''])))
+}
+
+/// The words of a value, whose key is on the first of these lines: a text, a list, or the entries below it.
+fn value_words(lines: &[&str]) -> Vec<String> {
+    let Some((line, below)) = lines.split_first() else { return Vec::new() };
+    let value = line.split_once([':', '=']).map_or("", |(_, value)| value).trim();
+    let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+    if value.is_empty() {
+        let entries = below.iter().map_while(|line| line.trim().strip_prefix("- "));
+        return entries.map(bare).collect();
+    }
+    if !value.starts_with('[') {
+        return vec![bare(value.trim_end_matches([',', '}']))];
+    }
+    // The list may go on in further lines.
+    let mut list = value.to_owned();
+    for line in below {
+        if list.contains(']') {
+            break;
+        }
+        list.push_str(line.trim());
+    }
+    list_words(&list)
+}
+
+/// The words of a list in brackets, in quotes or without.
+fn list_words(list: &str) -> Vec<String> {
+    let inside = list.trim_start_matches('[').rsplit_once(']').map_or(list, |(inside, _)| inside);
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in inside.chars() {
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, ',') => words.push(String::new()),
+            (_, c) => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
 /// The commands in XML: attributes that are whole commands, and programs with what follows of their arguments.
@@ -171,6 +272,12 @@ fn word_of(value: &str) -> Option<String> {
     (!rest.contains("${") && !rest.contains("$(") && !rest.contains("@(")).then(quoted)
 }
 
+/// A command with what the properties of a build stand for.
+fn with_properties(command: &str) -> String {
+    let known = word_lists::BUILD_PROPERTIES.iter().filter(|(property, _)| command.contains(property));
+    known.fold(command.to_owned(), |command, (property, place)| command.replace(property, place))
+}
+
 /// The text that is meant by a text of XML.
 fn unescaped(text: &str) -> String {
     text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -210,7 +317,7 @@ fn parts(line: &str) -> Vec<String> {
     line = line.strip_prefix("- ").unwrap_or(line).trim_start();
     // `execute_process(COMMAND …)`
     if let Some((_, command)) = line.split_once("COMMAND ") {
-        return vec![command.trim_end_matches(')').to_owned()];
+        return vec![with_properties(command.trim_end_matches(')'))];
     }
     let mut all = Vec::new();
     let lists = ["= [", "\": [", "': [", "\":[", "':["];
@@ -234,6 +341,10 @@ fn parts(line: &str) -> Vec<String> {
             // Lists and objects of one line.
             if value.starts_with(['{', '[']) || value.contains("[\"") {
                 all.extend(quoted(value));
+            }
+            if value.starts_with('[') && !value.contains(['"', '\'']) {
+                all.extend(list_words(value));
+                return all;
             }
             let value = value.strip_prefix('{').map_or(value, |inner| {
                 let inner = inner.trim_end_matches('}');
@@ -299,6 +410,45 @@ mod tests {
         assert_eq!(of(deletes, &[]), ["rm -rf \"$HOME\"'/a'\\''b'", "rm 'c'", "rm -rf .'/d'"]);
         assert!(of("<a><b line=\"rm x\"/><c>rm x</c><arg value=\"rm\"/></a>", &[]).is_empty());
         assert!(of("<a executable=\"rm", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_program_and_its_arguments_are_one_command() {
+        for text in [
+            "command: [rm, -r, x]\n",
+            "    command: [\"rm\", \"-r\", 'x']\n",
+            "entrypoint:\n  - rm\n  - -r\n  - x\n",
+            "[tasks.t]\ncommand = \"rm\"\nargs = [\"-r\", \"x\"]\n",
+            "t:\n  args: [-r, x]\n  cmd: rm\n",
+            "- program: rm\n  args:\n    - -r\n    - x\n",
+            "args = [\n  \"-r\",\n  \"x\",\n]\ncommand = \"rm\"\n",
+            r#"{"tasks": [{"label": "t", "command": "rm", "args": ["-r", "x"]}]}"#,
+            r#"{"command": ["rm", "-r", "x"]}"#,
+        ] {
+            assert!(of(text, &[]).contains(&"rm -r x".to_owned()), "{text}");
+        }
+        for text in [
+            "a:\n  command: rm\nb:\n  args: [x]\n",
+            "a:\n  command: rm\n  b:\n    args: [x]\n",
+            "[a]\ncommand = \"rm\"\n[b]\nargs = [\"x\"]\n",
+            "command: [rm y, x]\n",
+        ] {
+            assert!(!of(text, &[]).iter().any(|command| command == "rm x" || command == "rm y x"), "{text}");
+        }
+        let first = "- command: rm\n  args: [it's]\n- command: mv\n  args: [y]\n";
+        assert!(of(first, &[]).contains(&"mv y".to_owned()));
+    }
+
+    #[test]
+    fn lists_without_quotes_hold_commands() {
+        let text = "tasks:\n  x:\n    cmds: [rm x, rm y]\n";
+        assert!(["rm x", "rm y"].iter().all(|command| of(text, &["x"]).contains(&(*command).to_owned())));
+    }
+
+    #[test]
+    fn commands_of_a_build_may_be_named_by_its_properties() {
+        let text = "add_custom_target(x COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_SOURCE_DIR}/y)\n";
+        assert_eq!(of(text, &[]), ["cmake -E rm -rf ./y"]);
     }
 
     #[test]

@@ -429,3 +429,37 @@ fn code_of_the_line_that_runs_more_code_is_read_once() {
     let facts = facts_with(&line(command), &[]);
     assert!(facts.opaque.is_empty(), "{}", dump(&facts));
 }
+
+#[test]
+fn macros_on_disk_run_their_commands() {
+    leads("autoreconf -i", &[("/home/dev/project/configure.ac", "AC_INIT([x])\nm4_esyscmd([rm x])\n")], "rm x");
+}
+
+#[test]
+fn settings_of_programs_that_run_commands_are_followed() {
+    for (command, file, text) in [
+        ("cargo make tidy", "Makefile.toml", "[tasks.tidy]\ncommand = \"rm\"\nargs = [\"x\"]\n"),
+        ("goreleaser build", ".goreleaser.yaml", "before:\n  hooks:\n    - rm x\n"),
+        ("air", ".air.toml", "[build]\ncmd = \"rm x && go build\"\n"),
+        ("tmuxp load .", ".tmuxp.yaml", "session_name: a\nbefore_script: rm x\n"),
+        ("prove t", ".proverc", "--exec 'sh -c \"rm x\"'\n"),
+        ("modd", "modd.conf", "**/*.go {\n    prep: rm x\n}\n"),
+        ("wrangler dev", "wrangler.toml", "[build]\ncommand = \"rm x\"\n"),
+        ("dvc repro", "dvc.yaml", "stages:\n  a:\n    cmd: rm x\n"),
+        ("cz bump", "pyproject.toml", "[tool.commitizen]\npre_bump_hooks = [\"rm x\"]\n"),
+        ("task tidy", "Taskfile.yml", "tasks:\n  tidy:\n    cmds: [rm x]\n"),
+        ("cmake -B build", "CMakeLists.txt", "add_custom_target(t COMMAND ${CMAKE_COMMAND} -E rm x)\n"),
+    ] {
+        let path = format!("/home/dev/project/{file}");
+        leads(command, &[(path.as_str(), text)], if file == "CMakeLists.txt" { "cmake -E rm x" } else { "rm x" });
+    }
+}
+
+#[test]
+fn what_is_assigned_after_allexport_is_handed_on() {
+    let files = [("/home/dev/project/b.sh", "rm x\n"), ("/home/dev/project/b.env", "BASH_ENV=./b.sh\n")];
+    leads("set -a; . ./b.env; bash -c true", &files, "rm x");
+    leads("set -o allexport; BASH_ENV=./b.sh; bash -c true", &files, "rm x");
+    does_not_lead("set -a; set +a; BASH_ENV=./b.sh; bash -c true", &files, "rm x");
+    does_not_lead(". ./b.env; bash -c true", &files, "rm x");
+}

@@ -85,7 +85,7 @@ impl Language {
     /// Whether a file of the world in it is read for what it does.
     #[must_use]
     pub fn has_scripts(self) -> bool {
-        !matches!(self, Self::Powershell | Self::Cmd | Self::M4 | Self::Applescript)
+        !matches!(self, Self::Powershell | Self::Cmd | Self::Applescript)
     }
 
     /// Whether every call that its code makes is an act of its own, so that the interpreter's own act adds nothing.
@@ -108,6 +108,6 @@ mod tests {
         let queries: Vec<&str> = Language::names().filter(|name| Language::of(name).unwrap().is_query()).collect();
         assert_eq!(queries, ["mongo", "sql", "redis"]);
         let unread: Vec<&str> = Language::names().filter(|name| !Language::of(name).unwrap().has_scripts()).collect();
-        assert_eq!(unread, ["powershell", "cmd", "m4", "applescript"]);
+        assert_eq!(unread, ["powershell", "cmd", "applescript"]);
     }
 }
