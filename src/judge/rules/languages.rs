@@ -110,8 +110,10 @@ pub enum ResultKind {
     SameElements,
     /// The object, where it is a name of a directory's files.
     SameNames,
-    /// The first argument.
+    /// The text of the first argument.
     Argument,
+    /// The first argument, be it a text or what another call gives: a file that was read.
+    ArgumentAsItIs,
     /// The first argument, of two at most.
     ArgumentInAnEncoding,
     /// The only argument.

@@ -119,6 +119,7 @@ impl MethodCall<'_> {
                 let first = arguments.first()?;
                 Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
             }
+            ResultKind::ArgumentAsItIs => arguments.first().cloned(),
             ResultKind::Argument
             | ResultKind::ArgumentInAnEncoding
             | ResultKind::Statement

@@ -388,6 +388,9 @@ fn a_call_of_a_function_that_is_worked_out_is_told_from_one_of_an_own_object() {
 #[test]
 fn code_that_is_read_from_a_file_is_that_file() {
     has("python", "exec(open('x.py').read())", "run-file(x.py)");
+    has("python", "s = open('x.py').read()\nexec(compile(s, 'x.py', 'exec'))", "run-file(x.py)");
+    has("python", "import ast\nt = ast.parse(open('x.py').read())\nexec(compile(t, 'x', 'exec'))", "run-file(x.py)");
+    has("python", "exec(compile('import os', 'x', 'exec'))", "exec(import os)");
     has("js", "require('/x/y.js')", "run-file(/x/y.js)");
     has("perl", "do '/x/y.pl'", "run-file(/x/y.pl)");
     has("sql", "\\i /x/y.sql", "include(/x/y.sql)");
