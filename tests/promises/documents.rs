@@ -677,3 +677,17 @@ fn the_figures_of_the_readme_are_those_of_these_sources() {
     }
     assert!(table.lines().skip(2).take_while(|line| line.starts_with("| ")).count() > 5, "there is no table");
 }
+
+#[test]
+fn the_design_compares_its_budgets_with_the_figures_of_the_readme() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
+    let (readme, design) = (read("README.md"), read("docs/design.md"));
+    let (_, figures) = readme.split_once("<!-- figures of ").unwrap();
+    let (_, budgets) = design.split_once("| what | budget | measured |").unwrap();
+    let rows: Vec<&str> = budgets.lines().skip(2).take_while(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    for row in rows {
+        let measured = row.trim_end_matches(" |").rsplit(" | ").next().unwrap().trim_end_matches(" (exceeded)");
+        assert!(figures.contains(&format!("| {measured} |")), "the README measures something else: {row}");
+    }
+}
