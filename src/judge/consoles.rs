@@ -6,6 +6,7 @@ pub use super::analysis::is_shell;
 
 use super::Facts;
 use super::analysis::act::{Act, Input, Output, Verb};
+use super::analysis::console_input::{is_given, waits};
 use super::risk::Finding;
 use super::rules::catalog::Catalog;
 use super::rules::glob;
@@ -68,68 +69,6 @@ fn console(act: &Act, catalog: &Catalog) -> Option<Console> {
     };
     let mut all = program.consoles.iter().filter(of_name).filter(reads);
     all.find(|console| waits(console, program, act, catalog)).cloned()
-}
-
-fn waits(console: &Console, program: &Program, act: &Act, catalog: &Catalog) -> bool {
-    let given = |option: &String| is_given(option, program, act);
-    if console.unless.iter().any(given) || is_replaced(console, act, catalog) {
-        return false;
-    }
-    if act.args.is_empty() {
-        return console.bare || console.words.is_empty();
-    }
-    let most = console.operands.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-    let few = |words: usize| most.is_none_or(|most| (act.sub.len() + act.operands.len()).saturating_sub(words) <= most);
-    if console.words.is_empty() {
-        return few(0);
-    }
-    let fits = |words: &String| {
-        few(words.split(' ').filter(|word| !word.starts_with('-')).count()) && says(words, program, act)
-    };
-    console.words.iter().any(fits)
-}
-
-/// Whether the arguments begin with these words, and hold these options.
-fn says(words: &str, program: &Program, act: &Act) -> bool {
-    let operands = act.operands.iter().filter_map(|operand| operand.value.known().map(|text| text.into_owned()));
-    let mut front = act.sub.iter().cloned().chain(operands);
-    words.split(' ').all(|word| match word.starts_with('-') {
-        true => is_given(word, program, act),
-        false => front.next().is_some_and(|said| said == word),
-    })
-}
-
-/// Whether an option is given, in any of its spellings.
-fn is_given(option: &str, program: &Program, act: &Act) -> bool {
-    let specs = || program.options.iter().chain(program.subs.iter().flat_map(|sub| &sub.options));
-    let same = |name: &str| {
-        name == option
-            || specs().any(|spec| {
-                spec.names.iter().any(|known| known == name) && spec.names.iter().any(|known| known == option)
-            })
-    };
-    let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
-    // Of a program whose options are not described, short ones may stand in one word.
-    let in_cluster = |word: &str| {
-        let cluster =
-            word.strip_prefix('-').filter(|rest| rest.len() <= 3 && rest.chars().all(|one| one.is_ascii_lowercase()));
-        letter.is_some_and(|letter| cluster.is_some_and(|cluster| cluster.contains(letter)))
-    };
-    act.flags.iter().any(|flag| same(&flag.name))
-        || act
-            .args
-            .iter()
-            .filter_map(|arg| arg.known())
-            .any(|arg| arg == option || specs().next().is_none() && in_cluster(&arg))
-}
-
-/// Whether a variable names another program in its place, which waits for nothing.
-fn is_replaced(console: &Console, act: &Act, catalog: &Catalog) -> bool {
-    let set = console.variables.iter().find_map(|name| Some(act.env.named(name).next()?.1.known()?.into_owned()));
-    let Some(line) = set else { return false };
-    let word = line.split_whitespace().next().unwrap_or_default();
-    let name = word.rsplit('/').next().unwrap_or(word);
-    name == ":" || catalog.program(name).is_some_and(|program| program.consoles.is_empty() && program.runs.is_none())
 }
 
 #[cfg(test)]

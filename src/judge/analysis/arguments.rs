@@ -348,8 +348,18 @@ fn targets(target: &Target, flags: &[Flag], operands: &[Operand]) -> Vec<Value> 
     values(flags, &target.flags).map(|(value, _)| value.clone()).chain(operands).collect()
 }
 
-/// What an interpreter runs.
+/// Returns the code that an interpreter runs, in order.
 fn code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
+    let mut found = named_code(runs, scan, operands);
+    let is_given = |name: &String| name == "*" || scan.flags.iter().any(|flag| same_flag(name, &flag.name));
+    if runs.stdin_after.iter().any(is_given) && !found.iter().any(|source| matches!(source.from, CodeFrom::Stdin)) {
+        found.push(CodeSource { language: runs.language.clone(), from: CodeFrom::Stdin, positional: Vec::new() });
+    }
+    found
+}
+
+/// Returns the code that the arguments name, or standard input where they name none.
+fn named_code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
     let source = |from, positional: &[Operand]| CodeSource {
         language: runs.language.clone(),
         from,
@@ -373,14 +383,14 @@ fn code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeS
     // A shell reads such a file before what it is told to run, not in its place.
     if scan.is_shell() && !scripts.is_empty() {
         let plain = Runs { script: Vec::new(), ..runs.clone() };
-        let rest = code(&plain, scan, operands);
+        let rest = named_code(&plain, scan, operands);
         return scripts.into_iter().chain(rest).collect();
     }
     found.extend(scripts);
     // What is told before a database is opened does not stand for what is told it.
     if !found.is_empty() && runs.code_at.is_some() {
         let plain = Runs { code: Vec::new(), script: Vec::new(), ..runs.clone() };
-        found.extend(code(&plain, scan, operands));
+        found.extend(named_code(&plain, scan, operands));
         return found;
     }
     if !found.is_empty() || scan.runs_module {

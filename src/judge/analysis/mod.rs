@@ -16,6 +16,7 @@ pub mod code;
 mod command;
 mod command_context;
 mod compound;
+pub mod console_input;
 mod declare;
 mod decode;
 mod destinations;

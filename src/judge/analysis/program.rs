@@ -2,15 +2,17 @@
 
 use super::act::{Act, Effect, Source, Taint, UnknownReason, Value, Verb};
 use super::act_builder::{self, through_descriptors};
-use super::arguments::{self, Arg, DerivedEffect, Reading};
+use super::arguments::{self, Arg, CodeFrom, CodeSource, DerivedEffect, Reading};
 use super::builtins::Builtin;
 use super::command_context::Context;
+use super::console_input;
 use super::expand::Field;
 use super::follow::{self, Step, StepFacts};
 use super::program_run::{CommandCall, ProgramRun};
 use super::scripts::is_binary_at;
 use super::search;
 use super::state::{State, VariableValue, unknown};
+use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Program;
@@ -108,6 +110,13 @@ impl Walker<'_> {
             }
             None => false,
         };
+        let is_fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing);
+        if is_fed && context.remote.is_none() && reading.inner.is_empty() && reading.code.is_empty() {
+            let act = self.facts.acts.get(id).filter(|_| known.is_some_and(|program| !program.consoles.is_empty()));
+            let language = act.and_then(|act| console_input::input_language(act, self.input.catalog));
+            let source = |language| CodeSource { language, from: CodeFrom::Stdin, positional: Vec::new() };
+            reading.code.extend(language.map(source));
+        }
         // What is only checked, or asked for its version, runs nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
         let facts = StepFacts {

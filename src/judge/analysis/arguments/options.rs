@@ -178,6 +178,15 @@ impl<'a> ArgumentScan<'a> {
             }
             return true;
         }
+        // `-d:NAME`: a described name that ends in a colon takes the rest of the word as its value.
+        let with_colon = self.specs().find_map(|spec| {
+            let name = spec.names.iter().find(|name| name.ends_with(':') && leading.starts_with(name.as_str()))?;
+            Some((spec, name))
+        });
+        if let Some((spec, name)) = with_colon {
+            self.push(Some(spec), name, Some(arg.value.without_leading(name.len())), arg);
+            return true;
+        }
         // `-20`, `-9`: a number is one option.
         let digits = leading.get(1..).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         if digits && !arg.value.is_dynamic() && leading.get(..2).is_none_or(|first| self.spec(first).is_none()) {

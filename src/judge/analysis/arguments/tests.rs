@@ -311,6 +311,38 @@ fn an_interpreters_code_may_hang_in_a_cluster() {
 }
 
 #[test]
+fn a_name_that_ends_in_a_colon_takes_the_rest_of_the_word() {
+    let mut perl = program(OptionStyle::Posix, &["-e=", "-d", "-d:="]);
+    perl.runs = Some(Runs { code: vec!["-e".into()], ..runs("perl") });
+    for (line, flags, code) in [
+        ("-de code", "-d -e=code |", "perl: code"),
+        ("-d:Trace x.pl", "-d:=Trace | x.pl", "perl script: x.pl"),
+        ("-d:Trace -e code", "-d:=Trace -e=code |", "perl: code"),
+    ] {
+        let reading = read_line(&perl, line);
+        assert_eq!((shape(&reading), inline(&reading)), (flags.to_owned(), code.to_owned()), "{line}");
+    }
+}
+
+#[test]
+fn standard_input_may_follow_the_code() {
+    let mut python = program(OptionStyle::Posix, &["-c=", "-m=", "-i"]);
+    python.runs = Some(Runs { stdin_after: vec!["-i".into()], ..runs("python") });
+    for (line, expected) in [
+        ("-ic code", "python: code; python stdin"),
+        ("-i x.py", "python script: x.py; python stdin"),
+        ("x.py -i", "python script: x.py"),
+        ("-i", "python stdin"),
+        ("x.py", "python script: x.py"),
+    ] {
+        assert_eq!(inline(&read_line(&python, line)), expected, "{line}");
+    }
+    let mut debugger = program(OptionStyle::Posix, &["-c="]);
+    debugger.runs = Some(Runs { stdin_after: vec!["*".into()], ..runs("python") });
+    assert_eq!(inline(&read_line(&debugger, "x.py")), "python script: x.py; python stdin");
+}
+
+#[test]
 fn code_may_be_an_operand() {
     let mut awk = program(OptionStyle::Gnu, &["-f=", "-v="]);
     awk.runs = Some(Runs { code_operand: true, script: vec!["-f".into()], language: "awk".into(), ..Runs::default() });

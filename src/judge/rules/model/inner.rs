@@ -95,6 +95,9 @@ pub struct Runs {
     pub script: Vec<String>,
     /// Reads code from standard input when there is neither code nor script.
     pub stdin: bool,
+    /// Options with which the program reads code from standard input after the code or the script (`python -i`); `*`
+    /// stands for any arguments.
+    pub stdin_after: Vec<String>,
     /// Which operand is code, when it is not the first (`sqlite3 DB SQL`: 1).
     pub code_at: Option<u32>,
     /// Flags with which it only reads the code (`bash -n`).

@@ -217,6 +217,7 @@ impl Body<'_> {
             script_operand: shape.script_operand,
             script: spell(&shape.script),
             stdin: shape.stdin,
+            stdin_after: spell(&shape.stdin_after),
             code_at: shape.code_at,
             unless,
         }

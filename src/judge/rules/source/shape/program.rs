@@ -209,6 +209,7 @@ pub struct RunsShape {
     pub script_operand: bool,
     pub script: Vec<Located<String>>,
     pub stdin: bool,
+    pub stdin_after: Vec<Located<String>>,
     pub code_at: Option<u32>,
     pub unless: Vec<Located<String>>,
 }
@@ -222,6 +223,7 @@ impl RunsShape {
             script_operand: from.flag("script_operand"),
             script: from.texts("script"),
             stdin: from.flag("stdin"),
+            stdin_after: from.texts("stdin_after"),
             code_at: from.count("code_at"),
             unless: from.texts("unless"),
         }
