@@ -100,56 +100,64 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Something that a program leads to and that is written elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lead {
+/// Something that the analysis reads because a program uses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Lead<'p> {
     /// Variables that hold commands.
     CommandVariables,
-    /// The code of the project.
-    ProjectCode,
     /// Code that the session wrote.
     SessionCode,
-    /// Files of code, modules and settings that it loads.
-    Loads,
-    /// Scripts that it is given, of which nothing says what it does with them.
+    /// Scripts among the arguments, where the description does not say what the program does with them.
     UnknownScripts,
+    /// What the program builds in a directory into which an archive was unpacked.
+    Built,
+    /// Sources that the program compiles.
+    Sources,
+    /// Something that only a description tells.
+    Described(&'p Program, DescribedLead),
+}
+
+/// Something that the description of a program names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DescribedLead {
+    /// The code of the project.
+    ProjectCode,
+    /// Files of code, modules and settings that the program loads.
+    Loads,
     /// Files that it downloads.
     Downloads,
-    /// Files that it takes out of archives, or makes by a patch.
+    /// Files that it unpacks from archives, or creates by a patch.
     Archives,
     /// Files that hold its operands.
     OperandLists,
-    /// What it builds where an archive was unpacked.
-    Built,
     /// What programs of its kind read.
     Kind(Follow),
-    /// Sources that it compiles.
-    Sources,
 }
 
-/// What a program leads to, in order: what it loads is there before it fetches anything.
-pub(super) fn leads(program: Option<&Program>, reading: &Reading, is_remote: bool) -> Vec<Lead> {
-    let loads = !is_remote && program.is_some_and(|program| !program.loads.is_empty());
+/// Returns what a program leads to, in order: what it loads comes before what it fetches.
+pub(super) fn leads<'p>(program: Option<&'p Program>, reading: &Reading, is_remote: bool) -> Vec<Lead<'p>> {
+    use DescribedLead::{Archives, Downloads, Kind, Loads, OperandLists, ProjectCode};
+    let described = |lead| program.map(|program| Lead::Described(program, lead));
+    let loads = program.filter(|program| !is_remote && !program.loads.is_empty()).and_then(|_| described(Loads));
     if reading.dry_run {
-        // What it is told to load comes before it lists or checks anything.
-        return loads.then_some(Lead::Loads).into_iter().collect();
+        // A program loads what it is told to load before it lists or checks anything.
+        return loads.into_iter().collect();
     }
     let mut leads = vec![Lead::CommandVariables];
     if is_remote {
         return leads;
     }
-    leads.extend(program.map(|_| Lead::ProjectCode));
+    leads.extend(described(ProjectCode));
     leads.push(Lead::SessionCode);
-    leads.extend(loads.then_some(Lead::Loads));
+    leads.extend(loads);
     leads.push(Lead::UnknownScripts);
-    if let Some(program) = program {
-        leads.extend([Lead::Downloads, Lead::Archives]);
-        leads.extend(program.lists.is_some().then_some(Lead::OperandLists));
-    }
+    leads.extend([Downloads, Archives].into_iter().filter_map(described));
+    leads.extend(program.filter(|program| program.lists.is_some()).and_then(|_| described(OperandLists)));
     if reading.compiles || program.is_some_and(Program::builds_projects) {
         leads.push(Lead::Built);
     }
-    leads.extend(program.iter().flat_map(|program| &program.follows).map(|follow| Lead::Kind(*follow)));
+    let kinds = program.iter().flat_map(|program| &program.follows);
+    leads.extend(kinds.filter_map(|kind| described(Kind(*kind))));
     leads.extend(reading.compiles.then_some(Lead::Sources));
     leads
 }

@@ -25,7 +25,7 @@ use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command_context::Context;
 use super::expand::Field;
-use super::follow::{self, Lead};
+use super::follow::{self, DescribedLead, Lead};
 use super::place::Place;
 use super::program_run::ProgramRun;
 use super::question::FileFacts;
@@ -40,39 +40,43 @@ use crate::judge::syntax::tree::{Dialect, Span};
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
 impl Walker<'_> {
-    /// Walks what a program leads to, where something says so.
+    /// Walks everything that a program leads to.
     #[inline(never)]
     pub fn leads(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         for lead in follow::leads(ran.known, ran.reading, context.remote.is_some()) {
-            match (lead, ran.known) {
-                (Lead::CommandVariables, _) => {
+            match lead {
+                Lead::CommandVariables => {
                     for (variable, value) in ran.env {
                         self.command_variable(state, context, variable, value, ran.span);
                     }
                 }
-                (Lead::SessionCode, _) => self.session_code(state, context, ran),
-                (Lead::UnknownScripts, _) => self.unknown_scripts(state, context, ran),
-                (Lead::Built, _) => self.built_over_archive(state),
-                (Lead::Sources, _) => self.source_of_the_line(state, context, ran.args, ran.span),
-                (Lead::ProjectCode, Some(program)) => self.project_code(state, context, program, ran),
-                (Lead::Loads, Some(program)) => self.follow_loads(state, context, &program.loads, ran),
-                (Lead::Downloads, Some(program)) => self.downloads(state, context, program, ran),
-                (Lead::Archives, Some(program)) => self.archives(state, context, program, ran),
-                (Lead::OperandLists, Some(program)) => {
-                    program.lists.iter().for_each(|list| self.operands_in_files(state, context, list, ran));
-                }
-                (Lead::Kind(kind), Some(program)) => self.of_kind(state, context, kind, program, ran),
-                // Without a description there is none of these.
-                (
-                    Lead::ProjectCode
-                    | Lead::Loads
-                    | Lead::Downloads
-                    | Lead::Archives
-                    | Lead::OperandLists
-                    | Lead::Kind(_),
-                    None,
-                ) => {}
+                Lead::SessionCode => self.session_code(state, context, ran),
+                Lead::UnknownScripts => self.unknown_scripts(state, context, ran),
+                Lead::Built => self.built_over_archive(state),
+                Lead::Sources => self.source_of_the_line(state, context, ran.args, ran.span),
+                Lead::Described(program, lead) => self.described_lead(state, context, program, lead, ran),
             }
+        }
+    }
+
+    /// Walks something that the description of a program names.
+    fn described_lead(
+        &mut self,
+        state: &State,
+        context: &Context,
+        program: &Program,
+        lead: DescribedLead,
+        ran: ProgramRun<'_>,
+    ) {
+        match lead {
+            DescribedLead::ProjectCode => self.project_code(state, context, program, ran),
+            DescribedLead::Loads => self.follow_loads(state, context, &program.loads, ran),
+            DescribedLead::Downloads => self.downloads(state, context, program, ran),
+            DescribedLead::Archives => self.archives(state, context, program, ran),
+            DescribedLead::OperandLists => {
+                program.lists.iter().for_each(|list| self.operands_in_files(state, context, list, ran));
+            }
+            DescribedLead::Kind(kind) => self.of_kind(state, context, kind, program, ran),
         }
     }
 

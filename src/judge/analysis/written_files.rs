@@ -11,33 +11,36 @@ use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
-/// One thing that an editor puts into a file.
+/// A text that an editor inserts into a file.
 struct Insertion {
-    /// What it stands for where that is a plain text; on a line of its own otherwise.
+    /// The plain text that it replaces. Without one it is a line of its own.
     instead_of: Option<String>,
     text: String,
 }
 
-/// What an editor puts in, as its arguments say.
-fn put_in(act: &Act) -> Vec<Insertion> {
+/// Returns what an editor inserts, by the scripts among its arguments.
+fn insertions(act: &Act) -> Vec<Insertion> {
     let mut all = Vec::new();
     for script in act.args.iter().filter_map(Value::known) {
-        // `1i text`, `$a text`: all that follows.
-        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
-        if let Some(text) = command.strip_prefix(['i', 'a', 'c'])
+        // `1i text`, `$a text`: everything after the command is the text.
+        if let Some(text) = without_address(&script).strip_prefix(['i', 'a', 'c'])
             && text.starts_with([' ', '\\', '\n'])
         {
             let text = text.trim_start_matches(['\\', '\n', ' ']);
             all.push(Insertion { instead_of: None, text: text.to_owned() });
         }
-        all.extend(script.split(['\n', ';']).filter_map(substitution));
+        all.extend(script.split(['\n', ';']).filter_map(|command| substitution(without_address(command))));
     }
     all
 }
 
-/// `s/…/…/`
+/// Returns an editor's command without its line numbers: `1,$s/a/b/` without `1,$`.
+fn without_address(command: &str) -> &str {
+    command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c))
+}
+
+/// Reads `s/…/…/`.
 fn substitution(command: &str) -> Option<Insertion> {
-    let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
     let rest = command.strip_prefix('s')?;
     let mark = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\')?;
     let mut parts = rest.split(mark).skip(1);
@@ -46,18 +49,19 @@ fn substitution(command: &str) -> Option<Insertion> {
     Some(Insertion { instead_of: plain.then(|| pattern.to_owned()), text: text.to_owned() })
 }
 
-/// What a file that held this text holds when an editor is done with it.
-fn edited(old: Option<String>, act: &Act) -> String {
+/// Returns the content of a file after an editor inserted all of these. Of an unknown old content only the insertions are
+/// returned.
+fn edited(old: Option<String>, insertions: &[Insertion]) -> String {
     let knows = old.is_some();
     let mut all = old.unwrap_or_default();
-    for Insertion { instead_of, text } in put_in(act) {
-        match instead_of.filter(|_| knows) {
-            Some(plain) => all = all.replace(&plain, &text),
+    for Insertion { instead_of, text } in insertions {
+        match instead_of.as_ref().filter(|_| knows) {
+            Some(plain) => all = all.replace(plain, text),
             None => {
                 if !all.is_empty() && !all.ends_with('\n') {
                     all.push('\n');
                 }
-                all.push_str(&text);
+                all.push_str(text);
                 all.push('\n');
             }
         }
@@ -79,10 +83,15 @@ impl Walker<'_> {
         if reading.compiles {
             return;
         }
-        let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
+        let act = self.facts.acts.get(parent);
+        let taint = act.map(|act| act.taint).unwrap_or_default();
+        let is_call = act.is_some_and(|act| act.verb.key().contains(':'));
+        let program = act.and_then(|act| self.input.catalog.program(act.verb.key()));
+        // A file that is edited in place keeps its content, with what the editor inserts.
+        let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
+        let edits = act.filter(|_| edits).map(insertions);
         // A clone of a place on this machine comes from nowhere else.
-        let clones = self.facts.acts.get(parent).and_then(|act| self.input.catalog.program(act.verb.key()));
-        let clones = clones.is_some_and(|program| program.tree.is_some());
+        let clones = program.is_some_and(|program| program.tree.is_some());
         let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
         let fetches = reading.effects.iter().any(|derived| {
             derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
@@ -111,15 +120,9 @@ impl Walker<'_> {
         let remote = !fetches && is_told && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
-        // What is edited where it lies says what it said, and what is put in.
-        let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
-        let edits = self.facts.acts.get(parent).filter(|_| edits).cloned();
-        let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
-            && reading.effects.iter().all(|derived| derived.effect.writes());
-        let program = self.facts.acts.get(parent).and_then(|act| self.input.catalog.program(act.verb.key()));
+        let calls = is_call && reading.effects.iter().all(|derived| derived.effect.writes());
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
         // Others make something else of what they read: they decrypt it, sort it, show it in another form.
-        let is_call = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'));
         let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
         let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
         let text = match sources.as_slice() {
@@ -191,7 +194,7 @@ impl Walker<'_> {
             }
             let Some(key) = state.file(&place) else { continue };
             let old = self.progress().content_of(state, &place).and_then(|old| old.known_text());
-            let text = edits.as_ref().map_or_else(|| text.clone(), |act| Value::text(edited(old.clone(), act)));
+            let text = edits.as_ref().map_or_else(|| text.clone(), |edits| Value::text(edited(old.clone(), edits)));
             // What is not known of it stays beside what is put in.
             let stays = edits.is_some() && old.is_none();
             let older = stays && !self.files.holds(&key);

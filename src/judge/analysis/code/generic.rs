@@ -45,10 +45,10 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 }
                 let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
                 let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
-                let (name, next) = last_name(&tokens, at);
+                let (start, (full_name, next)) = (at, whole(&tokens, at));
+                let name = last_part(&full_name).to_owned();
                 let of = at.checked_sub(3).and_then(|at| tokens.get(at));
                 let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
-                let unseen = unseen(&tokens, at, &name, world);
                 let read = calls.len();
                 at = next;
                 // `set output '|cmd'` of gnuplot
@@ -91,7 +91,7 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                     calls.push(Call::new(name, last.clone()));
                 }
                 if calls.len() == read {
-                    calls.extend(unseen);
+                    calls.extend(unseen(&tokens, start, (&full_name, next), world));
                 }
             }
             Token::Text(command) => {
@@ -146,22 +146,23 @@ fn is_handed_on(tokens: &[Token], at: usize) -> bool {
     matches!(before, Some(Token::Mark('&' | '(' | ',')))
 }
 
-/// What deletes or runs something that nothing here tells, in code on a command line.
-fn unseen(tokens: &[Token], at: usize, name: &str, world: World<'_>) -> Option<Call> {
+/// Returns a call that deletes or runs something, on an unknown argument, if the name at `at` describes one. Only code on
+/// a command line is read so. `full_name` has all its parts; `next` is the position of the token after it.
+fn unseen(tokens: &[Token], at: usize, (full_name, next): (&str, usize), world: World<'_>) -> Option<Call> {
     if !world.file.is_empty() {
         return None;
     }
-    let (whole, next) = whole(tokens, at);
     let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
     // `it.delete()`, `(.delete it)`, `.unlink for dir`, `@delete`
     let empty = tokens.get(next) == Some(&Token::Mark('(')) && tokens.get(next + 1) == Some(&Token::Mark(')'));
-    let of = whole.contains('.') || before(1) == Some(&Token::Mark('.'));
+    let of = full_name.contains('.') || before(1) == Some(&Token::Mark('.'));
     let is_bare = !matches!(before(2), Some(Token::Name(_) | Token::Text(_) | Token::Mark(')' | ']' | '}')));
     let is_method = of && empty || before(1) == Some(&Token::Mark('.')) && is_bare;
+    let name = last_part(full_name);
     let handle = name.strip_prefix('@');
     let by_place =
         || languages().act(Language::Other, handle.unwrap_or(name)).filter(|_| is_method || handle.is_some());
-    let described = languages().mentioned(Language::Other, &whole).or_else(by_place)?;
+    let described = languages().mentioned(Language::Other, full_name).or_else(by_place)?;
     (world.acts)(described).then(|| Call::new(described.to_owned(), vec![unknown()]))
 }
 

@@ -83,17 +83,33 @@ fn a_program_by_its_path_is_read_as_what_lies_there() {
 
 #[test]
 fn what_a_program_loads_comes_before_what_it_fetches() {
-    use Lead::{Archives, CommandVariables, Downloads, Kind, Loads, ProjectCode, SessionCode, UnknownScripts};
-    let of = |program: &Program| leads(Some(program), &Reading::default(), false);
-    assert_eq!(leads(None, &Reading::default(), false), [CommandVariables, SessionCode, UnknownScripts]);
-    let plain = [CommandVariables, ProjectCode, SessionCode, UnknownScripts, Downloads, Archives];
-    assert_eq!(of(&Program::default()), plain);
+    use DescribedLead::{Archives, Downloads, Kind, Loads, ProjectCode};
+    use Lead::{Built, CommandVariables, Described, SessionCode, Sources, UnknownScripts};
+    let none = Reading::default();
+    assert_eq!(leads(None, &none, false), [CommandVariables, SessionCode, UnknownScripts]);
+    let plain = Program::default();
+    let of = |lead| Described(&plain, lead);
+    assert_eq!(
+        leads(Some(&plain), &none, false),
+        [CommandVariables, of(ProjectCode), SessionCode, UnknownScripts, of(Downloads), of(Archives)]
+    );
     let program = Program { loads: vec![Load::default()], follows: vec![Follow::Git], ..Program::default() };
-    let all =
-        [CommandVariables, ProjectCode, SessionCode, Loads, UnknownScripts, Downloads, Archives, Kind(Follow::Git)];
-    assert_eq!(of(&program), all);
+    let of = |lead| Described(&program, lead);
+    assert_eq!(
+        leads(Some(&program), &none, false),
+        [
+            CommandVariables,
+            of(ProjectCode),
+            SessionCode,
+            of(Loads),
+            UnknownScripts,
+            of(Downloads),
+            of(Archives),
+            of(Kind(Follow::Git)),
+        ]
+    );
     let compiled = leads(None, &Reading { compiles: true, ..Reading::default() }, false);
-    assert_eq!(compiled, [CommandVariables, SessionCode, UnknownScripts, Lead::Built, Lead::Sources]);
+    assert_eq!(compiled, [CommandVariables, SessionCode, UnknownScripts, Built, Sources]);
 }
 
 #[test]
@@ -101,7 +117,7 @@ fn on_another_machine_and_in_a_dry_run_little_leads_on() {
     let program = Program { loads: vec![Load::default()], follows: vec![Follow::Git], ..Program::default() };
     let dry = Reading { dry_run: true, ..Reading::default() };
     assert_eq!(leads(Some(&program), &Reading::default(), true), [Lead::CommandVariables]);
-    assert_eq!(leads(Some(&program), &dry, false), [Lead::Loads]);
+    assert_eq!(leads(Some(&program), &dry, false), [Lead::Described(&program, DescribedLead::Loads)]);
     assert_eq!(leads(Some(&program), &dry, true), []);
     assert_eq!(leads(Some(&Program::default()), &dry, false), []);
 }
