@@ -1,6 +1,6 @@
 //! The command line: what was typed becomes a [`CommandLine`].
 //!
-//! What may not enter: doing any of it. The two calls that every command passes through (`guard -- …`
+//! Out of scope: doing any of it. The two calls that every command passes through (`guard -- …`
 //! and `guard -c …`) are read by hand, so that nothing is built for them that they do not need; clap
 //! reads the verbs, and knows all of it for the help, the man page and the completions.
 

@@ -1,6 +1,6 @@
 //! `guard allow`: standing grants, given, listed and taken back.
 //!
-//! A grant is given by a person at their own terminal, who has read in words what it covers. What may not enter:
+//! A grant is given by a person at their own terminal, who has read in words what it covers. Out of scope:
 //! deciding what a grant may cover at all, which is the judge's.
 
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! `guard approve`, `guard deny`: a person's answer to commands that wait in the queue.
 //!
 //! What is said here is which requests are meant and what comes together; how one is shown and answered is in
-//! [`super::approvals`]. What may not enter: running anything.
+//! [`super::approvals`]. Out of scope: running anything.
 
 use clap::Args;
 use jiff::Zoned;

@@ -2,7 +2,7 @@
 //!
 //! A request is shown in full and judged again in its own directory and environment; the answer is valid for exactly
 //! that. Whether the person may answer is decided before anything is shown ([`super::place`]): they need a terminal of
-//! their own, and must not be the requester. What may not enter: running anything.
+//! their own, and must not be the requester. Out of scope: running anything.
 
 mod report;
 mod shown_request;

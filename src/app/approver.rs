@@ -1,7 +1,7 @@
 //! `guard approver`: who may approve what is of tier 3 and above, and with which key.
 //!
 //! From the first one enrolled on, such a yes is signed over what it lets run, and the guard that waits checks the
-//! signature before it runs anything. What may not enter: the signing itself ([`sign`]).
+//! signature before it runs anything. Out of scope: the signing itself ([`sign`]).
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;

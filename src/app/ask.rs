@@ -1,6 +1,6 @@
 //! Asking about a command: the reviewer, a person at the terminal, or the queue.
 //!
-//! What may not enter: deciding whether to ask, and running.
+//! Out of scope: deciding whether to ask, and running.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The outcome of asking about a command, and the grant that an approval may include.
 //!
-//! What may not enter: asking.
+//! Out of scope: asking.
 
 use std::io::Write as _;
 

@@ -1,7 +1,7 @@
 //! From a judged command to one that may run now: decides, asks a person where the policy requires one, judges the
 //! command again after the answer, and records the result.
 //!
-//! What may not enter: running the command. A refusal is printed and recorded when [`authorize`] returns.
+//! Out of scope: running the command. A refusal is printed and recorded when [`authorize`] returns.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

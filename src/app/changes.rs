@@ -1,6 +1,6 @@
 //! The files that an approved command will change, and their state before it runs: for the ledger.
 //!
-//! What may not enter: judging. Of the ledger it reads only what had been brought to where something is taken from.
+//! Out of scope: judging. Of the ledger it reads only what had been brought to where something is taken from.
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! line and show the output: one candidate per line, with a tab before its description.
 //!
 //! The candidates are read from the definition of the command line ([`Cli`]), so that new subcommands and options are
-//! completed at once. What may not enter: what only one shell needs, and output on standard error.
+//! completed at once. Out of scope: what only one shell needs, and output on standard error.
 
 use std::io::{self, Write as _};
 use std::process::Stdio;

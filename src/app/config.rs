@@ -1,7 +1,7 @@
 //! `guard config`: the policy, where each value came from, what is wrong with it, and changes of the account's own
 //! file.
 //!
-//! What may not enter: loading it. The configuration comes as it holds for the caller.
+//! Out of scope: loading it. The configuration comes as it holds for the caller.
 
 use std::io::{self, Write};
 

@@ -2,7 +2,7 @@
 //!
 //! A check does not judge by the configuration: it sends each entry point a command that must be refused
 //! (`guard-canary deny`; no program has that name) and one that must pass. Each finding states its remedy. With `--live`
-//! the agents themselves are started (`live`). What may not enter: changes.
+//! the agents themselves are started (`live`). Out of scope: changes.
 
 mod answers;
 mod approval;

@@ -1,7 +1,7 @@
 //! The engine: identifies the caller, loads the policy and the rules, judges the command and decides.
 //!
 //! `guard -- …`, `guard -c …`, `guard check` and `guard explain` all use it; only the first two continue with asking and
-//! running. What may not enter: printing, and anything that runs a command.
+//! running. Out of scope: printing, and anything that runs a command.
 
 mod record;
 

@@ -1,7 +1,7 @@
 //! `guard export`: the record for other systems, in the forms that they read; and sent to them as it is written
 //! (`deliver`).
 //!
-//! What may not enter: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
+//! Out of scope: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
 //! under a name of guard's own.
 
 use std::io::{self, BufWriter, Write};

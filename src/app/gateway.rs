@@ -1,6 +1,6 @@
 //! `guard serve`, `guard token`, `guard channel`: start the gateway, a separate program.
 //!
-//! What may not enter: anything that uses a network.
+//! Out of scope: anything that uses a network.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `guard hook --agent NAME`: an agent reports the call that it is about to make, and guard answers in its protocol.
 //!
 //! [`run`] sets the deadline, reads the input, judges it, records the answer (`advice`) and writes it. A safe command
-//! gets no opinion, never an approval. Every failure is a denial with its reason. What may not enter: the protocol of any
+//! gets no opinion, never an approval. Every failure is a denial with its reason. Out of scope: the protocol of any
 //! one agent (data, read by `dialect`), and running anything.
 
 use std::io::{self, Read};

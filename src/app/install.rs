@@ -1,6 +1,6 @@
 //! `guard install`: an agent's configuration is changed so that it asks guard before each command, and changed back.
 //!
-//! What may not enter: what is written for which agent, which is data ([`hosts`]), and how a text is changed
+//! Out of scope: what is written for which agent, which is data ([`hosts`]), and how a text is changed
 //! ([`change`]). Nothing is written before a person has seen it, unless `--yes` says so in advance.
 
 pub mod change;

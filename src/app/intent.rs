@@ -1,6 +1,6 @@
 //! Writing a decision down before it takes effect: the intent that a command needs in order to run, or the refusal.
 //!
-//! What may not enter: deciding, and saying anything.
+//! Out of scope: deciding, and saying anything.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! `guard log`: what was decided, by whom, and what came of it.
 //!
-//! What may not enter: writing to the record (but for `guard log prune`), and reading it any other way than through
+//! Out of scope: writing to the record (but for `guard log prune`), and reading it any other way than through
 //! `store`.
 
 use std::io::{self, IsTerminal, Write};

@@ -1,7 +1,7 @@
 //! `guard man [PAGE]`: the manual pages, for where guard was installed without its files. On a terminal a page is read by
 //! `man`, or as plain text where there is none; elsewhere its source is printed.
 //!
-//! What may not enter: how a page becomes text (`plain`).
+//! Out of scope: how a page becomes text (`plain`).
 
 mod plain;
 

@@ -4,7 +4,7 @@
 //! program starts one of these for each session.
 //!
 //! All that is no call of a tool passes through to the byte. A call that may run passes as it came; one that may not is
-//! answered here, as an error of the tool that a model understands. What may not enter: judging, and asking people.
+//! answered here, as an error of the tool that a model understands. Out of scope: judging, and asking people.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;

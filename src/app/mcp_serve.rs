@@ -1,7 +1,7 @@
 //! `guard mcp-serve`: guard's own tools for agents, over standard input and output: judge a command before it is
 //! proposed, see what waits, ask for several at once with reasons.
 //!
-//! What may not enter: answering a request, giving a grant, changing a setting, running anything. An agent that speaks
+//! Out of scope: answering a request, giving a grant, changing a setting, running anything. An agent that speaks
 //! to this has no more power than one that does not.
 
 mod versions;

@@ -1,7 +1,7 @@
 //! Telling a person that something waits: the program of `queue.notify`, once for each request that is filed.
 //!
 //! It hears what a list shows, redacted. Nothing hangs on it: it may fail, be slow or not be there, and the request waits
-//! all the same. What may not enter: what is exact of a command, and any answer.
+//! all the same. Out of scope: what is exact of a command, and any answer.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;

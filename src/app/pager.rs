@@ -1,6 +1,6 @@
 //! Shows long output of a subcommand in a pager when standard output is a terminal, as git does.
 //!
-//! Output that fits on the screen is printed directly. What may not enter: the output itself.
+//! Output that fits on the screen is printed directly. Out of scope: the output itself.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Stdio};

@@ -1,6 +1,6 @@
 //! `guard patterns list|show|test|new`: the rules, where they come from, and whether they do what their examples say.
 //!
-//! What may not enter: judging. Examples go the way that every command goes.
+//! Out of scope: judging. Examples go the way that every command goes.
 
 mod assumed;
 mod list;

@@ -1,6 +1,6 @@
 //! `guard pending`: the commands that wait for an answer.
 //!
-//! What may not enter: answering. Commands are shown redacted here; whoever may answer sees them whole on the card.
+//! Out of scope: answering. Commands are shown redacted here; whoever may answer sees them whole on the card.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;

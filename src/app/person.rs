@@ -1,7 +1,7 @@
 //! `guard person`: whether a person stands here who may answer, for programs beside guard that change who answers.
 //!
 //! It is asked by the program itself, whoever started that: what is looked at are the terminal and the processes above.
-//! What may not enter: what is changed.
+//! Out of scope: what is changed.
 
 use std::io::{self, Write as _};
 

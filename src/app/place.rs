@@ -1,6 +1,6 @@
 //! Terminals and processes from which no answer is accepted, and the record of attempts to answer from them.
 //!
-//! What may not enter: requests.
+//! Out of scope: requests.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};

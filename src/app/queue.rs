@@ -1,6 +1,6 @@
 //! Waiting in the queue: where nobody sits at the terminal, a command waits for a person elsewhere.
 //!
-//! What may not enter: deciding whether to ask, running, and answering ([`super::approvals`]).
+//! Out of scope: deciding whether to ask, running, and answering ([`super::approvals`]).
 
 mod wait_options;
 mod waiting_request;

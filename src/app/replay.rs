@@ -1,7 +1,7 @@
 //! `guard replay`: judges what was run before, and tells how often guard would have asked.
 //!
 //! It reads the transcripts and databases that agents keep ([`transcripts`], [`database`]) or a file of commands ([`history`]), judges each on the
-//! engine up to the decision, and counts ([`tally`]). What may not enter: writing anything, the record included.
+//! engine up to the decision, and counts ([`tally`]). Out of scope: writing anything, the record included.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};

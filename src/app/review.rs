@@ -1,7 +1,7 @@
 //! `guard review`: what waits, on the whole screen, and a person who decides.
 //!
 //! Answers are given on the card, one by one, or to a batch of which every command was shown in full; both the same way
-//! as `guard approve` does ([`super::approvals`]). What may not enter: what anything looks like (`ui`), and running.
+//! as `guard approve` does ([`super::approvals`]). Out of scope: what anything looks like (`ui`), and running.
 
 mod list;
 

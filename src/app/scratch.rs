@@ -1,6 +1,6 @@
 //! A directory of guard's own to try something in, removed when it is dropped.
 //!
-//! What may not enter: what is tried there.
+//! Out of scope: what is tried there.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,6 +1,6 @@
 //! The screen that a verb prints to: how wide it is.
 //!
-//! What may not enter: where a person is asked, which is [`crate::prompt`].
+//! Out of scope: where a person is asked, which is [`crate::prompt`].
 
 use std::io::{self, IsTerminal as _, Write};
 

@@ -1,6 +1,6 @@
 //! `guard serve --system`: the record and the queue of a machine, under an account of their own.
 //!
-//! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. What may not enter:
+//! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. Out of scope:
 //! judging, asking and running, which are done where the command is.
 
 mod connection;

@@ -1,6 +1,6 @@
 //! `guard session`: lists sessions, and resumes those that were stopped after repeated denials.
 //!
-//! What may not enter: deciding what a session may do.
+//! Out of scope: deciding what a session may do.
 
 use std::io::{self, Write as _};
 

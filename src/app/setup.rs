@@ -1,7 +1,7 @@
 //! `guard setup`: configures agents, shells, completions and the policy in one command. It looks for what is installed,
 //! asks the person what to configure, shows every change, makes it, and tests the result.
 //!
-//! What may not enter: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
+//! Out of scope: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
 //! and the questions (`choices`). `--remove` undoes everything that is written here.
 
 mod choices;

@@ -1,6 +1,6 @@
 //! The options of a shell: what a caller that takes guard for a shell has asked for.
 //!
-//! What may not enter: judging and running. This reads arguments and keeps them as they were, so that
+//! Out of scope: judging and running. This reads arguments and keeps them as they were, so that
 //! the real shell gets the same. An option that is not known is an error: which argument is the command then
 //! cannot be known either.
 

@@ -1,7 +1,7 @@
 //! `guard simulate`: what the record would have asked under another policy.
 //!
-//! Each recorded decision is taken again (`again`), compared with the one that was taken, and counted (`report`). What
-//! may not enter: writing anything.
+//! Each recorded decision is taken again (`again`), compared with the one that was taken, and counted (`report`).
+//! Out of scope: writing anything.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! `guard status`: the current state on one screen: the policy, who asks guard, waiting requests, grants, refusals.
 //!
-//! Nothing is tested here: `guard doctor` tests whether agents and shells really ask. What may not enter: changes.
+//! Nothing is tested here: `guard doctor` tests whether agents and shells really ask. Out of scope: changes.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

@@ -5,7 +5,7 @@
 //! what it is told is in the record first. The gateway keeps standard input open as long as it wants an answer; when
 //! that ends, by its will or by its death, nobody waits any more.
 //!
-//! What may not enter: HTTP, tokens, and running anything.
+//! Out of scope: HTTP, tokens, and running anything.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::PathBuf;

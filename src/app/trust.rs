@@ -1,6 +1,6 @@
 //! `guard trust`: directories where tier 2 and below counts for less, kept in the account's own configuration.
 //!
-//! What may not enter: what trust means for a command, which is the judge's.
+//! Out of scope: what trust means for a command, which is the judge's.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

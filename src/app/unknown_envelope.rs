@@ -1,7 +1,7 @@
 //! Commands in an envelope that no template describes, as another version of an agent may write it.
 //!
 //! The command in it is shown alone only where that hides nothing: what stands around it is harmless, and the whole string
-//! is judged no otherwise than the command. What may not enter: what an envelope looks like.
+//! is judged no otherwise than the command. Out of scope: what an envelope looks like.
 
 use super::engine::Engine;
 use crate::judge::Judgment;

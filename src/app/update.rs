@@ -1,7 +1,7 @@
 //! Whether there is a newer guard, as a program of the account's own says (`update.command`): asked by `guard status` and
 //! `guard doctor`, at most once a day, and by nothing that judges a command. guard itself asks nobody.
 //!
-//! What may not enter: a network, and changing the program.
+//! Out of scope: a network, and changing the program.
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;

@@ -1,6 +1,6 @@
 //! `guard --version --json`: which program this is, how it was built, and what it has built in.
 //!
-//! What may not enter: what holds for one caller. That is `guard status`.
+//! Out of scope: what holds for one caller. That is `guard status`.
 
 use serde_json::json;
 

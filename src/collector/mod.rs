@@ -1,6 +1,6 @@
 //! Sends messages to collectors of logs (journald, syslog, OpenTelemetry), and remembers what was sent.
 //!
-//! What may not enter: the record, and the content of messages. A caller that may not wait sends datagrams, which are
+//! Out of scope: the record, and the content of messages. A caller that may not wait sends datagrams, which are
 //! accepted at once or not at all.
 
 use std::io;

@@ -4,7 +4,7 @@
 //! anything is wrong, the policy is tightened so that nothing flagged runs unasked ([`defaults::fail_closed`]), grants
 //! are left out, and each problem is named with its file, line and key.
 //!
-//! What may not enter: the environment (only [`Roots::of`] looks at it), and anything that decides about a command.
+//! Out of scope: the environment (only [`Roots::of`] looks at it), and anything that decides about a command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

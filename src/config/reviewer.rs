@@ -1,7 +1,7 @@
 //! The table `[reviewer]` of the user's or the machine's file: who gives an opinion where `mode = "smart"`.
 //!
 //! A project has no say in it, or it could send commands to a place of its own. The key itself never stands here: the
-//! table names where it is found, and only the program that asks reads it. What may not enter: the network.
+//! table names where it is found, and only the program that asks reads it. Out of scope: the network.
 
 use std::path::PathBuf;
 

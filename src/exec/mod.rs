@@ -6,7 +6,7 @@
 //! itself needs are started by [`tool`], those that answer a question by [`program_query`], those that are tried out by
 //! [`probe`]; a test finds every other place that starts a process.
 //!
-//! What may not enter: decisions, questions, the record.
+//! Out of scope: decisions, questions, the record.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -2,8 +2,8 @@
 //! not choose, and ended when its time is up.
 //!
 //! Nobody waits for it: what starts it goes on at once and never hears what became of it. It is a grandchild that is
-//! let go, so that no command finds a child it does not know, and it holds nothing that the caller has open. What may
-//! not enter: commands of anybody but the person whose configuration names the program.
+//! let go, so that no command finds a child it does not know, and it holds nothing that the caller has open.
+//! Out of scope: commands of anybody but the person whose configuration names the program.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
 use std::io::{self, Write as _};

@@ -1,6 +1,6 @@
 //! A program tried out: started in a session of its own, given its input, watched, and ended when its time is up.
 //!
-//! For the doctor, which calls guard the way that agents do and looks at what comes of it. What may not enter: commands
+//! For the doctor, which calls guard the way that agents do and looks at what comes of it. Out of scope: commands
 //! of anybody else.
 
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 //! time is up or nobody wants the answer any more.
 //!
 //! Whoever asks goes on meanwhile and looks from time to time. It is a session of its own, with an environment that the
-//! caller did not choose. What may not enter: what the answer means, and commands of anybody but the person whose
+//! caller did not choose. Out of scope: what the answer means, and commands of anybody but the person whose
 //! configuration names the program.
 
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! Processes that a program leaves behind: they become children of this process when their parent ends, and are ended.
 //!
-//! For tests of programs that start servers. What may not enter: processes of anybody else.
+//! For tests of programs that start servers. Out of scope: processes of anybody else.
 
 use std::thread;
 use std::time::Duration;

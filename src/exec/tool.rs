@@ -4,7 +4,7 @@
 //! This is the one place that starts them, so that each of them has what it must have: a program that is found at an
 //! absolute path (never in the working directory, unless a person wrote a path to it), an environment that is chosen, and
 //! no descriptor of somebody else where it has no use for one. Descriptors that guard itself opens are closed when a
-//! program starts in any case, and signals are as a program expects them. What may not enter: what a program is for.
+//! program starts in any case, and signals are as a program expects them. Out of scope: what a program is for.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,7 +1,7 @@
 //! The account that the gateway runs as, and where its files are: its own, or those of the machine's gateway, where root
 //! set up a service that keeps the record.
 //!
-//! What may not enter: what is in the files.
+//! Out of scope: what is in the files.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Where a client is, also behind a proxy: what wrong tokens and connections are counted by.
 //!
-//! What may not enter: who a client is.
+//! Out of scope: who a client is.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! Who may say yes from afar, and to what. A no is everybody's who may answer at all.
 //!
-//! What may not enter: how an answer comes in, and what becomes of it ([`crate::backend`]).
+//! Out of scope: how an answer comes in, and what becomes of it ([`crate::backend`]).
 
 use std::fmt;
 

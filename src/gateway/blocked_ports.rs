@@ -1,6 +1,6 @@
 //! Ports that no browser opens, because other protocols use them: "bad ports" of the Fetch standard.
 //!
-//! What may not enter: where anybody listens.
+//! Out of scope: where anybody listens.
 
 /// All of them, in order.
 const REFUSED: [u16; 84] = [

@@ -2,7 +2,7 @@
 //! it was taken or nobody would care any more.
 //!
 //! Where to is in the configuration, and never in what is handed in: the gateway posts nowhere that its owner did not
-//! name. What may not enter: answers.
+//! name. Out of scope: answers.
 
 use std::sync::Arc;
 use std::time::Duration;

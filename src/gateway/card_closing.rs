@@ -1,6 +1,6 @@
 //! Every message says in the end how its request ended.
 //!
-//! What may not enter: how a messenger speaks, and who is asked.
+//! Out of scope: how a messenger speaks, and who is asked.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `guard-gateway check`: what `guard doctor` starts to have every channel and the page tried.
 //!
 //! A gateway that runs tries its channels itself, with what it has read; where none runs, they are tried from here. The
-//! page is fetched the way that a browser does. Findings are one line of JSON. What may not enter: a change of anything.
+//! page is fetched the way that a browser does. Findings are one line of JSON. Out of scope: a change of anything.
 
 use std::time::Duration;
 

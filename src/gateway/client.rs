@@ -1,6 +1,6 @@
 //! Questions to a gateway that runs, over its socket.
 //!
-//! What may not enter: what is asked.
+//! Out of scope: what is asked.
 
 use std::io;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! How often something may happen: buckets that fill again as time passes.
 //!
-//! What may not enter: a clock. The time is a parameter, so that a test can pass an hour in no time.
+//! Out of scope: a clock. The time is a parameter, so that a test can pass an hour in no time.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -2,7 +2,7 @@
 //! and how far an answer without a signature reaches.
 //!
 //! A file that is wrong in any place is refused whole, with the line; what held before goes on. Secrets do not stand in
-//! it: it names the file or the command that gives them. What may not enter: the environment.
+//! it: it names the file or the command that gives them. Out of scope: the environment.
 
 mod channels;
 mod error;

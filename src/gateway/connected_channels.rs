@@ -1,6 +1,6 @@
 //! The messengers that are connected now, and the turns of those who send something over them.
 //!
-//! What may not enter: who is asked where.
+//! Out of scope: who is asked where.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};

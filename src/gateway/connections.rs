@@ -1,6 +1,6 @@
 //! Connections of clients: how many there may be, and how long each may take for the head of a request.
 //!
-//! What may not enter: what they say.
+//! Out of scope: what they say.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,7 +1,7 @@
 //! `guard-gateway describe`: the verbs and options of the gateway as JSON, for the completions of guard, which passes those
 //! verbs on without reading them.
 //!
-//! What may not enter: what only one shell needs.
+//! Out of scope: what only one shell needs.
 
 use std::io::Write as _;
 

@@ -1,7 +1,7 @@
 //! Requests that nobody answered: those who are to know are told, all at once, and also of what ran out while no gateway
 //! ran.
 //!
-//! What may not enter: how a messenger speaks.
+//! Out of scope: how a messenger speaks.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What people do on messengers: a tap is matched with its request and given as an answer, and whoever tapped is told what
 //! became of it.
 //!
-//! What may not enter: how a messenger speaks, and whether an answer counts.
+//! Out of scope: how a messenger speaks, and whether an answer counts.
 
 use std::sync::Arc;
 

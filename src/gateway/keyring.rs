@@ -1,6 +1,6 @@
 //! A secret out of the account's keyring, read by whichever program for that is there.
 //!
-//! Which programs those are stands in `patterns/reviewer/keyrings.toml`. What may not enter: keeping a secret.
+//! Which programs those are stands in `patterns/reviewer/keyrings.toml`. Out of scope: keeping a secret.
 
 use serde::Deserialize;
 

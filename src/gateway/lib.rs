@@ -4,7 +4,7 @@
 //! What is true is in the queue and the record ([`backend`]); the gateway holds nothing without which an answer would be lost.
 //! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The modules:
 //! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models,
-//! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
+//! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. Out of scope: deciding
 //! whether a command may run.
 
 pub mod account;

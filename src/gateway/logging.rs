@@ -1,7 +1,7 @@
 //! What the gateway says of its own running, on standard error: what it warns of, and a line for each request that it
 //! answered.
 //!
-//! What may not enter: a query, a header or a body, which may hold secrets.
+//! Out of scope: a query, a header or a body, which may hold secrets.
 
 use std::str::FromStr as _;
 use std::time::Duration;

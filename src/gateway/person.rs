@@ -1,7 +1,7 @@
 //! Whether a person stands here: who answers is changed by one at their own terminal alone, never by an agent that would
 //! make itself an approver. guard tells it, with its own knowledge of agents, terminals and what stands above.
 //!
-//! What may not enter: what is changed.
+//! Out of scope: what is changed.
 
 use std::io;
 use std::path::PathBuf;

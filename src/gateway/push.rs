@@ -2,7 +2,7 @@
 //! gateway's own key (VAPID, RFC 8292).
 //!
 //! The push service in between learns that there is something, and not what. A notice carries no answer: it opens the page.
-//! What may not enter: what is worth a notice of a request beyond that it was filed.
+//! Out of scope: what is worth a notice of a request beyond that it was filed.
 
 use std::sync::Arc;
 use std::time::Duration;

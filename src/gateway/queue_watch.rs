@@ -1,7 +1,7 @@
 //! Hearing of changes of the queue: from the system, where the queue's file is this account's, or from the service that
 //! keeps it.
 //!
-//! What may not enter: what changed. Whoever hears of a change looks.
+//! Out of scope: what changed. Whoever hears of a change looks.
 
 use std::io::Read as _;
 use std::path::PathBuf;

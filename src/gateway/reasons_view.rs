@@ -1,7 +1,7 @@
 //! Why a request is asked about, as the page shows it: the parts of its command that findings are about, and each reason,
 //! with what does not show made visible.
 //!
-//! What may not enter: who sees it.
+//! Out of scope: who sees it.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What is known of the queue right now, and what happens in it: one list for all who look, one stream for all who listen.
 //!
-//! The queue is looked at whenever its file changes. What may not enter: the queue itself, and who may see what.
+//! The queue is looked at whenever its file changes. Out of scope: the queue itself, and who may see what.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

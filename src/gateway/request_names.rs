@@ -1,7 +1,7 @@
 //! One name for what a client handed in, wherever it is seen: the client knows it by the name it was given at once, and so
 //! do lists, events and messages.
 //!
-//! What may not enter: names of requests that nobody handed in over the API, which the request feed makes.
+//! Out of scope: names of requests that nobody handed in over the API, which the request feed makes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

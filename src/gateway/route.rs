@@ -1,6 +1,6 @@
 //! Which channels are asked about a request: by tier, origin, session, directory, rule and time of day.
 //!
-//! What may not enter: the channels themselves.
+//! Out of scope: the channels themselves.
 
 use jiff::Zoned;
 use jiff::civil::Weekday;

@@ -1,6 +1,6 @@
 //! Who is asked where: a request goes out by its route.
 //!
-//! What may not enter: how a messenger speaks, and what becomes of an answer ([`crate::interactions`]).
+//! Out of scope: how a messenger speaks, and what becomes of an answer ([`crate::interactions`]).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Names that cannot be guessed: of requests towards clients, of tokens, of buttons.
 //!
-//! What may not enter: what they are for.
+//! Out of scope: what they are for.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;

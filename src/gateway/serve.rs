@@ -1,7 +1,7 @@
 //! `guard serve`: the gateway as a process. It begins, listens, watches the queue, reads its configuration anew on
 //! SIGHUP, and ends on SIGTERM.
 //!
-//! What may not enter: what is served.
+//! Out of scope: what is served.
 
 mod error;
 mod listen;

@@ -2,7 +2,7 @@
 //!
 //! It speaks four dialects ([`dialect`]), streaming or not, and proposes what it is told to: whoever starts it writes one
 //! [`ScriptStep`] a line on its standard input, each when the stand-in says that an agent wants the next one, and ends it by
-//! closing that. Which tool of those that an agent offers a step is said with, is [`offer`]'s. What may not enter: judging,
+//! closing that. Which tool of those that an agent offers a step is said with, is [`offer`]'s. Out of scope: judging,
 //! and anything that reaches beyond this machine.
 
 pub mod dialect;

@@ -1,7 +1,7 @@
 //! Commands that clients hand in: each is judged by a `guard submit` of its own, which waits in the queue as every guard
 //! does. The process is held by its standard input: when the gateway dies, nobody waits any more, and nothing runs.
 //!
-//! What may not enter: HTTP, and judging.
+//! Out of scope: HTTP, and judging.
 
 use std::io;
 use std::path::{Path, PathBuf};

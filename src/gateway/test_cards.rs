@@ -1,7 +1,7 @@
 //! Test cards whose buttons a person is asked to press, over the connections that this gateway holds: a messenger hands
 //! each press to one connection alone, or to all of them.
 //!
-//! What may not enter: answers to requests.
+//! Out of scope: answers to requests.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

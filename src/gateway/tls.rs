@@ -1,7 +1,7 @@
 //! TLS with a certificate of one's own, where the gateway listens for more than this machine.
 //!
 //! A handshake is done beside the others and within its time: whoever is slow, or speaks something else, keeps nobody
-//! waiting. What may not enter: who may come in, and what is served.
+//! waiting. Out of scope: who may come in, and what is served.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! `guard token`: tokens of the API, kept as hashes.
 //!
-//! What may not enter: HTTP.
+//! Out of scope: HTTP.
 
 use std::io;
 use std::path::PathBuf;

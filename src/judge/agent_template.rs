@@ -9,7 +9,7 @@
 //! An `eval` of one literal text among other commands, from an agent that has templates, is an envelope that is not known
 //! (in `unknown`). Whoever calls this opens it where what stands around the text is harmless; it is judged as it stands too.
 //!
-//! What may not enter: reading files, and what one agent alone does. Where a template names a file, its place must be the one
+//! Out of scope: reading files, and what one agent alone does. Where a template names a file, its place must be the one
 //! that the agent uses.
 
 mod matching;

@@ -1,7 +1,7 @@
 //! The agents that guard knows, as data: one description each in `patterns/agents/`, read when guard is built.
 //!
 //! What is needed at every start (how a process is recognised) is there without being read; the rest of a description is
-//! read when it is asked for. What may not enter: what is done with a description.
+//! read when it is asked for. Out of scope: what is done with a description.
 
 pub mod model;
 

@@ -1,7 +1,7 @@
 //! How far a yes from elsewhere reaches: this once, or on, as a grant of exactly this command in its directory.
 //!
 //! Whoever answers asks for a scope, and the guard that waits gives the grant once it has judged again. Whether one is
-//! offered at all was decided when the command was filed. What may not enter: giving the grant, and the record.
+//! offered at all was decided when the command was filed. Out of scope: giving the grant, and the record.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Approver keys: who is enrolled, what is signed when one of them says yes, and whether a signature holds.
 //!
 //! A yes that is signed over the request is worth something where a row in a database is not: whoever can write the
-//! database cannot sign. What may not enter: files, terminals, and the choice of who is asked.
+//! database cannot sign. Out of scope: files, terminals, and the choice of who is asked.
 
 use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};

@@ -1,6 +1,6 @@
 //! What earlier commands of a session add to the risk of this one (docs/risk.md, behaviour).
 //!
-//! What may not enter: the record. What is remembered comes as a [`SessionState`].
+//! Out of scope: the record. What is remembered comes as a [`SessionState`].
 
 use super::policy::{Policy, SessionState};
 use super::risk::{Circumstance, CircumstanceFact as Fact, Risk, Tier};

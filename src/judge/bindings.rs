@@ -1,7 +1,7 @@
 //! What an approval is bound to, in a form that can be kept: for an answer that is given in another process, or used
 //! later than it was given.
 //!
-//! The working directory's identity is part of it. What may not enter: the circumstances of the session, which change
+//! The working directory's identity is part of it. Out of scope: the circumstances of the session, which change
 //! with every command.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Programs that wait at a terminal for something to run, and what of a line starts one.
 //!
-//! What may not enter: names of programs. That one waits is in its description (`runs`, `[[consoles]]`).
+//! Out of scope: names of programs. That one waits is in its description (`runs`, `[[consoles]]`).
 
 pub use super::analysis::is_shell;
 

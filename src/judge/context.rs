@@ -1,7 +1,7 @@
 //! The circumstances of docs/risk.md: production, root, ssh, outside the project, a protected branch, a
 //! disguise, a trusted directory.
 //!
-//! What may not enter: opinions about programs (those are rules), and anything that was done earlier in
+//! Out of scope: opinions about programs (those are rules), and anything that was done earlier in
 //! the session (that is [`super::behaviour`]).
 
 use std::borrow::Cow;

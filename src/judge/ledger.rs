@@ -10,7 +10,7 @@
 //! names, and that was born in between, is its own, with all that came into it without a pause. A file that it names is its
 //! own where it runs programs and the next call came soon. `books` adds that up.
 //!
-//! What may not enter: I/O, the clock, and how changes are worked out of a command.
+//! Out of scope: I/O, the clock, and how changes are worked out of a command.
 
 use std::collections::HashSet;
 

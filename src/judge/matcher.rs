@@ -1,7 +1,7 @@
 //! Rules held against acts: what is found, where, and why it may count for less.
 //!
 //! Only rules that are keyed by an act's verb are looked at. Classes of operands are worked out when a rule first
-//! asks for them and kept for the act. What may not enter: what any one program does (that is data), I/O.
+//! asks for them and kept for the act. Out of scope: what any one program does (that is data), I/O.
 
 mod conditions;
 mod history;

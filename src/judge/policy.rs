@@ -1,6 +1,6 @@
 //! Risk × Policy → Decision: what can be set, what is remembered, and what comes of it.
 //!
-//! What may not enter: clocks, files, people. `now` is a parameter, what is remembered comes as values.
+//! Out of scope: clocks, files, people. `now` is a parameter, what is remembered comes as values.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Which places a command falls on, resolved: what a grant for commands of a shape holds against its directory.
 //!
-//! What may not enter: grants, and what a command does there.
+//! Out of scope: grants, and what a command does there.
 
 use super::analysis::act::{Act, Effect, Facts, Value, Verb};
 use super::analysis::inquiry::Inquiry;

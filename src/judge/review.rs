@@ -4,7 +4,7 @@
 //! function of the judgment, the policy and that value says what happens: whatever the value is, nothing irreversible,
 //! nothing of tier 3 and 4, and nothing but the command it was asked about runs on it.
 //!
-//! What may not enter: asking it, and text that it reads.
+//! Out of scope: asking it, and text that it reads.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! A choice among lines, for verbs that a person types: with the arrow keys, and by numbers where the cursor cannot be
 //! moved. On the terminal itself, never on standard input.
 //!
-//! What may not enter: a yes, which is a line that is typed and ended with Enter ([`super::confirm`]).
+//! Out of scope: a yes, which is a line that is typed and ended with Enter ([`super::confirm`]).
 
 use std::io;
 

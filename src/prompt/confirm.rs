@@ -1,6 +1,6 @@
 //! A plain question with yes or no, for verbs that a person types: on the terminal itself, never on standard input.
 //!
-//! What belongs here: which line is a yes. Commands are asked about on the card ([`super::terminal`]), which has a
+//! In scope: which line is a yes. Commands are asked about on the card ([`super::terminal`]), which has a
 //! deadline and shows what would run.
 //!
 //! The answer is a line of dialoguer's `Input`, and not its `Confirm`: that one takes the last `y` among any keys for a

@@ -1,7 +1,7 @@
 //! The whole screen of a terminal, for views that a person stays in: drawn on the alternate screen, and given back as it
 //! was on every way out.
 //!
-//! What may not enter: what is shown, and what a key means.
+//! Out of scope: what is shown, and what a key means.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};

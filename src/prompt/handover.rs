@@ -1,7 +1,7 @@
 //! The terminal while dialoguer asks: the one that guard opened, without what was typed ahead, and given back as it was,
 //! also by a signal that ends guard.
 //!
-//! What may not enter: a question, and what an answer means. Three questions are asked without dialoguer. A passphrase
+//! Out of scope: a question, and what an answer means. Three questions are asked without dialoguer. A passphrase
 //! ([`super::line::ask_hidden`]): dialoguer reads it into the buffer of standard input, where it stays, and to which a
 //! pipe may have added before. A command, on the card ([`super::terminal`]): dialoguer knows no deadline. And any line
 //! where the cursor cannot be moved or the terminal is very narrow: dialoguer draws over itself there.

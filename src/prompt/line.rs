@@ -1,7 +1,7 @@
 //! A line that a person types at a verb: a name, a code, or a passphrase that is not shown. On the terminal itself,
 //! never on standard input.
 //!
-//! What may not enter: what the line means.
+//! Out of scope: what the line means.
 
 use std::fmt;
 use std::fs::File;

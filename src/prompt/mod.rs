@@ -1,6 +1,6 @@
 //! Where a person is asked.
 //!
-//! What belongs here: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
+//! In scope: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
 //! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
 
 pub mod answer;

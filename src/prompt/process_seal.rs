@@ -1,7 +1,7 @@
 //! Keeping what a person types, and what shows them a question, from other processes of the same account: one that is not
 //! dumpable gives none of them its memory, and none may trace it.
 //!
-//! It ends where the process becomes another program. What may not enter: what is kept.
+//! It ends where the process becomes another program. Out of scope: what is kept.
 
 use guard_system::{is_open_to_others, set_open_to_others};
 

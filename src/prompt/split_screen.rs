@@ -2,7 +2,7 @@
 //! on a smaller terminal.
 //!
 //! The terminal itself keeps the halves apart: its margins hold what scrolls, and its origin is the first row of the lower
-//! half. What may not enter: what either half shows.
+//! half. Out of scope: what either half shows.
 
 use std::io::{self, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};

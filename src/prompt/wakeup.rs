@@ -2,7 +2,7 @@
 //!
 //! A byte in the pipe wakes all who wait for it, at once and without a look in between. It carries nothing: what happened
 //! is looked up by whoever wakes, so that a false ring does no harm. Where there can be no pipe, and in case whoever should
-//! have rung was killed first, the clock wakes them too. What may not enter: what is waited for.
+//! have rung was killed first, the clock wakes them too. Out of scope: what is waited for.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};

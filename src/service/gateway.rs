@@ -1,6 +1,6 @@
 //! What the gateway asks the service, which carries requests to people elsewhere and their answers back.
 //!
-//! What may not enter: who said yes. The gateway says who did; what the service believes is a signature.
+//! Out of scope: who said yes. The gateway says who did; what the service believes is a signature.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! What guard and its service say to each other: one JSON object a line, `{"v":1,"ask":…}` and `{"ok":…}` or
 //! `{"error":"…"}`.
 //!
-//! What may not enter: an account or a process. The service knows from the kernel who speaks; where a session is named,
+//! Out of scope: an account or a process. The service knows from the kernel who speaks; where a session is named,
 //! it is one of the speaker's own or counts for nothing.
 
 use base64ct::{Base64, Encoding as _};

@@ -1,7 +1,7 @@
 //! Speaking to guard's own service and being spoken to: a Unix socket on which each side knows from the kernel who the
 //! other is, one message a line, bounded in size and in time.
 //!
-//! What may not enter: who may say what, which the service decides, and what is written down for it.
+//! Out of scope: who may say what, which the service decides, and what is written down for it.
 
 pub mod client;
 pub mod fd_passing;

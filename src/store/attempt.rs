@@ -1,6 +1,6 @@
 //! Somebody tried to answer, grant or trust from where nobody may: it is refused, and the record keeps it.
 //!
-//! What may not enter: finding out from where that is.
+//! Out of scope: finding out from where that is.
 
 use std::collections::BTreeSet;
 

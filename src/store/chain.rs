@@ -1,7 +1,7 @@
 //! The chain: each row carries a hash over the row before it and over itself, so that whoever edits, removes or moves
 //! a row has to rewrite every row after it.
 //!
-//! What may not enter: what a row means. [`super::edited`] compares single rows with their hashes, [`super::audit`] reads
+//! Out of scope: what a row means. [`super::edited`] compares single rows with their hashes, [`super::audit`] reads
 //! the whole chain, and [`super::prune`] knows what the first row follows once the old end was cut off.
 
 use std::fmt::Write as _;

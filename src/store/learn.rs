@@ -1,6 +1,6 @@
 //! What a person always allows: shapes of commands that they were asked about again and again.
 //!
-//! What may not enter: giving a grant for it, which a person does.
+//! Out of scope: giving a grant for it, which a person does.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The record: decisions, results and grants, chained in one SQLite file.
 //!
-//! What may not enter: policy (what a decision should be), the terminal, and any row that is changed after it was
+//! Out of scope: policy (what a decision should be), the terminal, and any row that is changed after it was
 //! written. `now` is always a parameter.
 //!
 //! # On locking

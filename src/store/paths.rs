@@ -1,6 +1,6 @@
 //! Where the record lies.
 //!
-//! The file is made with 0600 in a directory with 0700. What may not enter: SQLite.
+//! The file is made with 0600 in a directory with 0700. Out of scope: SQLite.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;

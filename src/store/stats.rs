@@ -1,6 +1,6 @@
 //! What the record says as a whole: how much was asked, how it was answered, and how fast.
 //!
-//! What may not enter: what is good or bad about it.
+//! Out of scope: what is good or bad about it.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The calls that differ between Linux and macOS, and the only place that asks which of the two it is.
 //!
 //! Both modules have the same names. What the system does not offer is said by the value that the callers read strictly:
-//! a process that is not known, no number, an error. What may not enter: anything that POSIX has, and starting a program.
+//! a process that is not known, no number, an error. Out of scope: anything that POSIX has, and starting a program.
 
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]

@@ -1,10 +1,10 @@
 //! Pictures in text: a value in, styled lines out.
 //!
-//! What belongs here: what a person sees of a command and of what was decided about it. Everything that a command,
+//! In scope: what a person sees of a command and of what was decided about it. Everything that a command,
 //! a pattern file or a person wrote goes through [`visible`] on its way, so that no line carries a raw control
 //! character.
 //!
-//! What may not enter: I/O, clocks, decisions. Colours, widths and seconds are parameters.
+//! Out of scope: I/O, clocks, decisions. Colours, widths and seconds are parameters.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

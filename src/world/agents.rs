@@ -1,6 +1,6 @@
 //! Known agents: how the processes of programs that run commands which nobody typed are recognised.
 //!
-//! What may not enter: names of agents, which are data (`patterns/agents/`). An editor is no agent, though it may hold one:
+//! Out of scope: names of agents, which are data (`patterns/agents/`). An editor is no agent, though it may hold one:
 //! a person's own terminal stands below it.
 
 pub use crate::judge::agents::RecognisedAgent as Agent;

@@ -1,6 +1,6 @@
 //! Who is asking: account, working directory, environment, origin and session of this process.
 //!
-//! What may not enter: judging by it. Marks in the environment can be set by anyone, so they only ever make a caller
+//! Out of scope: judging by it. Marks in the environment can be set by anyone, so they only ever make a caller
 //! an agent, never a person.
 
 use std::ffi::OsStr;

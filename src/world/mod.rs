@@ -1,6 +1,6 @@
 //! Facts about the system for the judge: answers to its questions, and who is asking.
 //!
-//! What belongs here: reading. What may not enter: running anything, including programs that a repository configures, and
+//! In scope: reading. Out of scope: running anything, including programs that a repository configures, and
 //! opinions. What cannot be read in a bounded number of steps is answered with [`WorldAnswer::Unavailable`], for which
 //! the judge assumes the strictest answer.
 

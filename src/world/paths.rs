@@ -1,6 +1,6 @@
 //! Paths: what is there, and where its symbolic links lead.
 //!
-//! What may not enter: opening a file other than for bounded reading of a regular one.
+//! Out of scope: opening a file other than for bounded reading of a regular one.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};

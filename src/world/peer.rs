@@ -1,7 +1,7 @@
 //! A process that speaks to guard over a socket: who it is, what stands above it and where it sits, all of it as the
 //! system tells.
 //!
-//! What may not enter: anything that the process itself says.
+//! Out of scope: anything that the process itself says.
 
 use std::path::PathBuf;
 

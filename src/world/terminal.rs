@@ -1,6 +1,6 @@
 //! Whether a person sits at guard's own terminal.
 //!
-//! What may not enter: asking them, which `prompt` does.
+//! Out of scope: asking them, which `prompt` does.
 
 use std::fmt;
 use std::fs::OpenOptions;

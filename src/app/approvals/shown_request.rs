@@ -1,6 +1,6 @@
 //! A request as a person is shown it, by itself and among others.
 //!
-//! What may not enter: the answer.
+//! Out of scope: the answer.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Pairing a passkey: a code on this terminal, a browser that makes the key, and a person who compares.
 //!
 //! The gateway carries what the browser hands over; whether that is a passkey for this pairing is decided here. It is
-//! trust on first use: a gateway that is hostile at this moment could hand over a key of its own. What may not enter:
+//! trust on first use: a gateway that is hostile at this moment could hand over a key of its own. Out of scope:
 //! anything that speaks to a network.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};

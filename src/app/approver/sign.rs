@@ -1,6 +1,6 @@
 //! Signing a yes, and finding out whether the signatures under one are enough.
 //!
-//! What may not enter: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is
+//! Out of scope: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is
 //! the judge's ([`approver`]).
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! `guard config set|unset|init`, and what `edit` writes: a person's own configuration file is changed, and nothing else in it.
 //!
-//! A change is read by the loader before it is written: one that the loader refuses is not written. What may not enter:
+//! A change is read by the loader before it is written: one that the loader refuses is not written. Out of scope:
 //! other layers' files, and changes that nobody at the terminal said yes to.
 
 use std::fmt::Display;

@@ -1,7 +1,7 @@
 //! `guard config edit`: the account's own configuration file in a person's editor.
 //!
 //! The editor works on a copy. What it leaves is read by the loader, shown as a change and asked about before it is
-//! written. What may not enter: how a file is written ([`super::edit`]).
+//! written. Out of scope: how a file is written ([`super::edit`]).
 
 use std::fs;
 use std::io::{self, Write as _};

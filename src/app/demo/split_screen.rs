@@ -2,7 +2,7 @@
 //! the person who answers them.
 //!
 //! Both are real: the agent's commands run in a session of their own that has no terminal, as an agent's do, and wait in the
-//! queue of the scratch project; the person answers with `guard approve` and `guard review`. What may not enter: an answer
+//! queue of the scratch project; the person answers with `guard approve` and `guard review`. Out of scope: an answer
 //! that nobody typed.
 
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
 //! Whether a person is reached: a message through every channel of the gateway and back, and its page as a browser gets it.
 //!
-//! The gateway's program does it (`guard-gateway check`), because here nothing speaks to a network. What may not enter: how a
+//! The gateway's program does it (`guard-gateway check`), because here nothing speaks to a network. Out of scope: how a
 //! channel is tried.
 
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! `guard doctor --live`: the agent itself is run, once, with guard wired in as `guard install` does it, in a home that is made
 //! for that and a stand-in for its model (`guard-gateway model`).
 //!
-//! Nothing of the user's own is read or written but the program: no configuration, no account, no key. What may not enter:
+//! Nothing of the user's own is read or written but the program: no configuration, no account, no key. Out of scope:
 //! how an agent is started, which is data (`patterns/agents/`, `live`).
 
 mod cases;

@@ -1,7 +1,7 @@
 //! The end of the agent: a hook that waits for a person ends with the agent that asked.
 //!
 //! Whoever started this hook reads its answer. When nobody does any more, or the agent's process is gone, the request that
-//! waits is nobody's. What may not enter: what becomes of the request; this process is sent a signal, as when the agent
+//! waits is nobody's. Out of scope: what becomes of the request; this process is sent a signal, as when the agent
 //! itself ends its hook.
 
 use std::os::fd::BorrowedFd;

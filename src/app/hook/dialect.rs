@@ -1,6 +1,6 @@
 //! An agent's dialect, by its description: what its input says, and how it is answered.
 //!
-//! What may not enter: names of agents, and what a tool does ([`super::shape`]).
+//! Out of scope: names of agents, and what a tool does ([`super::shape`]).
 
 use std::path::PathBuf;
 

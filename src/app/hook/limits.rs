@@ -1,6 +1,6 @@
 //! For how long an agent really waits: what its own configuration says of the hook, which a person may have changed since.
 //!
-//! An agent that gives up on a hook may run the command. What may not enter: agents that block then, which need no look.
+//! An agent that gives up on a hook may run the command. Out of scope: agents that block then, which need no look.
 
 use crate::app::hook::hosts::Host;
 use crate::app::install::change::Wiring;

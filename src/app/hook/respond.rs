@@ -1,7 +1,7 @@
 //! What a host is told to do with a call: judged by the engine, asked about where a person can be reached, and
 //! written down before it is said.
 //!
-//! What may not enter: dialects.
+//! Out of scope: dialects.
 
 use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,7 +1,7 @@
 //! What a tool would do, by the shape of its input: a command, a file that changes, a patch, a call inside a call.
 //!
 //! What an agent's description knows of a tool comes first: that it is harmless, or what its input means. All other tools
-//! are read by the names of their fields, whatever the tool is called. What may not enter: names of agents and tools, and
+//! are read by the names of their fields, whatever the tool is called. Out of scope: names of agents and tools, and
 //! judging.
 
 use serde_json::Value;

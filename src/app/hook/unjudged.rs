@@ -1,6 +1,6 @@
 //! Denials without a judgment, written down: an input that could not be read, a command too long, a deadline that passed.
 //!
-//! What may not enter: the input. What could not be read may hold anything, and is not kept.
+//! Out of scope: the input. What could not be read may hold anything, and is not kept.
 
 use std::sync::mpsc;
 use std::thread;

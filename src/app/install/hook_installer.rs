@@ -1,6 +1,6 @@
 //! What becomes of the files of one agent: worked out first, shown, then written.
 //!
-//! What may not enter: asking anybody, and how a text is changed ([`super::change`]).
+//! Out of scope: asking anybody, and how a text is changed ([`super::change`]).
 
 use std::path::{Path, PathBuf};
 

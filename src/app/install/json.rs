@@ -1,6 +1,6 @@
 //! JSON as people keep it, with where each part stands: comments, trailing commas, tabs and line ends stay as they are.
 //!
-//! What may not enter: files, and what any key means. A text is changed by cutting and inserting, never by writing it anew.
+//! Out of scope: files, and what any key means. A text is changed by cutting and inserting, never by writing it anew.
 //!
 //! The syntax tree of jsonc-parser does not give back the bytes of before: it breaks `{"a": [0]}` over lines to add an
 //! element and leaves the line end when it takes it out again. It also moves comments at the end of a list, and takes

@@ -1,7 +1,7 @@
 //! `guard install mcp`: the servers in the configuration of MCP clients are started by `guard mcp`, and as before again.
 //!
 //! Which client keeps its servers where is data (`patterns/clients/mcp.toml`), and how a text is changed is in `wrap`.
-//! What may not enter: the wiring of hooks.
+//! Out of scope: the wiring of hooks.
 
 mod remote;
 mod wrap;

@@ -1,6 +1,6 @@
 //! A manual page as plain text, for where no `man` is: the macros and escapes that guard's own pages use.
 //!
-//! What may not enter: pages of anybody else.
+//! Out of scope: pages of anybody else.
 
 use crate::ui::wrap;
 

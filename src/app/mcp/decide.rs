@@ -1,7 +1,7 @@
 //! Whether a call of a tool may run: judged by the engine, asked about where a person can be reached, and written down
 //! before it is passed on.
 //!
-//! What may not enter: messages.
+//! Out of scope: messages.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};

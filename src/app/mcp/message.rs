@@ -1,6 +1,6 @@
 //! Messages of MCP, read as far as it takes to tell calls of tools from all else.
 //!
-//! What cannot be read for sure is not passed on: a server might read a call in it. What may not enter: I/O.
+//! What cannot be read for sure is not passed on: a server might read a call in it. Out of scope: I/O.
 
 use std::collections::HashSet;
 use std::fmt;

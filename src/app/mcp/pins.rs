@@ -1,6 +1,6 @@
 //! What servers said of their tools when they were looked at first, kept, so that a tool that turns into another is seen.
 //!
-//! What may not enter: judging. What is noticed goes into the call as a mark, and the judge says what it means.
+//! Out of scope: judging. What is noticed goes into the call as a mark, and the judge says what it means.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};

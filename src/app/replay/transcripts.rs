@@ -2,7 +2,7 @@
 //! tell of.
 //!
 //! What is read is what the agents write for themselves, in forms that they change: what is not understood is passed
-//! over, and what is broken is counted. What may not enter: names of agents and their forms ([`Transcript`]).
+//! over, and what is broken is counted. Out of scope: names of agents and their forms ([`Transcript`]).
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,6 +1,6 @@
 //! What the review shows of the queue: filters, marks and where the cursor is.
 //!
-//! What may not enter: the screen, and answering.
+//! Out of scope: the screen, and answering.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! What an opinion comes to for one command: it runs, it is refused, or a person is asked and sees the opinion.
 //!
-//! Every entry point through which a command comes asks here before it asks a person. What may not enter: how the person is asked.
+//! Every entry point through which a command comes asks here before it asks a person. Out of scope: how the person is asked.
 
 use std::io::Write as _;
 use std::time::Duration;

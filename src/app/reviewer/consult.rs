@@ -1,6 +1,6 @@
 //! Asking the reviewer about one command: started, looked at while a person may answer too, and ended with an opinion.
 //!
-//! Whatever goes wrong is an opinion that says nothing, with the true reason. What may not enter: what an opinion means for
+//! Whatever goes wrong is an opinion that says nothing, with the true reason. Out of scope: what an opinion means for
 //! the command ([`crate::judge::review`]).
 
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! What files hold, for the reviewer: those alone that the command names and the policy lets it see.
 //!
 //! A file is reached step by step below the working directory, and no link on the way is followed; what lies in a place of secrets,
-//! or has a second name elsewhere, stays unread. What may not enter: which files a command names.
+//! or has a second name elsewhere, stays unread. Out of scope: which files a command names.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! `guard reviewer test`: the configured reviewer tried with commands whose answers are known, and with injections.
 //!
-//! Each is judged as it would be and asked about as it would be; nothing runs. What may not enter: what passes the test.
+//! Each is judged as it would be and asked about as it would be; nothing runs. Out of scope: what passes the test.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write as _};

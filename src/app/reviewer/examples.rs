@@ -1,7 +1,7 @@
 //! `guard reviewer examples`: where people decided otherwise than the reviewer, and what of that it is told from then on.
 //!
 //! A disagreement becomes an example only by a person at their terminal who says in words what is to be learned from it.
-//! What may not enter: taking anything up by itself.
+//! Out of scope: taking anything up by itself.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

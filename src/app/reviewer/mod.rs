@@ -2,7 +2,7 @@
 //!
 //! A command that is to be asked about goes through [`Review`] at every entry point. What its opinion may settle is decided by
 //! [`crate::judge::review`]; guard itself speaks to no model: the gateway's one-shot helper does, or a program that the
-//! configuration names. What may not enter: HTTP.
+//! configuration names. Out of scope: HTTP.
 
 mod advice;
 mod consult;

@@ -1,7 +1,7 @@
 //! What a reviewer is told of a command: its parts as they were read, what was found in them, and what is known around it.
 //!
 //! Redacted as the record is. Where something was hidden, the parts say what they do and not how they are written: what is
-//! a secret only in its place would be shown without it. What may not enter: the conversation that led to the command,
+//! a secret only in its place would be shown without it. Out of scope: the conversation that led to the command,
 //! and what files hold beyond what the policy says ([`contents`]).
 
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `guard reviewer stats`: how often it was asked, what it took away from people, where they disagreed, and what it cost.
 //!
-//! What may not enter: what is good or bad about it.
+//! Out of scope: what is good or bad about it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

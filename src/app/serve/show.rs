@@ -1,7 +1,7 @@
 //! What verbs show of the record, for those who may read it: the service runs the verb on its own directory and lets it
 //! print to the files of whoever asked.
 //!
-//! What may not enter: a verb that writes, or that opens files by name.
+//! Out of scope: a verb that writes, or that opens files by name.
 
 use std::io::Write as _;
 use std::sync::Mutex;

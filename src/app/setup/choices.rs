@@ -1,6 +1,6 @@
 //! What a person wants of `guard setup`: said by options, or asked for one after the other.
 //!
-//! What may not enter: what is written for it.
+//! Out of scope: what is written for it.
 
 use std::io;
 

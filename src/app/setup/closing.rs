@@ -1,6 +1,6 @@
 //! The end of `guard setup`: an approver is enrolled, what was set up is tried, and what now happens is said.
 //!
-//! What may not enter: changing a file of anybody's but the approver's.
+//! Out of scope: changing a file of anybody's but the approver's.
 
 use std::io::{self, Write as _};
 

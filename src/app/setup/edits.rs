@@ -1,7 +1,7 @@
 //! The files of a person that `guard setup` writes beside those of agents: the configuration, the shells' start-up
 //! files, completions and manual pages. What each held before is kept, so that it can be put back.
 //!
-//! What may not enter: asking, and agents' files.
+//! Out of scope: asking, and agents' files.
 
 use std::path::{Path, PathBuf};
 

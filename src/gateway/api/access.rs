@@ -1,6 +1,6 @@
 //! Who comes in: the host they name, the token, socket or cookie they come with, and from which site.
 //!
-//! What may not enter: what they came for.
+//! Out of scope: what they came for.
 
 use std::net::IpAddr;
 use std::sync::Arc;

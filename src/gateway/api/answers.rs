@@ -1,6 +1,6 @@
 //! Answers that come in: looked at, given to the queue, and told back.
 //!
-//! What may not enter: which answers count ([`crate::answer`]).
+//! Out of scope: which answers count ([`crate::answer`]).
 
 use std::sync::Arc;
 use std::time::Instant;

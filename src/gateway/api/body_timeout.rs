@@ -1,6 +1,6 @@
 //! How long a client may take to send the body of a request, in all: whoever sends it byte by byte is not waited for.
 //!
-//! What may not enter: what stands in it, and how long it may be.
+//! Out of scope: what stands in it, and how long it may be.
 
 use std::io;
 use std::sync::Arc;

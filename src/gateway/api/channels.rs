@@ -1,6 +1,6 @@
 //! Trying the channels as they are connected now, for `guard doctor` and `guard channel test`.
 //!
-//! What may not enter: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::test_cards`]).
+//! Out of scope: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::test_cards`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

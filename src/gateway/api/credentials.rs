@@ -1,7 +1,7 @@
 //! The credentials of a caller, checked again for as long as their stream is open: a stream outlives the moment in which
 //! its token was checked.
 //!
-//! What may not enter: who comes in ([`super::access`]).
+//! Out of scope: who comes in ([`super::access`]).
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The document that describes the API: what is said of all handlers at once.
 //!
-//! What may not enter: what a single handler does.
+//! Out of scope: what a single handler does.
 
 use utoipa::Modify;
 use utoipa::openapi::OpenApi;

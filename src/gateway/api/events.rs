@@ -1,6 +1,6 @@
 //! What happens, as it happens: server-sent events, and a WebSocket over which answers come back too.
 //!
-//! What may not enter: what happens ([`crate::request_feed`]).
+//! Out of scope: what happens ([`crate::request_feed`]).
 
 use std::convert::Infallible;
 use std::pin::pin;

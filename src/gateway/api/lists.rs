@@ -1,6 +1,6 @@
 //! What waits and what was: lists, single requests, and how the gateway is.
 //!
-//! What may not enter: answers.
+//! Out of scope: answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
-//! [`access`] says who comes in, [`submit`] takes commands, [`report`] how they ended, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
-//! may not enter: what becomes of an answer ([`crate::backend`]).
+//! [`access`] says who comes in, [`submit`] takes commands, [`report`] how they ended, [`answers`] takes answers, [`lists`] shows, [`events`] tells.
+//! Out of scope: what becomes of an answer ([`crate::backend`]).
 
 pub mod access;
 pub mod answers;

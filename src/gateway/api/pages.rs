@@ -1,7 +1,7 @@
 //! The page: its files, and who is logged in on it.
 //!
 //! The page holds no secret and no state of its own: it is the same for everybody, and asks the API for all that it shows.
-//! What may not enter: what it shows.
+//! Out of scope: what it shows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Passkeys: what an approver's browser is to sign, and the pairing of a new one with the terminal that asked for it.
 //!
 //! guard itself decides whether an assertion holds and who is enrolled; this carries both, and looks first so that a
-//! person hears at once what is wrong. What may not enter: writing down who is enrolled.
+//! person hears at once what is wrong. Out of scope: writing down who is enrolled.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

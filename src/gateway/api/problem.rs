@@ -1,6 +1,6 @@
 //! What went wrong, as RFC 9457 has it.
 //!
-//! What may not enter: anything of a command's text.
+//! Out of scope: anything of a command's text.
 
 use std::time::Duration;
 

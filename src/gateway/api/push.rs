@@ -1,6 +1,6 @@
 //! Devices that want to be told when a command waits.
 //!
-//! What may not enter: what they are told ([`crate::push`]).
+//! Out of scope: what they are told ([`crate::push`]).
 
 use std::sync::Arc;
 

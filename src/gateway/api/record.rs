@@ -1,6 +1,6 @@
 //! What was: figures, sessions, the record's rows, and all that happened to one request.
 //!
-//! What may not enter: answers to requests.
+//! Out of scope: answers to requests.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What is refused before a handler sees it, as a problem like any other: a body that is too long or is no JSON, a method
 //! that there is none of, a query that cannot be read.
 //!
-//! What may not enter: what handlers themselves refuse.
+//! Out of scope: what handlers themselves refuse.
 
 use axum::body::{Body, to_bytes};
 use axum::http::{StatusCode, header};

@@ -1,6 +1,6 @@
 //! Reading the configuration again, for whoever has just changed it: `guard channel add`.
 //!
-//! What may not enter: the reading itself ([`crate::serve`]).
+//! Out of scope: the reading itself ([`crate::serve`]).
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! How a command ended that its client was let run, as the client says.
 //!
-//! What may not enter: who was let run it ([`super::submit`]).
+//! Out of scope: who was let run it ([`super::submit`]).
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Commands that are handed in, alone or several at once, and what became of each.
 //!
 //! A client runs what it was allowed by itself: its yes is a receipt, a token that is good once, bound to what guard
-//! judged. What may not enter: judging ([`crate::submission`]).
+//! judged. Out of scope: judging ([`crate::submission`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

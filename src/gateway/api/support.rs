@@ -1,7 +1,7 @@
 //! Exact support commands: what helps somebody at once is judged before anything that could hold it up, and is neither
 //! counted nor kept first.
 //!
-//! What may not enter: whether it may run, which guard says.
+//! Out of scope: whether it may run, which guard says.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What the gateway itself has to remember: tokens, commands that were handed in, and messages that ask somebody.
 //! `gateway.db`, beside the record.
 //!
-//! Losing it loses no answer. What may not enter: answers.
+//! Losing it loses no answer. Out of scope: answers.
 
 mod devices;
 mod escalations;

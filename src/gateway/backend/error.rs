@@ -1,6 +1,6 @@
 //! Why what is kept cannot be read or written.
 //!
-//! What may not enter: why an answer does not count, which is an outcome.
+//! Out of scope: why an answer does not count, which is an outcome.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The backend of one account: its own record and queue, opened as guard opens them. It is as strong as that account,
 //! and no stronger.
 //!
-//! What may not enter: who may answer what.
+//! Out of scope: who may answer what.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;

@@ -1,6 +1,6 @@
 //! What the gateway itself has to remember, whatever keeps it: `Base` keeps it in a file.
 //!
-//! Losing it loses no answer. What may not enter: answers, and how anything is kept.
+//! Losing it loses no answer. Out of scope: answers, and how anything is kept.
 
 use std::collections::HashSet;
 use std::path::Path;

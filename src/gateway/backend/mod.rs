@@ -1,7 +1,7 @@
 //! The backend: requests, answers, tokens and what the gateway itself has to remember, reached through one trait.
 //!
 //! What keeps them is not `async`: it lives in a thread of its own ([`BackendThread`]), which is handed one piece of work after
-//! the other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
+//! the other. Out of scope: who may answer what ([`crate::answer`]), and HTTP.
 
 mod base;
 mod error;

@@ -1,6 +1,6 @@
 //! What the record says to whoever looks at it from afar: figures, sessions, single rows.
 //!
-//! What may not enter: the queue, and who may see what.
+//! Out of scope: the queue, and who may see what.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

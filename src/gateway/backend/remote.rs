@@ -1,7 +1,7 @@
 //! The backend of a machine: requests are asked of the service that keeps them, as the gateway's own account, and answers
 //! are handed on to it. What it does not tell the gateway is not known here.
 //!
-//! What may not enter: which answers count. The service decides that, whatever is said here.
+//! Out of scope: which answers count. The service decides that, whatever is said here.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! The buttons below a card: each approver has their own, and what one of them carries is nobody else's.
 //!
-//! What may not enter: how a messenger writes a button, and whether a tap counts.
+//! Out of scope: how a messenger writes a button, and whether a tap counts.
 
 use super::{ButtonKind, Card};
 use crate::secrets::{NoRandomBytes, secret};

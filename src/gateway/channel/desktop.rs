@@ -1,7 +1,7 @@
 //! A notification on the desktop, with a button for a no. A yes is given elsewhere: every program of the session can press
 //! a button there, and the agent is one of them.
 //!
-//! What may not enter: a yes.
+//! Out of scope: a yes.
 
 use std::collections::HashMap;
 use std::process::Stdio;

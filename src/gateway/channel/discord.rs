@@ -1,7 +1,7 @@
 //! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway
 //! (`connection`).
 //!
-//! What may not enter: whether a tap counts.
+//! Out of scope: whether a tap counts.
 
 mod connection;
 

@@ -1,6 +1,6 @@
 //! E-mail: the card as text, with a link that logs in at the page once, for this one request.
 //!
-//! An e-mail can be read on its way and its sender made up, so that nothing that comes back counts. What may not enter: what
+//! An e-mail can be read on its way and its sender made up, so that nothing that comes back counts. Out of scope: what
 //! the link lets do ([`crate::api::pages`]).
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What is wrong with the settings of a messenger.
 //!
-//! What may not enter: why a message was not taken, which is a messenger's answer.
+//! Out of scope: why a message was not taken, which is a messenger's answer.
 
 use super::http::HttpError;
 use crate::config::SecretError;

@@ -1,6 +1,6 @@
 //! The one HTTP client: for messengers, webhooks and, later, models.
 //!
-//! What may not enter: whom it speaks to.
+//! Out of scope: whom it speaks to.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What messengers hand over, read: who says it, where, and what they did. Whatever is not exactly of the form that a
 //! messenger gives its messages is nothing, or a button that is none of guard's.
 //!
-//! What may not enter: who may answer, and anything that is sent.
+//! Out of scope: who may answer, and anything that is sent.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Messengers: each in a file of its own, behind one trait.
 //!
 //! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
-//! messenger's own word; whether that counts is said elsewhere ([`crate::interactions`]). What may not enter: the queue.
+//! messenger's own word; whether that counts is said elsewhere ([`crate::interactions`]). Out of scope: the queue.
 
 pub mod buttons;
 pub mod desktop;

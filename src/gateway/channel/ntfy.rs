@@ -1,6 +1,6 @@
 //! ntfy: a notice on a phone, which says where to answer. Nothing comes back: whoever knows the topic could answer.
 //!
-//! What may not enter: answers.
+//! Out of scope: answers.
 
 use std::sync::Arc;
 use std::time::Duration;

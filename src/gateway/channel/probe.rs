@@ -1,7 +1,7 @@
 //! A channel tried without a person: a message goes out and comes back changed, and whether answers would be heard is
 //! found out without hearing any.
 //!
-//! What may not enter: a card of a request, and anything that counts as an answer.
+//! Out of scope: a card of a request, and anything that counts as an answer.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A program of the user's own: it gets the card as a line of JSON on standard input, and has taken it when it ends well.
 //!
-//! What may not enter: answers, which come back over the API.
+//! Out of scope: answers, which come back over the API.
 
 use std::process::Stdio;
 use std::sync::Arc;

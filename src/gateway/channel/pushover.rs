@@ -1,7 +1,7 @@
 //! Pushover: an alert on a phone, again and again until somebody has seen it where it is urgent, with a link to where it is
 //! answered. That it was seen is no answer.
 //!
-//! What may not enter: answers.
+//! Out of scope: answers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `guard channel`: sets messengers up, tries them, lists and removes them. The configuration is a file that a person can
 //! read and edit; this edits it.
 //!
-//! What may not enter: how a messenger speaks.
+//! Out of scope: how a messenger speaks.
 
 mod questions;
 mod running;

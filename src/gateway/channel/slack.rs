@@ -1,7 +1,7 @@
 //! Slack: buttons below a message. What is pressed comes over a WebSocket of socket mode, which Slack closes now and then
 //! and which is opened anew.
 //!
-//! What may not enter: whether a tap counts.
+//! Out of scope: whether a tap counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Telegram: buttons below a message, and what is pressed by long polling, so that nothing need be reachable from outside.
 //!
-//! What may not enter: whether a tap counts.
+//! Out of scope: whether a tap counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A card as text, cut to what a medium takes, and escaped for it.
 //!
-//! What is cut is said to be. HTML is made by a template that escapes whatever it is given. What may not enter: what the
+//! What is cut is said to be. HTML is made by a template that escapes whatever it is given. Out of scope: what the
 //! card says.
 
 use maud::{Markup, html};

@@ -1,7 +1,7 @@
 //! SMS by Twilio: an alert that points to where it is answered. A sender's number can be made up, so that nothing that
 //! comes back is an answer.
 //!
-//! What may not enter: answers.
+//! Out of scope: answers.
 
 use std::sync::Arc;
 use std::time::Duration;

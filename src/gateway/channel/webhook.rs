@@ -1,6 +1,6 @@
 //! A webhook, signed as Standard Webhooks has it: for what has no file of its own here.
 //!
-//! What may not enter: answers, which come back over the API.
+//! Out of scope: answers, which come back over the API.
 
 use std::sync::Arc;
 use std::time::Duration;

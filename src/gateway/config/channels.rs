@@ -1,6 +1,6 @@
 //! Messengers, as the configuration names them.
 //!
-//! What may not enter: how one of them speaks ([`crate::channel`]).
+//! Out of scope: how one of them speaks ([`crate::channel`]).
 
 use std::collections::BTreeMap;
 

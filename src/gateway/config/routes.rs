@@ -1,6 +1,6 @@
 //! Who is asked for what, and when.
 //!
-//! What may not enter: who is asked about a request ([`crate::route`]).
+//! Out of scope: who is asked about a request ([`crate::route`]).
 
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! The headers that the account gives for a server, with what is secret in them from variables.
 //!
-//! What may not enter: the headers of the protocol.
+//! Out of scope: the headers of the protocol.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 

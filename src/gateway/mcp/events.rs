@@ -1,6 +1,6 @@
 //! Server-sent events, taken out of the bytes of a stream as they come.
 //!
-//! What may not enter: what an event means.
+//! Out of scope: what an event means.
 
 use std::time::Duration;
 

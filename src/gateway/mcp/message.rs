@@ -1,6 +1,6 @@
 //! What of a message HTTP has to know: which answers it waits for, which it brings, and what its headers repeat.
 //!
-//! What may not enter: what is asked.
+//! Out of scope: what is asked.
 
 use base64ct::{Base64, Encoding as _};
 use serde::Deserialize;

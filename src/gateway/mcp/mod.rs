@@ -2,7 +2,7 @@
 //!
 //! `guard mcp --http` starts it in the place of a server's program, and judges each call before it comes here: guard itself
 //! speaks no HTTP. Messages pass as they are, one a line; what HTTP adds to them (the session, the protocol's version,
-//! streams that break off and go on) stays here; [`front`] is the same the other way round. What may not enter: judging, and what messages mean beyond whom they
+//! streams that break off and go on) stays here; [`front`] is the same the other way round. Out of scope: judging, and what messages mean beyond whom they
 //! answer.
 
 mod custom_headers;

@@ -1,6 +1,6 @@
 //! The server behind HTTP: requests, the streams that answer them, and the session.
 //!
-//! What may not enter: standard input and output.
+//! Out of scope: standard input and output.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

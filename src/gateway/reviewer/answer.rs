@@ -1,6 +1,6 @@
 //! Reading what a model says. An answer that breaks any rule of asking is none, with the reason.
 //!
-//! What may not enter: what an opinion means.
+//! Out of scope: what an opinion means.
 
 use serde::Deserialize;
 

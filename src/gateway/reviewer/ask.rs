@@ -1,6 +1,6 @@
 //! Asking: from a question to an opinion, within the time and the budget there are.
 //!
-//! What may not enter: how a provider speaks.
+//! Out of scope: how a provider speaks.
 
 use std::time::{Duration, Instant};
 

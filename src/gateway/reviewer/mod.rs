@@ -5,7 +5,7 @@
 //! protocols, [`answer`] reads what they say, [`state`] counts. It asks through [`crate::channel::http::client`], the
 //! gateway's one HTTP client.
 //!
-//! What may not enter: letting anything run. What an opinion means is guard's own affair, and holds whatever it says.
+//! Out of scope: letting anything run. What an opinion means is guard's own affair, and holds whatever it says.
 
 pub mod answer;
 mod ask;

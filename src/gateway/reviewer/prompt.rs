@@ -4,7 +4,7 @@
 //! no control and no invisible character stands as itself, between fences with a salt that is made for this call. An answer
 //! counts only with the canary, which stands in the system part alone, and with the beginning of the command's digest.
 //!
-//! What may not enter: how it is sent, and what an answer means.
+//! Out of scope: how it is sent, and what an answer means.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -3,7 +3,7 @@
 //!
 //! One small file beside the record, changed under its lock. Where it cannot be kept nothing is asked: a budget that
 //! nobody counts is none. Opinions in it are sealed with the record's key, so that a line put in by hand is not one of
-//! them. What may not enter: clocks.
+//! them. Out of scope: clocks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};

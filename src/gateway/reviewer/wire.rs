@@ -1,7 +1,7 @@
 //! The providers' protocols: one request, one answer. What differs between them is data of a call; what is the same is in
 //! `ask`.
 //!
-//! What may not enter: HTTP itself, and what an answer means.
+//! Out of scope: HTTP itself, and what an answer means.
 
 use guard_config::config::reviewer::{Provider, ReviewerModel};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Where the gateway listens, and how many may come: sockets that systemd or the configuration names.
 //!
-//! What may not enter: who comes.
+//! Out of scope: who comes.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

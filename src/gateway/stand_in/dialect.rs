@@ -1,6 +1,6 @@
 //! The four ways in which agents speak to a model: Anthropic's Messages, OpenAI's Responses and Chat Completions, Gemini.
 //!
-//! What may not enter: what is said.
+//! Out of scope: what is said.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The tools that an agent offers its model, and how a step is said with one of them.
 //!
-//! What may not enter: names of agents and of their tools, which whoever starts the stand-in knows.
+//! Out of scope: names of agents and of their tools, which whoever starts the stand-in knows.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Whether a line has the form of a template, to the last byte, and what stands in its holes.
 //!
-//! What may not enter: names of agents and of their files.
+//! Out of scope: names of agents and of their files.
 
 use std::collections::BTreeMap;
 

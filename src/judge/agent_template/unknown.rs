@@ -1,7 +1,7 @@
 //! An envelope that fits no template: an `eval` of one literal text among other commands.
 //!
 //! What stands around the text is judged like any command, and the whole string too: nothing here says that it is harmless.
-//! What may not enter: names of programs but the shell's own `eval`.
+//! Out of scope: names of programs but the shell's own `eval`.
 
 use crate::judge::invocation::Line;
 use crate::judge::syntax;

@@ -1,6 +1,6 @@
 //! What a description of an agent holds: the format of `patterns/agents/*.toml`.
 //!
-//! What may not enter: what is done with it. The build script reads the same types, so that there is one format.
+//! Out of scope: what is done with it. The build script reads the same types, so that there is one format.
 
 mod config;
 mod hook;

@@ -1,6 +1,6 @@
 //! Acts: what each simple command would do, with quoting, wrappers and nesting already gone.
 //!
-//! What belongs here: values that rules match against. How they are derived is the business of the
+//! In scope: values that rules match against. How they are derived is the business of the
 //! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
 
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Acts as values: what a program, or an effect of one, would do where it stands.
 //!
-//! What belongs here: making an act of a reading, and linking it to those that it reads from. What may not enter: walking
+//! In scope: making an act of a reading, and linking it to those that it reads from. Out of scope: walking
 //! what the program runs in turn.
 
 use std::rc::Rc;

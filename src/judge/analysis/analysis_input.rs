@@ -1,6 +1,6 @@
 //! What a judgment is given: the invocation, the descriptions, and the answers of the world.
 //!
-//! What belongs here: questions that these alone answer, and paying for work. What may not enter: anything that the walk
+//! In scope: questions that these alone answer, and paying for work. Out of scope: anything that the walk
 //! found out, so that every pass may share it.
 
 use std::cell::OnceCell;

@@ -1,6 +1,6 @@
 //! Arguments read by a program's description: options, operands, subcommand, and what the program would do with them.
 //!
-//! What belongs here: what can be said from the arguments alone. What may not enter: I/O, rules, and any knowledge of
+//! In scope: what can be said from the arguments alone. Out of scope: I/O, rules, and any knowledge of
 //! a single program: programs are described in the pattern files.
 
 mod inner;

@@ -1,6 +1,6 @@
 //! Arithmetic on known numbers: what `$(( … ))` comes to when nothing in it is unknown.
 //!
-//! What may not enter: state. Names are looked up by the caller's closure; assignments are only found, not made.
+//! Out of scope: state. Names are looked up by the caller's closure; assignments are only found, not made.
 
 /// The deepest nesting of parentheses and operators that is followed.
 const MAX_NESTING: u32 = 24;

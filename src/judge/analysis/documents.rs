@@ -1,6 +1,6 @@
 //! Code in documents that a program runs as it renders them: the cells of a notebook, the chunks of a report.
 //!
-//! What may not enter: what the code does, which its language's reader says.
+//! Out of scope: what the code does, which its language's reader says.
 
 use serde_json::Value as Json;
 

@@ -1,6 +1,6 @@
 //! Calls in code of other languages, walked as programs of the name `language:callee`.
 //!
-//! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
+//! Out of scope: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
 
 use std::rc::Rc;
 

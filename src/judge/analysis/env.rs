@@ -1,7 +1,7 @@
 //! What a command finds in its environment beside what the whole invocation has: what the line exported so far, and what
 //! is set for this command alone.
 //!
-//! Every act has one, and most have the same: it is shared. What may not enter: the environment of the invocation.
+//! Every act has one, and most have the same: it is shared. Out of scope: the environment of the invocation.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! What a condition tells of files by its end: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
 //!
-//! What may not enter: what the world says of these files.
+//! Out of scope: what the world says of these files.
 
 use super::act::Value;
 use super::command_context::Context;

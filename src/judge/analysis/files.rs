@@ -1,6 +1,6 @@
 //! The files that a line writes and the links that it makes, by path.
 //!
-//! What may not enter: what lies in the world, which answers say.
+//! Out of scope: what lies in the world, which answers say.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! What is followed behind the act of a program: which steps, and in what order.
 //!
-//! What belongs here: choosing the steps from what was read of the program. What may not enter: taking them, which is the
+//! In scope: choosing the steps from what was read of the program. Out of scope: taking them, which is the
 //! walk's, and knowledge of single programs.
 
 use super::arguments::{Arg, Reading};

@@ -1,7 +1,7 @@
 //! Fuel: the one counter that pays for all work of a judgment, be it reading, expanding, copying, remembering or looking up.
 //!
 //! It counts steps and never time, so that the same input gets the same verdict under any load. Where it ends the verdict
-//! says so; nothing that was found until then is lost. What may not enter: what the work is about.
+//! says so; nothing that was found until then is lost. Out of scope: what the work is about.
 
 use std::cell::Cell;
 

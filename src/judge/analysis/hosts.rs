@@ -1,6 +1,6 @@
 //! Host classes: whom a URL, an address or a remote place speaks of.
 //!
-//! What may not enter: I/O. No name is resolved: a name that leads to this machine or to a metadata service by way of
+//! Out of scope: I/O. No name is resolved: a name that leads to this machine or to a metadata service by way of
 //! the domain name system is known only when a list names it.
 
 mod address;

@@ -1,7 +1,7 @@
 //! What a command leads to that is written elsewhere: git aliases, package scripts, targets of recipe files, variables
 //! that hold commands.
 //!
-//! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
+//! Out of scope: I/O. Definitions come as answers to questions; nothing is run to find them.
 
 pub(super) mod archives;
 mod config_keys;

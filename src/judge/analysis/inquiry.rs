@@ -1,7 +1,7 @@
 //! Asking the world while judging.
 //!
 //! Judging does no I/O of its own. What it comes to need it asks of the source that its caller gave it, once for each
-//! question. A question without an answer gets the stricter reading. What may not enter: how the world is looked at.
+//! question. A question without an answer gets the stricter reading. Out of scope: how the world is looked at.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Text of which numbers and made-up names are not known, letter by letter.
 //!
-//! What may not enter: any meaning of a character that a command may hold.
+//! Out of scope: any meaning of a character that a command may hold.
 
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::value::HOLE;

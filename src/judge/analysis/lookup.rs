@@ -1,6 +1,6 @@
 //! Where a command's name leads: the directories of `PATH` as it is at this point of the line, before those of the system.
 //!
-//! What belongs here: telling a planted program from the one that the name stands for. What may not enter: what a program
+//! In scope: telling a planted program from the one that the name stands for. Out of scope: what a program
 //! does. A name that is looked up in directories of the system alone costs no question.
 
 use std::collections::{BTreeSet, HashMap};

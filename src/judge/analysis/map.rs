@@ -2,7 +2,7 @@
 //! line, and most of what it knows stays the same.
 //!
 //! The entries lie sorted in short runs. A copy takes the runs as they are; a change copies the one run that it is in.
-//! What may not enter: what the values mean.
+//! Out of scope: what the values mean.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! From a tree to acts: what would run, with quoting, wrappers and nesting gone.
 //!
-//! What may not enter: I/O and opinion. A fact is never "dangerous".
+//! Out of scope: I/O and opinion. A fact is never "dangerous".
 
 pub mod act;
 mod act_builder;

@@ -1,7 +1,7 @@
 //! Files whose names a program takes for options, where a glob stands for them: `tar cf x.tar *` beside a file that is
 //! called `--checkpoint-action=…`.
 //!
-//! What may not enter: which options do what, which is said by the descriptions of programs.
+//! Out of scope: which options do what, which is said by the descriptions of programs.
 
 use super::act::{Effect, Verb};
 use super::expand::Field;

@@ -1,6 +1,6 @@
 //! Shell patterns over known text: what `${x#…}`, `${x/…}`, `case` and a glob in command position match.
 //!
-//! What may not enter: paths and directories; nothing here looks at a file system.
+//! Out of scope: paths and directories; nothing here looks at a file system.
 
 use std::ops::RangeInclusive;
 

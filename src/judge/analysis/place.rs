@@ -1,6 +1,6 @@
 //! Where something lies: a directory that a shell stands in, a file that the line writes.
 //!
-//! Here alone is a name put into a directory. What may not enter: what is there.
+//! Here alone is a name put into a directory. Out of scope: what is there.
 
 use super::act::{Piece, Unknown, UnknownReason, Value};
 use super::letter::{Letter, PathText};

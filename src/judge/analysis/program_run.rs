@@ -1,6 +1,6 @@
 //! A program that a command runs, before and after its arguments are read.
 //!
-//! What may not enter: what is done about it.
+//! Out of scope: what is done about it.
 
 use super::act::{Disguise, Value};
 use super::arguments::Reading;

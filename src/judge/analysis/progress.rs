@@ -1,6 +1,6 @@
 //! What the line did so far, as the next command finds it: acts, what flowed through pipes, and the files that it wrote.
 //!
-//! What belongs here: questions that need only this and what the judgment is given. What may not enter: changing any of it,
+//! In scope: questions that need only this and what the judgment is given. Out of scope: changing any of it,
 //! so that the answers can be tested without a walk.
 
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! Questions that judgment may put to the world, and their answers as plain values. What may not enter: looking them up.
+//! Questions that judgment may put to the world, and their answers as plain values. Out of scope: looking them up.
 
 use std::borrow::Cow;
 

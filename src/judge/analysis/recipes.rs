@@ -1,6 +1,6 @@
 //! Recipe files: what a Makefile or a justfile says is run for a target.
 //!
-//! What belongs here: reading their text. What may not enter: I/O, and running anything: what a recipe takes from a
+//! In scope: reading their text. Out of scope: I/O, and running anything: what a recipe takes from a
 //! function or a command is unknown.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

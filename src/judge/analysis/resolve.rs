@@ -1,6 +1,6 @@
 //! From the word in command position to the names of the programs that it may stand for.
 //!
-//! What belongs here: reading the word. What may not enter: where a name lies, which is looked up behind it, and what the
+//! In scope: reading the word. Out of scope: where a name lies, which is looked up behind it, and what the
 //! program does.
 
 use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};

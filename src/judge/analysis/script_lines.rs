@@ -1,6 +1,6 @@
 //! Where the lines of a script begin, so that what was found in it can be shown there.
 //!
-//! What may not enter: judging. A text that is put together when the script runs has no lines of its own.
+//! Out of scope: judging. A text that is put together when the script runs has no lines of its own.
 
 use super::act::Source;
 use super::command_context::Context;

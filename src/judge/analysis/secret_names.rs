@@ -1,6 +1,6 @@
 //! What the name of a variable says of its value.
 //!
-//! What may not enter: values.
+//! Out of scope: values.
 
 use crate::judge::rules::word_lists;
 

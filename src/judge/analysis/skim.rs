@@ -2,7 +2,7 @@
 //!
 //! What such a script runs is worked out as it runs, through variables that hold the compiler, its options and whole commands;
 //! following them through hundreds of branches takes long and ends in words that nobody can read. What it says
-//! plainly is still held against the rules, and only the grave counts. What may not enter: which scripts these are,
+//! plainly is still held against the rules, and only the grave counts. Out of scope: which scripts these are,
 //! which their descriptions say; a script that the session wrote, which is followed like any other.
 
 use super::act::{OpaqueReason, Value};

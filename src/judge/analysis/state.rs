@@ -1,6 +1,6 @@
 //! The state of a shell at one point of a line: what its variables, functions and directories are known to be.
 //!
-//! What belongs here: values and how two ways through a line join. What may not enter: words and programs.
+//! In scope: values and how two ways through a line join. Out of scope: words and programs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

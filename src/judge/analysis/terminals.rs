@@ -1,7 +1,7 @@
 //! Terminals that a session opened for itself: what it types into them is read as what it is there, by what was typed
 //! there before.
 //!
-//! What may not enter: which programs open terminals and type into them, which their descriptions say, and the terminals
+//! Out of scope: which programs open terminals and type into them, which their descriptions say, and the terminals
 //! of others, of which nothing is known.
 
 use super::act::{Act, Flag, Verb};

@@ -1,6 +1,6 @@
 //! What the input of a tool holds: a command, code, paths and URLs in it are walked as if they stood in a command.
 //!
-//! What may not enter: what a tool does. That is data, in the pattern files; see [`crate::judge::tools`].
+//! Out of scope: what a tool does. That is data, in the pattern files; see [`crate::judge::tools`].
 
 use serde_json::Value as Json;
 

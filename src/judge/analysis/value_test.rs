@@ -1,6 +1,6 @@
 //! Values held against what rules and descriptions say of texts: exact, glob, regular expression, known or not.
 //!
-//! What may not enter: classes of paths, and anything else that the world has to be asked for.
+//! Out of scope: classes of paths, and anything else that the world has to be asked for.
 
 use super::act::{Flag, Piece, UnknownReason, Value};
 use crate::judge::rules::glob;

@@ -1,6 +1,6 @@
 //! How far a walk goes: levels of nesting, rounds of loops, scripts in scripts.
 //!
-//! What may not enter: what is put on record where one of them ends, and the fuel that pays for work.
+//! Out of scope: what is put on record where one of them ends, and the fuel that pays for work.
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
 /// stack in an optimised build, so that all of it fits 256 KiB.

@@ -2,7 +2,7 @@
 //!
 //! A browser shows its user a site and never a command, so that a page could show one request and have another one signed.
 //! Only the guard that waits knows its code, and keeps it in its memory: a code that was read beside one command, and
-//! typed where another one is signed, is not that other one's. What may not enter: where it is shown.
+//! typed where another one is signed, is not that other one's. Out of scope: where it is shown.
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //!
 //! A browser shows its user the name of a site and never a command: what is signed is a challenge, which here is the digest
 //! of what an approver signs. Whoever shows the page can therefore show one request and pass on another; that the
-//! assertion holds says that the owner touched their key for this very request, and no more. What may not enter: what is
+//! assertion holds says that the owner touched their key for this very request, and no more. Out of scope: what is
 //! kept of a key's counter, which the queue remembers.
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};

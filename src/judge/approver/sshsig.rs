@@ -1,6 +1,6 @@
 //! Signatures that `ssh-keygen -Y sign` makes (PROTOCOL.sshsig of OpenSSH), by Ed25519 keys in a file and on hardware.
 //!
-//! What may not enter: keys of other kinds, and making signatures, which is `ssh-keygen`'s own business.
+//! Out of scope: keys of other kinds, and making signatures, which is `ssh-keygen`'s own business.
 //!
 //! The package ssh-key reads all of this too, but verifies what a hardware key signed without a touch; it would enlarge
 //! the program by 54 KB and bring a second version of SHA-2.

@@ -1,6 +1,6 @@
 //! What the acts of a line did to which places: built once, so that nobody goes through all earlier acts for each path.
 //!
-//! It finds acts that may matter; whether they do is asked of the acts themselves. What may not enter: rules.
+//! It finds acts that may matter; whether they do is asked of the acts themselves. Out of scope: rules.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! One text of an act: an operand, an argument, the value of an option or of a variable, with what is known of it as far as
 //! a rule asked.
 //!
-//! What may not enter: what concerns the act as a whole.
+//! Out of scope: what concerns the act as a whole.
 
 use std::cell::OnceCell;
 

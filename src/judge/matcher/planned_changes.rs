@@ -1,6 +1,6 @@
 //! What the acts of a command may do to files, as far as they name them: what a ledger is to remember of it.
 //!
-//! What may not enter: what is at those places now, which is looked up when the command is written down.
+//! Out of scope: what is at those places now, which is looked up when the command is written down.
 
 use super::lowering::place;
 use super::match_context::MatchContext;

@@ -1,7 +1,7 @@
 //! Which acts print to whoever called: through pipes and filters, and through what a substitution takes and prints again.
 //!
 //! It is worked out for all acts at once, backwards from those that print there, so that a long pipe costs no more than
-//! its commands. What may not enter: what is shown.
+//! its commands. Out of scope: what is shown.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! What is sent, told from where it is sent to: only what names a place of the network has a host.
 //!
-//! What may not enter: which options hold data, which a program's description says.
+//! Out of scope: which options hold data, which a program's description says.
 
 use super::inspected_text::InspectedValue;
 use super::match_context::View;

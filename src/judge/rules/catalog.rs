@@ -9,7 +9,7 @@
 //! read, whole, as soon as a name comes up that it speaks of, and every answer is then the same as if it had been read
 //! at once. Whether a file is right that never came up is not known until [`Catalog::problems`] is asked.
 //!
-//! What may not enter: I/O.
+//! Out of scope: I/O.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};

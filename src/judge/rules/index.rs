@@ -4,8 +4,8 @@
 //! worth a small part of reading a file, and tells whether the file has to be read at all.
 //!
 //! It names too much rather than too little: where a file is written in a way that this module does not surely
-//! understand, or speaks of more than named programs and effects, there is no index, and the file is read. What may
-//! not enter: judging whether a file is right. That is found out when it is read.
+//! understand, or speaks of more than named programs and effects, there is no index, and the file is read.
+//! Out of scope: judging whether a file is right. That is found out when it is read.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Rules as data: the pattern file format, and the catalog of programs and rules.
 //!
-//! What may not enter: rules written as code, and matching (`matcher`).
+//! Out of scope: rules written as code, and matching (`matcher`).
 
 pub mod blob;
 pub mod catalog;

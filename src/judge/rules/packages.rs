@@ -1,6 +1,6 @@
 //! Names of packages: what a requirement names, and which well-known name another one could be taken for.
 //!
-//! Which names are well known is data: the lists beside the pattern files. What may not enter: how any one index or
+//! Which names are well known is data: the lists beside the pattern files. Out of scope: how any one index or
 //! client works, and I/O.
 
 use strsim::osa_distance;

@@ -1,6 +1,6 @@
 //! Lists of words as the pattern files write them, and as constants of the judge: read when guard is built.
 //!
-//! What may not enter: what the words are looked for in.
+//! Out of scope: what the words are looked for in.
 
 use std::collections::{BTreeMap, BTreeSet};
 

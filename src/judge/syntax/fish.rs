@@ -1,6 +1,6 @@
 //! Translates fish code to bash's grammar, as far as both can express the same.
 //!
-//! What belongs here: words, quotes and brackets. What cannot be translated does not parse as bash, and guard asks about
+//! In scope: words, quotes and brackets. What cannot be translated does not parse as bash, and guard asks about
 //! it. Positions in the translated text are not those of the original.
 
 /// A block that is open.

@@ -1,6 +1,6 @@
 //! Reading a command string as a shell would: bytes in, a tree or one error out.
 //!
-//! What may not enter: evaluation, knowledge of programs, recovery from errors.
+//! Out of scope: evaluation, knowledge of programs, recovery from errors.
 
 mod arithmetic;
 mod assignment;

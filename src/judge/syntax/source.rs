@@ -1,6 +1,6 @@
 //! What is parsed: bytes, and holes where a part of the text is not known.
 //!
-//! What may not enter: what a hole stands for. Whoever composes the text knows; the tree says where each hole came to
+//! Out of scope: what a hole stands for. Whoever composes the text knows; the tree says where each hole came to
 //! stand ([`super::tree::Part::Hole`]).
 
 use std::collections::BTreeSet;

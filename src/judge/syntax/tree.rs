@@ -1,6 +1,6 @@
 //! The syntax tree of a command string.
 //!
-//! What belongs here: the shapes that the parser builds and that everything above reads. Nothing
+//! In scope: the shapes that the parser builds and that everything above reads. Nothing
 //! here knows what a program does, and nothing is evaluated: quoting is kept as it was written.
 //!
 //! Every node carries the byte span it was read from. A substitution is always a subtree, wherever

@@ -1,7 +1,7 @@
 //! What the input of a call holds that no entry describes: commands, code, paths and URLs by the names and the shapes of its
 //! members, however deep they lie, and calls of other tools.
 //!
-//! The names are data (`patterns/guess/tools.toml`). What may not enter: judging what is found.
+//! The names are data (`patterns/guess/tools.toml`). Out of scope: judging what is found.
 
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 //!
 //! A call is judged by the registry's entries for its name and input (`[[tool]]` in the pattern files); one that nothing
 //! describes is guessed at by its words. What the input holds (a command, code, a path, a URL) is judged by the judge's own
-//! analysis, in `analysis::tool`. What may not enter: I/O, and knowledge of any one tool: that is data.
+//! analysis, in `analysis::tool`. Out of scope: I/O, and knowledge of any one tool: that is data.
 
 pub mod address;
 pub mod call;

@@ -1,7 +1,7 @@
 //! What a question looks like while it is asked: the card, a page of its explanation, or lines where the cursor cannot be
 //! moved.
 //!
-//! What may not enter: what a key means.
+//! Out of scope: what a key means.
 
 use std::os::fd::AsFd as _;
 use std::time::Duration;

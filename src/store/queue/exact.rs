@@ -1,7 +1,7 @@
 //! A command as it waits: to the byte (but for what of a tool's input nobody is shown), with the environment that it would run in.
 //!
-//! It is kept so that whoever answers can judge it anew, in a process of their own, and is shown what would run. What may
-//! not enter: anything that outlives the answer. It is erased when the request is settled.
+//! It is kept so that whoever answers can judge it anew, in a process of their own, and is shown what would run.
+//! Out of scope: anything that outlives the answer. It is erased when the request is settled.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

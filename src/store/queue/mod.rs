@@ -15,7 +15,7 @@
 //! names, whole in the chain, and in it the keyed digest of this very request ([`super::RecordedAnswer`]); and it is used
 //! once, because the record remembers that it was.
 //!
-//! What may not enter: who may answer, and whether a process is alive: the caller says it.
+//! Out of scope: who may answer, and whether a process is alive: the caller says it.
 
 mod answering;
 mod exact;

@@ -1,7 +1,7 @@
 //! Why a request is asked about, as its card shows it beside the command: what was found in which part of it, the
 //! circumstances, and what is known of what it would touch.
 //!
-//! Kept redacted and bounded when the request is filed, for whoever answers elsewhere. What may not enter: anything that an
+//! Kept redacted and bounded when the request is filed, for whoever answers elsewhere. Out of scope: anything that an
 //! answer rests on.
 
 use serde::{Deserialize, Serialize};

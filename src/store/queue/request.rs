@@ -1,6 +1,6 @@
 //! A request as a value: what is filed, what is shown of it, what is answered, and what becomes of either.
 //!
-//! What may not enter: the file it is kept in.
+//! Out of scope: the file it is kept in.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

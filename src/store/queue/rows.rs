@@ -1,6 +1,6 @@
 //! The rows of the queue: their schema, how they are read, and what becomes of them as time passes.
 //!
-//! What may not enter: who holds the lock, and what an answer means.
+//! Out of scope: who holds the lock, and what an answer means.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row};

@@ -8,7 +8,7 @@
 //! The text is read flat, by a scanner of its own: a command inside a string inside a command is found the same way as
 //! one outside, and a text that is no valid command loses its secrets too. Every pass takes time linear in the text.
 //!
-//! What may not enter: I/O, and anything that makes the text longer in a way that could be run.
+//! Out of scope: I/O, and anything that makes the text longer in a way that could be run.
 
 mod calls;
 mod names;

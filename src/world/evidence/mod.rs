@@ -1,7 +1,7 @@
 //! Evidence: what a person who is asked would like to know. What would be deleted, which changes would be lost, which
 //! commits would be dropped.
 //!
-//! What may not enter: anything that a verdict rests on. Looking is cut off by a clock, so it may say less than there
+//! Out of scope: anything that a verdict rests on. Looking is cut off by a clock, so it may say less than there
 //! is (and then says so), and a part that cannot be read is left out.
 
 mod changes;

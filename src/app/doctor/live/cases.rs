@@ -1,6 +1,6 @@
 //! What is tried with an agent, and what became of it.
 //!
-//! What may not enter: how it is proposed ([`super::evaluation`]), and what it means for a person.
+//! Out of scope: how it is proposed ([`super::evaluation`]), and what it means for a person.
 
 use std::fs;
 use std::path::PathBuf;

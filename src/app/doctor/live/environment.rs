@@ -1,6 +1,6 @@
 //! A home and a project that are made for one trial, with guard wired into the agent there.
 //!
-//! What may not enter: anything of the user's own but programs.
+//! Out of scope: anything of the user's own but programs.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,6 @@
 //! One run of an agent: what its model proposes, and what became of it.
 //!
-//! What may not enter: what that means for a person.
+//! Out of scope: what that means for a person.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

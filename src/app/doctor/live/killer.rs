@@ -1,6 +1,6 @@
 //! Ends guard while it waits for an answer.
 //!
-//! What may not enter: processes of another guard than the trial's.
+//! Out of scope: processes of another guard than the trial's.
 
 use std::collections::BTreeMap;
 use std::path::Path;

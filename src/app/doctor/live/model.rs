@@ -1,6 +1,6 @@
 //! The stand-in for a model, as a child: it is told what to propose when it wants something.
 //!
-//! What may not enter: what is proposed.
+//! Out of scope: what is proposed.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A server that is named by an address: the entry in which `guard mcp --http` stands before it, and its own entry again.
 //!
 //! Its headers become variables of the entry, so that no key stands among the arguments of a process. Texts in, texts out.
-//! What may not enter: servers that are started as programs.
+//! Out of scope: servers that are started as programs.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! Devices that want notices, and the key that signs them.
 //!
-//! What may not enter: what they are sent ([`crate::push`]).
+//! Out of scope: what they are sent ([`crate::push`]).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, params};

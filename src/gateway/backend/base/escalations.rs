@@ -1,7 +1,7 @@
 //! Which requests that nobody answered were told to those who are to know, so that a gateway that was away tells of the
 //! rest.
 //!
-//! What may not enter: who is to know.
+//! Out of scope: who is to know.
 
 use std::collections::HashSet;
 

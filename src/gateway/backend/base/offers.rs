@@ -1,6 +1,6 @@
 //! Messages that ask somebody, and whose each of their buttons is.
 //!
-//! What may not enter: answers.
+//! Out of scope: answers.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};

@@ -1,6 +1,6 @@
 //! Sessions of the page: who logged in stays so when the gateway is started again.
 //!
-//! What may not enter: who logs in, and what a session may do.
+//! Out of scope: who logs in, and what a session may do.
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};

@@ -1,7 +1,7 @@
 //! What was handed in, sealed for as long as it waits: the file that holds it does not show it, nor does a copy of that
 //! file alone. The key lies beside it, for the same account; whoever has both has all.
 //!
-//! What may not enter: what is sealed.
+//! Out of scope: what is sealed.
 
 use std::cell::OnceCell;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The gateway of Discord: a WebSocket that is kept alive by heartbeats and taken up again where it broke off.
 //!
-//! What may not enter: what is said with what comes over it.
+//! Out of scope: what is said with what comes over it.
 
 #![allow(clippy::collapsible_match, reason = "an arm that sends is no guard of its arm")]
 

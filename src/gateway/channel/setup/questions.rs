@@ -1,6 +1,6 @@
 //! What a new channel needs, asked for where it was not given.
 //!
-//! What may not enter: the configuration's file.
+//! Out of scope: the configuration's file.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};

@@ -1,7 +1,7 @@
 //! What the gateway that runs has to do with a channel that is set up: it reads what was written, and a test goes over its
 //! connections.
 //!
-//! What may not enter: the configuration's file.
+//! Out of scope: the configuration's file.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What the headers of a request say: from where it comes, what it takes, and what of its message they repeat.
 //!
-//! What may not enter: sessions.
+//! Out of scope: sessions.
 
 use axum::http::{HeaderMap, header};
 

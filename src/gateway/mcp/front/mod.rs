@@ -2,7 +2,7 @@
 //!
 //! Each session of a client is a `guard mcp` of its own, and so a server of its own; requests of versions of the protocol
 //! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
-//! answer. What may not enter: judging, and what messages mean beyond whom they answer.
+//! answer. Out of scope: judging, and what messages mean beyond whom they answer.
 
 mod error;
 mod head;

@@ -1,6 +1,6 @@
 //! One guard between a client behind HTTP and its server: what it is told, and to whom what it says belongs.
 //!
-//! Messages pass as they are. What may not enter: HTTP.
+//! Messages pass as they are. Out of scope: HTTP.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

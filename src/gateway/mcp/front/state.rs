@@ -1,6 +1,6 @@
 //! Who waits for what a server says: open requests, a listener, and what is kept for one.
 //!
-//! Messages pass as they are. What may not enter: processes and their pipes.
+//! Messages pass as they are. Out of scope: processes and their pipes.
 
 use std::collections::VecDeque;
 use std::time::Instant;

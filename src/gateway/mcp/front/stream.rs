@@ -1,6 +1,6 @@
 //! The streams that answer: server-sent events, one a message.
 //!
-//! What may not enter: whose message it is.
+//! Out of scope: whose message it is.
 
 use std::convert::Infallible;
 use std::sync::Arc;

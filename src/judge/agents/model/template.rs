@@ -8,7 +8,7 @@
 //! - `@(a@)`: this, once or more.
 //! - `@^a@$`: the shell does this before the command. `@~`: blanks and line ends, at least one.
 //!
-//! What may not enter: matching ([`crate::judge::agent_template`]).
+//! Out of scope: matching ([`crate::judge::agent_template`]).
 
 use std::collections::BTreeMap;
 

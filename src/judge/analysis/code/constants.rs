@@ -1,7 +1,7 @@
 //! Names that stand for values in languages without a reader of their own: what is assigned to them, looped over, filled
 //! in, or handed to a function with what was found.
 //!
-//! What may not enter: what an expression comes to, and guesses about names that nothing is assigned to.
+//! Out of scope: what an expression comes to, and guesses about names that nothing is assigned to.
 
 use super::evaluation::{Evaluation, Item, filled_with, joined};
 use super::scan::Token;

@@ -1,6 +1,6 @@
 //! Texts that are put together with each element of a list: `ROOT / name` where `name` goes through some.
 //!
-//! What may not enter: which names go through what.
+//! Out of scope: which names go through what.
 
 use super::expression::Expression;
 use super::{Gap, Text, value};

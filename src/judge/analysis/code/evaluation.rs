@@ -1,7 +1,7 @@
 //! What expressions of languages without a reader of their own come to, as far as the code says it: texts, what is put
 //! together of them, and what is found in a directory.
 //!
-//! Which calls give what is said by `patterns/languages/names.toml`. What may not enter: what a call does, and which names
+//! Which calls give what is said by `patterns/languages/names.toml`. Out of scope: what a call does, and which names
 //! are bound.
 
 use std::collections::HashMap;

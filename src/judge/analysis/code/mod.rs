@@ -4,7 +4,7 @@
 //! call like a program of the name `language:callee`, so that what it does is described in the pattern files. Text that
 //! is only printed is an argument of a call that nothing describes.
 //!
-//! What may not enter: evaluation beyond literals, their concatenation and plain assignments; knowledge of what a call
+//! Out of scope: evaluation beyond literals, their concatenation and plain assignments; knowledge of what a call
 //! does.
 
 mod awk;

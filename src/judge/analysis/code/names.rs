@@ -1,7 +1,7 @@
 //! Names in scripting languages: other spellings of one name, names that stand for parts of something else, and names
 //! of what is secret.
 //!
-//! What may not enter: what a call of a name does.
+//! Out of scope: what a call of a name does.
 
 use super::expression::{Expression, bare};
 use super::scan::{Token, UNKNOWN_NAME};

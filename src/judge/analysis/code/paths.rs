@@ -1,6 +1,6 @@
 //! Paths that code puts together, as texts and as objects with methods.
 //!
-//! What may not enter: which calls make paths, and what lies at one.
+//! Out of scope: which calls make paths, and what lies at one.
 
 use super::element_texts::put_together;
 use super::expression::Expression;

@@ -1,6 +1,6 @@
 //! What calls give whose result can be told from their arguments.
 //!
-//! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. What may not enter:
+//! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. Out of scope:
 //! names of functions.
 
 use super::element_texts::put_together;

@@ -1,6 +1,6 @@
 //! Text of code, and of what strings in it denote, of which parts may not be known.
 //!
-//! What may not enter: any meaning of a character that code may hold.
+//! Out of scope: any meaning of a character that code may hold.
 
 use super::processes;
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};

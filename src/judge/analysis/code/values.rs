@@ -1,7 +1,7 @@
 //! Functions as values: those that run programs or delete are followed where a name or a call takes them, and said to be
 //! handed on where nothing does.
 //!
-//! What may not enter: what a function does, which its description says.
+//! Out of scope: what a function does, which its description says.
 
 use super::expression::Expression;
 use super::scan::Token;

@@ -1,6 +1,6 @@
 //! A call in code as an invocation: which of its arguments are words of the program that it stands for, and in which order.
 //!
-//! What may not enter: walking code, and what a call does.
+//! Out of scope: walking code, and what a call does.
 
 use super::super::act::{Piece, Taint, UnknownReason, Value};
 use super::super::code;

@@ -1,6 +1,6 @@
 //! Settings that name files of code, or hold code, under keys: in JSON, YAML, TOML, INI, XML, Nix, or as code of their own.
 //!
-//! What may not enter: the grammars of these formats, and which keys mean what, which descriptions say. A key stands in front
+//! Out of scope: the grammars of these formats, and which keys mean what, which descriptions say. A key stands in front
 //! of `:` or `=`, or is an element; its value is a text, what stands in brackets, the rest of the line, or what is indented
 //! below.
 

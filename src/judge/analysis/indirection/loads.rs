@@ -1,6 +1,6 @@
 //! Files of code that a program is given: by an option, as an operand, by a variable, or by the name that it looks for.
 //!
-//! What belongs here: finding the file and handing its text to a reader. What may not enter: which programs load what,
+//! In scope: finding the file and handing its text to a reader. Out of scope: which programs load what,
 //! which is said by their descriptions.
 
 use super::downloads::language_of;

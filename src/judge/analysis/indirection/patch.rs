@@ -1,6 +1,6 @@
 //! Patches: which files a diff changes, and what they say afterwards.
 //!
-//! What may not enter: I/O. Hunks go where their line numbers say; a diff that does not fit is as good as one that does.
+//! Out of scope: I/O. Hunks go where their line numbers say; a diff that does not fit is as good as one that does.
 
 /// What a diff does to one file.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The floor of paths: what a program is given that has weight wherever it stands, and that nothing said of the program
 //! speaks of.
 //!
-//! A described program is never judged more loosely than one that nothing is known of. What belongs here: which arguments
-//! name such a place, and which of the program's effects speak of them already. What may not enter: what any one program
+//! A described program is never judged more loosely than one that nothing is known of. In scope: which arguments
+//! name such a place, and which of the program's effects speak of them already. Out of scope: what any one program
 //! does with its files, which is `files` and `effects` of its description.
 
 use std::cell::OnceCell;

@@ -2,7 +2,7 @@
 //!
 //! Which files a test runner, a build or an interpreter loads is said in imports, plug-ins and settings of settings, and not
 //! followed to its end. What the session wrote below the directory and git does not have as it is may be among them, so
-//! it is read with the run. What may not enter: which programs load code, which their descriptions say; anything else than
+//! it is read with the run. Out of scope: which programs load code, which their descriptions say; anything else than
 //! the grave, since much of a project is never loaded by the command at hand.
 
 use super::downloads::{language_of, runs_project};

@@ -1,7 +1,7 @@
 //! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or that git does not
 //! have as it is.
 //!
-//! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
+//! Out of scope: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
 //! what is a word of another kind names no program, or one that does nothing.
 
 use serde_json::Value as Json;

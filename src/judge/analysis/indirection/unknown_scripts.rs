@@ -1,7 +1,7 @@
 //! Scripts that a program is handed of which nothing says what it does with them: as an operand, as the value of an
 //! option or in a variable. It may run them.
 //!
-//! What may not enter: names of programs. Those that run nothing of what they are given are described as such.
+//! Out of scope: names of programs. Those that run nothing of what they are given are described as such.
 
 use super::downloads::language_of;
 use crate::judge::analysis::act::{Taint, Value};

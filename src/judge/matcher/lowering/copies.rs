@@ -1,7 +1,7 @@
 //! Copies that the line itself made: what was copied is still there, so a copy may go; and what was put aside may be put
 //! back over what the line changed since.
 //!
-//! What may not enter: what an earlier command made.
+//! Out of scope: what an earlier command made.
 
 use super::earlier_acts::{earlier, linked, moved_into, naming};
 use super::place;

@@ -1,6 +1,6 @@
 //! What an earlier act of the line made or began, known by its name alone: a container, a branch, a session.
 //!
-//! What may not enter: files, which are known by where they lie.
+//! Out of scope: files, which are known by where they lie.
 
 use super::refs::is_unborn;
 use super::{earlier, is_opaque, place};

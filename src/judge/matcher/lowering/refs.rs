@@ -1,6 +1,6 @@
 //! Branches and tags that a repository does not have: what takes such a name takes nothing.
 //!
-//! What may not enter: names that an act of the line made, for which `made` is.
+//! Out of scope: names that an act of the line made, for which `made` is.
 
 use super::earlier_acts::{earlier, is_opaque};
 use crate::judge::analysis::place::Place;

@@ -1,6 +1,6 @@
 //! The description of a program: how its arguments are read, what it does, what it wraps and runs.
 //!
-//! What may not enter: what is bad about it, which is a rule's to say.
+//! Out of scope: what is bad about it, which is a rule's to say.
 
 use serde::{Deserialize, Serialize};
 

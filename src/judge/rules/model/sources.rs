@@ -1,6 +1,6 @@
 //! Where code comes from: what a program loads, fetches, unpacks and builds.
 //!
-//! What may not enter: how a program's arguments are read, and what is bad about what comes of it.
+//! Out of scope: how a program's arguments are read, and what is bad about what comes of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What every entry of a pattern file that flags something must say, checked: id, tier, weight, approvals and reason.
 //!
-//! What may not enter: what an entry matches.
+//! Out of scope: what an entry matches.
 
 use std::ops::Range;
 
