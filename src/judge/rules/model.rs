@@ -1,8 +1,9 @@
-//! What a pattern file says, checked and in the form that matching reads.
+//! The checked content of pattern files, in the form that the matcher reads.
 //!
-//! What describes programs is in `program` and `sources`; here is the rest: rules, lists and examples. These are the values
-//! that the build script stores for the built-in files and that user files are turned into at start; the TOML that people
-//! write is the business of [`super::source`].
+//! This module defines rules, lists and examples; `program`, `inner`, `outcome` and `sources` define the descriptions
+//! of
+//! programs. The build script stores these values for the built-in files, and guard converts the files of users to them
+//! when it starts. [`super::source`] reads the TOML.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,154 +27,162 @@ use crate::judge::tier::{Reversibility, Tier, Weight};
 /// The most approvers that a rule or a tier may want.
 pub const MAX_APPROVALS: u8 = 9;
 
-/// A rule: which acts it matches, how bad they are, and what to say of them.
+/// A rule: the acts that it matches, their tier, and the text that explains a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// `family.name`, unique over all layers.
+    /// `family.name`, unique in all layers.
     pub id: String,
     pub tier: Tier,
     pub weight: Weight,
     pub reversibility: Reversibility,
-    /// Why it matters: one sentence for a person.
+    /// Why the act is dangerous, in one sentence for the user.
     pub reason: String,
     /// What to do instead.
     pub instead: Option<String>,
-    /// Refuses outright, whoever would say yes.
+    /// guard refuses the command; nobody can approve it.
     pub deny: bool,
-    /// Lets a reviewer or a threshold above 3.0 settle it up to tier 3 (docs/risk.md, provenance).
+    /// A reviewer, or a threshold above 3.0, may decide up to tier 3 (docs/risk.md, provenance).
     pub yolo: bool,
-    /// What it speaks of can be undone though nothing describes what it does: for a reviewer (docs/risk.md, provenance).
+    /// The act can be undone, although no description says what it does. A reviewer may then approve it (docs/risk.md,
+    /// provenance).
     pub reversible: bool,
-    /// How many different approvers sign a yes; 1: as the policy has it.
+    /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,
-    /// What it contributes to the behaviour of a session.
+    /// What a finding records about the session (docs/risk.md, behaviour).
     pub notes: Vec<SessionNote>,
     pub when: Match,
-    /// Operands for which one of these facts holds do not count; if none are left, the finding is tier 1.
+    /// Operands for which one of these facts is true are ignored; if no operand remains, the finding has tier 1.
     pub lower: Vec<Lowering>,
-    /// Programs with their subcommands (`docker run`): what one of them made earlier in the line, by the same name, does
-    /// not count.
+    /// Programs with subcommands (`docker run`). An operand is ignored if one of them created it, under the same name,
+    /// earlier in the command.
     pub made_by: Vec<Vec<String>>,
-    /// Where in a repository the names lie that the rule is about (`refs/heads/`): those that are not there do not count.
+    /// The directory of a repository that contains the operands (`refs/heads/`). Operands that do not exist there are
+    /// ignored.
     pub refs: Option<String>,
 }
 
-/// What an act must be for a rule to match. Every part that is given must hold.
+/// The conditions of a rule. An act matches if it meets every condition that is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Match {
-    /// Verb keys: program names, `language:callee`, `:effect`, or `*`. Any of them.
+    /// Keys of verbs, one of which must be that of the act: a program, `language:callee`, `:effect`, or `*`.
     pub verbs: Vec<String>,
     /// Subcommand paths; the act's path must begin with one of them.
     pub subs: Vec<Vec<String>>,
     /// All of these flags must be given.
     pub flags: Vec<FlagTest>,
-    /// None of these.
+    /// None of these flags may be given.
     pub no_flags: Vec<FlagTest>,
-    /// All of these tests must hold.
+    /// All of these tests must succeed.
     pub operands: Vec<OperandTest>,
-    /// How many operands there may be, both ends included.
+    /// The minimum and maximum number of operands.
     pub count: Option<(u32, u32)>,
-    /// For each of these, some argument passes as it reaches the program.
+    /// For each of these tests, at least one argument must pass, as the program receives it.
     pub words: Vec<TextTest>,
-    /// Any of these holds for some variable that is set for the command.
+    /// At least one of these tests must succeed for a variable that is set for the command.
     pub env: Vec<EnvTest>,
-    /// None of these holds of the variables that are set for the command.
+    /// None of these tests may succeed for a variable that is set for the command.
     pub no_env: Vec<NoEnvTest>,
-    /// Any of these properties of what is read from standard input.
+    /// Standard input must have one of these properties.
     pub input: Vec<InputTest>,
-    /// Any of these taints is in an argument.
+    /// An argument must contain data with one of these taints.
     pub tainted: Vec<TaintName>,
-    /// It feeds one of these verbs through a pipe.
+    /// A pipe must pass the output to one of these verbs.
     pub feeds: Vec<String>,
-    /// It feeds none of these verbs.
+    /// No pipe may pass the output to one of these verbs.
     pub no_feeds: Vec<String>,
-    /// Not where substitutions take all of its output and hand it to these programs alone.
+    /// The rule does not match if substitutions pass the whole output to these programs alone.
     pub no_taken_by: Vec<String>,
-    /// A person's work was moved into one of these directories, of the one in which the act runs.
+    /// Directories, relative to that of the act. The user's own work must have been moved into one of them.
     pub brought: Vec<String>,
-    /// It stands in one of these wrappers.
+    /// One of these wrappers must enclose the act.
     pub wrapped: Vec<String>,
-    /// Wrappers that do not count for [`Match::wrapped`].
+    /// Wrappers that [`Match::wrapped`] ignores.
     pub no_wrapped: Vec<String>,
-    /// It stands in none of these wrappers.
+    /// None of these wrappers may enclose the act.
     pub outside: Vec<String>,
-    /// Only as root, or only not as root.
+    /// The act must run as root (`true`), or as another user (`false`).
     pub root: Option<bool>,
     pub recursive: Option<bool>,
-    /// Only on another host or in a container, or only here.
+    /// The act must run on another host or in a container (`true`), or on this machine (`false`).
     pub remote: Option<bool>,
-    /// Dry runs are not matched unless this says so.
+    /// The rule matches dry runs too.
     pub dry_run: bool,
-    /// Only where no person typed it at a terminal of their own.
+    /// The rule does not match commands that a user typed at a terminal of their own.
     pub guarded: bool,
-    /// The whole code that an interpreter is handed: language and a regular expression.
+    /// A test of the code that an interpreter runs.
     pub code: Option<CodeTest>,
-    /// The output reaches the caller.
+    /// The caller must see the output (`true`), or must not (`false`).
     pub shown: Option<bool>,
-    /// Last resort: a regular expression over the original text.
+    /// A test of the text of the whole command, for rules that no other condition can express.
     pub text: Option<RawTest>,
 }
 
-/// Stands among the subcommands of a rule for a run without any.
+/// The entry in [`Match::subs`] that matches a run without a subcommand.
 pub const NO_SUB: &str = "-";
 
-/// A flag, by any of its spellings, with a test of its value.
+/// A flag in any of its spellings, with a test of its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlagTest {
     pub names: Vec<String>,
     pub value: Option<TextTest>,
 }
 
-/// A test of a text. Of the patterns (`exact`, `glob`, `regex`) that are given any must match, of the classes any must
-/// hold, of the host classes any must hold, and none of the negative ones may. On an operand that is a path, patterns are
-/// held against the text as written and against the absolute, lexically normal path.
+/// A test of a text. One of the given patterns (`exact`, `glob`, `regex`) must match, the text must have one of the
+/// classes
+/// and one of the host classes, and no negative test may succeed. If the operand is a path, the patterns are matched
+/// with
+/// the text as written and with the absolute, lexically normalised path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TextTest {
     pub exact: Vec<String>,
-    /// Shell globs over the whole text, `*` crossing slashes.
+    /// Shell globs that match the whole text; `*` matches slashes too.
     pub glob: Vec<String>,
     /// An unanchored regular expression.
     pub regex: Option<String>,
-    /// What of a text is looked for before the expression is tried, by [`super::expression::literals`].
+    /// Literals of which a text must contain one before the expression is tried, found by
+    /// [`super::expression::literals`].
     pub literals: Vec<String>,
     pub class: Vec<PathClass>,
     pub not_class: Vec<PathClass>,
     pub host: Vec<HostClass>,
-    /// It is (or is not) unknown before the command runs.
+    /// The text must be unknown before the command runs (`true`), or known (`false`).
     pub dynamic: Option<bool>,
-    /// It holds what a command prints, or what is read, of which nothing is known.
+    /// The text must contain unknown output of a command, or unknown input.
     pub computed: bool,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
-    /// A regular expression over what the file of that path says before the command runs. Holds of a file that cannot be
-    /// looked at, and of none that is not there or whose path is not known.
+    /// A regular expression for the content of the file at that path before the command runs. It matches a file that
+    /// cannot be
+    /// read; it does not match if the file does not exist or its path is unknown.
     pub content: Option<String>,
-    /// It is a file with something in it that nobody else keeps: git neither has it as it is nor ignores it in the project's
-    /// repository, or it lies outside the project. Of a path that is not known in full it does not hold.
+    /// The path must be that of a file that is not empty and of which no other copy is known: it is outside the
+    /// project, or the
+    /// project's repository neither contains it unchanged nor ignores it. A partly unknown path does not match.
     pub only_copy: bool,
-    /// It names a package that is well known in none of these indexes (`npm`), or whose name behind a prefix is not
+    /// The text must name a package that is not well known in any of these indexes (`npm`), or whose name with a prefix
+    /// is not
     /// (`npm:create-`).
     pub package: Vec<String>,
 }
 
-/// Which operands a test speaks of.
+/// A test of operands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperandTest {
     pub which: OperandQuantifier,
     pub test: TextTest,
 }
 
-/// A quantifier or a position.
+/// Which operands have to pass a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperandQuantifier {
-    /// Some operand passes. With `lower`, the ones that pass and are not lowered count.
+    /// At least one. If the rule has `lower`, at least one that passes must not be lowered.
     #[default]
     Any,
-    /// There is one, and all pass.
+    /// All, and there is at least one.
     All,
-    /// No operand passes.
+    /// None.
     No,
-    /// The operand at this place, counted from 0.
+    /// The operand at this position, counted from 0.
     At(u32),
     Last,
 }
@@ -181,19 +190,20 @@ pub enum OperandQuantifier {
 /// A test of an environment variable that is set for the command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnvTest {
-    /// A glob over the name.
+    /// A glob that matches the name.
     pub name: String,
     pub value: Option<TextTest>,
 }
 
-/// A variable that takes a command out of a rule, where nothing else decides what the variable decides.
+/// A variable with which a rule does not match, unless an option or another variable overrides it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoEnvTest {
     /// The name.
     pub name: String,
-    /// Of the value that is in force.
+    /// The test of its value.
     pub value: TextTest,
-    /// Globs over the names of variables any of which, set in the line or outside of it, may decide instead.
+    /// Globs for the names of variables that override it, whether the command sets them or guard's environment contains
+    /// them.
     pub unless: Vec<String>,
 }
 
@@ -205,13 +215,13 @@ pub enum InputTest {
     Fetched,
     Decoded,
     Secret,
-    /// A file that is a secret itself, not what a pipe passes on of it.
+    /// A file that is a secret, read directly and not through a pipe.
     SecretFile,
-    /// The value of a variable that is named like a secret.
+    /// The value of a variable whose name suggests a secret.
     Named,
     Text,
     File,
-    /// What guard itself reads from: a terminal, or whatever the caller has there.
+    /// The standard input of guard: a terminal, or what the caller passed.
     Inherited,
 }
 
@@ -223,7 +233,7 @@ pub enum TaintName {
     Decoded,
     Secret,
     Foreign,
-    /// The value of a variable that is named like a secret.
+    /// The value of a variable whose name suggests a secret.
     Named,
 }
 
@@ -231,45 +241,44 @@ pub enum TaintName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeTest {
     pub languages: Vec<String>,
-    /// One of these texts stands in what the expression matches: looked for first. None: it is always tried.
+    /// Literals of which the code must contain one before the expression is tried; empty: it is always tried.
     pub literals: Vec<String>,
     pub regex: String,
 }
 
-/// A raw match: the literal is looked for before the regular expression is compiled.
+/// A test of raw text. guard searches the literal before it compiles the regular expression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawTest {
     pub literal: String,
     pub regex: Option<String>,
 }
 
-/// Kinds of host, by name.
+/// A class of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostClass {
     /// localhost and loopback addresses.
     Local,
-    /// On the list of forges, registries, documentation.
+    /// A host in the lists of forges, registries and documentation.
     Known,
-    /// Anything else that is named.
+    /// Any other named host.
     Unknown,
     /// A cloud metadata service.
     Metadata,
-    /// A place made to receive what is sent (paste sites, request catchers, tunnels).
+    /// A service that exists to receive data (paste sites, request catchers, tunnels).
     Drop,
-    /// The text is no URL and names no host.
+    /// The text is not a URL and does not name a host.
     None,
-    /// A name or address of the network that this machine stands in (`db`, `192.168.1.5`). A rule that means known hosts
-    /// means these too.
+    /// A name or address in the network of this machine (`db`, `192.168.1.5`). Rules for known hosts apply to it too.
     Near,
 }
 
 impl HostClass {
-    /// All of them, in the order of their numbers.
+    /// All classes, in the order of their discriminants.
     pub const ALL: [Self; 7] =
         [Self::Local, Self::Known, Self::Unknown, Self::Metadata, Self::Drop, Self::None, Self::Near];
 
-    /// As pattern files write it.
+    /// Returns the name in pattern files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -284,61 +293,67 @@ impl HostClass {
     }
 }
 
-/// The facts of docs/risk.md that take an operand out of a rule.
+/// The facts that lower a finding (docs/risk.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lowering {
-    /// Named as generated, and ignored by the repository's committed ignore files, no symlink, holds no repository.
+    /// A pattern classifies the path as generated, and the repository's committed ignore files ignore it. It is not a
+    /// symbolic
+    /// link and contains no repository.
     Generated,
-    /// Under the temp directory.
+    /// The path is below the temporary directory.
     Temp,
-    /// Created by the same line or session with nothing moved or copied into it.
+    /// The same command created it, and no session moved or copied anything into it.
     Created,
-    /// Does not exist, and no earlier act of the line could have made it.
+    /// It does not exist, and no earlier act of the command could have created it.
     Missing,
-    /// One named file that git tracks and that has no uncommitted change.
+    /// It is a single named file that git tracks and that has no uncommitted change.
     Tracked,
-    /// The act is about the directory worked in, and that lies under the temp directory.
+    /// The act changes the directory in which it runs, and that directory is below the temporary directory.
     Scratch,
-    /// The session's own work: what its commands and tools made, or they alone changed, and is still as they left it.
+    /// It is the session's own work: only commands and tools of the session created or changed it, and it is unchanged
+    /// since.
     Session,
-    /// The act takes back changes of the work tree worked in, and all that is changed there is the session's own.
+    /// The act reverts changes of the work tree in which it runs, and all of those changes are the session's own.
     Edits,
-    /// A note of the agent whose session this is, as the description of its program says.
+    /// It is a note of the agent whose session this is, by the description of the agent's program.
     Notes,
-    /// The act runs in a container that this very command starts.
+    /// The act runs in a container that this command starts.
     Container,
 }
 
 impl Lowering {
-    /// Whether it is a property of the act, so that a rule without operands may name it.
+    /// Reports whether the fact is about the act and not about an operand. A rule without operands may then contain it.
     #[must_use]
     pub const fn is_of_act(self) -> bool {
         matches!(self, Self::Scratch | Self::Container | Self::Edits)
     }
 }
 
-/// What a finding adds to what is known of a session.
+/// What a finding records about the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionNote {
-    /// Credentials were read.
+    /// The act reads credentials.
     SecretRead,
-    /// Data went out.
+    /// The act sends data.
     Egress,
-    /// Other people are acted on: mail, messages, publishing.
+    /// The act affects other people: mail, messages, publishing.
     People,
-    /// Another agent's workspace, memory or configuration.
+    /// The act touches another agent's workspace, memory or configuration.
     OtherAgent,
-    /// The agent's own instructions or hooks.
+    /// The act changes the agent's own instructions or hooks.
     OwnInstructions,
-    /// Money moves.
+    /// The act moves money.
     Money,
-    /// It acts for a person in a crisis, or speaks for one: it always waits for a person (docs/risk.md, decision).
+    /// The act affects a person in a crisis, or speaks for one: it always requires a person's answer (docs/risk.md,
+    /// decision).
     Decision,
 }
 
-/// Paths of one class, by glob. `~` is any home, `**` crosses directories, a pattern without a slash is a base name.
+/// Globs for the paths of a class. `~` is any home directory, `**` matches any number of directories, and a pattern
+/// without
+/// a slash matches a base name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathList {
     pub class: PathClass,
@@ -346,45 +361,45 @@ pub struct PathList {
     pub except: Vec<String>,
 }
 
-/// Hosts of one class, by name; `*.example.org` covers all below it.
+/// The names of the hosts of a class; `*.example.org` matches all subdomains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostList {
     pub class: HostClass,
     pub names: Vec<String>,
 }
 
-/// Well-known packages of an index.
+/// The well-known packages of an index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PackageList {
     pub index: String,
-    /// Characters that the index takes for one another in a name.
+    /// Characters that the index treats as equal in a name.
     pub alike: String,
-    /// What a client takes before a name, with the colon: `dev:`.
+    /// Prefixes that a client accepts before a name, with the colon: `dev:`.
     pub marks: Vec<String>,
-    /// Names; `@scope/*` covers all below it, and `Scope.*`.
+    /// The names; `@scope/*` and `Scope.*` match all names with that prefix.
     pub names: Vec<String>,
 }
 
-/// An exact command that always runs (docs/risk.md, support).
+/// A command that always runs, if its arguments are exactly these (docs/risk.md, support).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Support {
     pub argv: Vec<String>,
-    /// What it helps with.
+    /// What the command helps with.
     pub why: String,
 }
 
-/// The examples of a rule or of an entry for a tool.
+/// The examples of a rule, or of an entry of the tool registry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Examples {
     pub rule: String,
-    /// It finds these.
+    /// Commands that the rule finds.
     pub bad: Vec<String>,
-    /// It leaves these alone.
+    /// Commands of tier 1 at most.
     pub good: Vec<String>,
-    /// It leaves these alone, and another rule finds them.
+    /// Commands that this rule does not find, but another does.
     pub other: Vec<String>,
-    /// Calls that the entry speaks of: a name, and the input as JSON behind a blank.
+    /// Tool calls that the entry matches: a name and, after a blank, the input as JSON.
     pub calls: Vec<String>,
-    /// Calls that it does not speak of.
+    /// Tool calls that the entry does not match.
     pub other_calls: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What a program runs: another command, or code.
+//! Descriptions of programs that run another command, or code.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,66 +8,66 @@ use super::FlagTest;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wrap {
     pub inner: Inner,
-    /// Where the inner command begins.
+    /// Where the command is found in the arguments.
     pub from: WrapFrom,
-    /// Each operand is a command of its own (`concurrently 'a' 'b'`).
+    /// Each operand is a separate command (`concurrently 'a' 'b'`).
     pub each: bool,
-    /// Operands in front of the command (`timeout 5 …`: 1).
+    /// The number of operands before the command (`timeout 5 …`: 1).
     pub skip: u32,
-    /// Leading `NAME=value` operands set its environment.
+    /// Leading operands of the form `NAME=value` set its environment.
     pub assignments: bool,
-    /// Flags that must be given for it.
+    /// Flags without which the program does not run the command.
     pub when: Vec<FlagTest>,
-    /// Flags with which it does not run anything (`command -v`, `sudo -l`).
+    /// Flags with which the program runs nothing (`command -v`, `sudo -l`).
     pub unless: Vec<FlagTest>,
     pub root: bool,
     pub remote: Option<RemoteName>,
-    /// Which operand, counted from 0 and before the command, names the host.
+    /// The position of the operand that names the host, counted from 0 and before the command.
     pub host: Option<u32>,
-    /// What is added to the inner command's arguments.
+    /// What the program adds to the arguments of the command.
     pub adds: Added,
-    /// Without a command it starts a shell that reads standard input (`ssh host`, `sudo -s`, `su`).
+    /// Without a command the program starts a shell that reads standard input (`ssh host`, `sudo -s`, `su`).
     pub bare_shell: bool,
 }
 
-/// How the inner command is given.
+/// The form of the command that a wrapper runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inner {
-    /// As arguments of its own, no shell in between.
+    /// A program and its arguments, executed without a shell.
     #[default]
     Argv,
-    /// As one string, or as words that are joined by blanks, read by a shell.
+    /// A command string, or words that are joined with blanks, interpreted by a shell.
     Line,
 }
 
-/// Where the inner command stands.
+/// Where a wrapper's command is found in its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum WrapFrom {
-    /// At the first operand after `skip`.
+    /// It begins at the first operand after [`Wrap::skip`].
     #[default]
     Operands,
-    /// In the value of one of these options; each occurrence is a command.
+    /// It is the value of one of these options; each occurrence is a command.
     Option(Vec<String>),
-    /// In the value of one of these options where it sets one of these keys (`-o ProxyCommand=…`): options and keys.
+    /// It is the value of a key that an option sets (`-o ProxyCommand=…`): the options, and the keys.
     Setting(Vec<String>, Vec<String>),
-    /// Wherever an argument names a program that is described.
+    /// It begins at each argument that names a described program.
     Anywhere,
-    /// After one of these words up to `;` or `+` (`find -exec`).
+    /// It follows one of these words and ends at `;` or `+` (`find -exec`).
     Until(Vec<String>),
-    /// After this word (`nix-shell --run`, `--`).
+    /// It follows this word (`nix-shell --run`, `--`).
     After(String),
 }
 
-/// What a wrapper adds to the inner command.
+/// What a wrapper adds to the arguments of its command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Added {
     #[default]
     Nothing,
-    /// Operands read from standard input, appended, or in place of the `-I` string (`xargs`).
+    /// Operands from standard input, appended or in place of the string of `-I` (`xargs`).
     Input,
-    /// The files found, in place of `{}` (`find`, `fd`).
+    /// The files that it finds, in place of `{}` (`find`, `fd`).
     Found,
 }
 
@@ -80,26 +80,26 @@ pub enum RemoteName {
     Cluster,
 }
 
-/// An interpreter: which code it runs.
+/// The code that an interpreter runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
     /// `shell`, `zsh`, `python`, `js`, `perl`, `ruby`, `php`, `lua`, `awk`, `sed`, `sql`, `redis`, `mongo`, …
     pub language: String,
     /// Options whose value is code.
     pub code: Vec<String>,
-    /// The first operand is code (`awk`, `sed`), unless a code option is given.
+    /// The first operand is code (`awk`, `sed`), unless an option of `code` is given.
     pub code_operand: bool,
-    /// The first operand is a script file, unless a code option is given.
+    /// The first operand is a script file, unless an option of `code` is given.
     pub script_operand: bool,
     /// Options whose value is a script file.
     pub script: Vec<String>,
-    /// Reads code from standard input when there is neither code nor script.
+    /// Without code and script the program reads code from standard input.
     pub stdin: bool,
     /// Options with which the program reads code from standard input after the code or the script (`python -i`); `*`
     /// stands for any arguments.
     pub stdin_after: Vec<String>,
-    /// Which operand is code, when it is not the first (`sqlite3 DB SQL`: 1).
+    /// The position of the operand that is code, if it is not the first (`sqlite3 DB SQL`: 1).
     pub code_at: Option<u32>,
-    /// Flags with which it only reads the code (`bash -n`).
+    /// Flags with which the program only checks the code (`bash -n`).
     pub unless: Vec<FlagTest>,
 }

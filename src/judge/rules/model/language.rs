@@ -1,8 +1,8 @@
-//! The languages that have a reader.
+//! The languages that guard parses.
 
 use serde::{Deserialize, Serialize};
 
-/// A language by what reads it. What the pattern files call it is its name in lower case.
+/// A language, named after its parser. Its name in pattern files is the same in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Language {
     Python,
@@ -24,12 +24,12 @@ pub enum Language {
     Tcl,
     M4,
     Applescript,
-    /// Any other: a name with texts behind it is a call.
+    /// Any other language: a name that is followed by strings is a call.
     Other,
 }
 
 impl Language {
-    /// All of them, with their names.
+    /// All languages, with their names.
     const NAMES: [(Self, &str); 20] = [
         (Self::Python, "python"),
         (Self::Js, "js"),
@@ -53,42 +53,43 @@ impl Language {
         (Self::Other, "other"),
     ];
 
-    /// The language of a name; none has a reader that is not among these.
+    /// Returns the language with this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language)
     }
 
-    /// The language of a name, where a file of the world in it is read for what it does.
+    /// Returns the language with this name, if guard judges files in it by their content.
     #[must_use]
     pub fn of_scripts(name: &str) -> Option<Self> {
         Self::of(name).filter(|language| language.has_scripts())
     }
 
-    /// What the pattern files call it.
+    /// Returns the name in pattern files.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(language, _)| *language == self).map_or("other", |(_, name)| name)
     }
 
-    /// The names of all.
+    /// Returns the names of all languages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// Whether a client hands statements in it to a database, which runs nothing on this machine.
+    /// Reports whether it is the language of a database, whose statements run nothing on this machine.
     #[must_use]
     pub fn is_query(self) -> bool {
         matches!(self, Self::Sql | Self::Redis | Self::Mongo)
     }
 
-    /// Whether a file of the world in it is read for what it does.
+    /// Reports whether guard judges files in it by their content.
     #[must_use]
     pub fn has_scripts(self) -> bool {
         !matches!(self, Self::Powershell | Self::Cmd | Self::Applescript)
     }
 
-    /// Whether every call that its code makes is an act of its own, so that the interpreter's own act adds nothing.
+    /// Reports whether the analysis adds an act for each call in its code, so that the act of the interpreter adds
+    /// nothing.
     #[must_use]
     pub fn acts_by_call(self) -> bool {
         matches!(self, Self::Python | Self::Js | Self::Ruby | Self::Perl | Self::Php | Self::Lua | Self::Sql)

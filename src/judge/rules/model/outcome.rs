@@ -1,169 +1,174 @@
-//! What a program does to its arguments, what it prints, and where it works.
+//! Descriptions of the effects of a program, of its output, and of the directory in which it works.
 
 use serde::{Deserialize, Serialize};
 
 use super::FlagTest;
 use crate::judge::effect::Effect;
 
-/// One effect of a program, derived as an act of its own.
+/// An effect of a program. The analysis adds an act for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffectSpec {
     pub does: Effect,
     pub to: ArgumentPlace,
-    /// Flags that must be given for it.
+    /// Flags without which the program does not have the effect.
     pub when: Vec<FlagTest>,
-    /// Flags with which it does not happen.
+    /// Flags with which the program does not have the effect.
     pub unless: Vec<FlagTest>,
-    /// Flags that make it reach into directories.
+    /// Flags with which the effect is recursive.
     pub recursive: Vec<FlagTest>,
-    /// It always reaches into directories.
+    /// The effect is always recursive.
     pub always_recursive: bool,
 }
 
-/// Which arguments an effect falls on.
+/// The arguments to which an effect applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ArgumentPlace {
     Operands,
     First,
     Last,
-    /// All but the last.
+    /// All operands but the last.
     Init,
-    /// All but the first.
+    /// All operands but the first.
     Rest,
     /// The value of one of these flags.
     Flag(Vec<String>),
-    /// The same, where it is what is sent and never the host.
+    /// The value of one of these flags, which is data that is sent and never the host.
     Data(Vec<String>),
-    /// The operands; those that are relative are below the directory that one of these flags names, where one is given.
+    /// The operands. If one of these flags is given, relative operands are below the directory that it names.
     Below(Vec<String>),
-    /// Files in the working directory, by the last names of the operands: what a download of them is saved as.
+    /// Files in the working directory that are named by the last parts of the operands, as a download saves them.
     Names,
-    /// Nothing named: the working directory.
+    /// The working directory.
     Here,
-    /// What comes in on standard input.
+    /// The data on standard input.
     Stdin,
-    /// All of these together, as one effect.
+    /// All of these, as one effect.
     All(Vec<ArgumentPlace>),
 }
 
-/// What a program's output carries.
+/// The kind of data in a program's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputTaint {
-    /// What its input and arguments carried (`cat`, `grep`, `gzip`): the stricter reading.
+    /// Data of its input and of the files among its arguments (`cat`, `grep`, `gzip`). This is the strictest
+    /// assumption.
     #[default]
     Copies,
-    /// Nothing of its input (`wc`, `make`).
+    /// No data of its input (`wc`, `make`).
     Own,
-    /// Fetched from the network.
+    /// Data from the network.
     Fetched,
-    /// Decoded from its input.
+    /// Decoded data of its input.
     Decoded,
     /// A secret.
     Secret,
-    /// Shell code of its own that is made to be evaluated (`ssh-agent`, `brew shellenv`).
+    /// Shell code that is meant to be evaluated (`ssh-agent`, `brew shellenv`).
     Code,
 }
 
-/// What a program prints with some arguments, known before it runs. Of several the first counts that can be worked out.
+/// The output of a program with certain arguments, as far as it is known before the run. The first of several entries
+/// that
+/// can be evaluated applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prints {
     pub what: Printed,
-    /// The arguments with which it does, word by word: a glob, a regular expression behind `~`, or `...` for any number of
-    /// words. None: with any.
+    /// The arguments of such a run, word by word: a glob, a regular expression after `~`, or `...` for any number of
+    /// words.
+    /// Empty: any arguments.
     pub args: Vec<Vec<String>>,
 }
 
-/// What may be known of an output: what it is made of, or what kind of text it is.
+/// What is known of an output: how it is computed, or its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Printed {
-    /// Nothing at all (`rm`).
+    /// No output (`rm`).
     Nothing,
-    /// Digits and letters only: a count, a time, an identifier (`date +%s`).
+    /// Digits and letters: a count, a time, an identifier (`date +%s`).
     Number,
-    /// The name of a temporary file that is made (`mktemp`).
+    /// The name of a new temporary file (`mktemp`).
     Temporary,
-    /// Who runs it (`whoami`).
+    /// The name of the account (`whoami`).
     User,
-    /// The top of the repository worked in (`git rev-parse --show-toplevel`).
+    /// The top level of the repository (`git rev-parse --show-toplevel`).
     Repository,
-    /// A place in the data of that repository, which the last argument names where it is no option (`git rev-parse
-    /// --git-path hooks`).
+    /// The path in the data of the repository that the last argument names, if it is not an option (`git rev-parse
+    /// --git-path
+    /// hooks`).
     RepositoryData,
-    /// What it is fed, as it is (`tee`).
+    /// Its input, unchanged (`tee`).
     Input,
-    /// What is in the files that it is given; `-` is what it is fed (`cat`).
+    /// The content of the files among its arguments; `-` is its input (`cat`).
     Files,
-    /// Some of the lines that it is fed, where these are a list of names (`grep`).
+    /// Some lines of its input, if these are a list of names (`grep`).
     SomeLines,
-    /// The first lines of what it is fed: ten, `-n COUNT` or `-1` (`head`).
+    /// The first lines of its input: ten, or as many as `-n COUNT` or `-COUNT` says (`head`).
     FirstLines,
-    /// The last ones (`tail`).
+    /// The last lines of its input (`tail`).
     LastLines,
-    /// All lines in order (`sort`).
+    /// The lines of its input, sorted (`sort`).
     SortedLines,
-    /// All lines, the last one first (`tac`).
+    /// The lines of its input in reverse order (`tac`).
     ReversedLines,
-    /// Each line from its end (`rev`).
+    /// The lines of its input, each reversed (`rev`).
     ReversedLetters,
-    /// What it is fed with letters replaced, deleted or squeezed, as its arguments say (`tr`).
+    /// Its input with characters replaced, deleted or squeezed, as its arguments say (`tr`).
     Translated,
-    /// What it is fed, decoded (`base64 -d`).
+    /// Its input, decoded from base 64 (`base64 -d`).
     Base64,
-    /// The same of base 32.
+    /// Its input, decoded from base 32 (`base32 -d`).
     Base32,
-    /// The same of pairs of hexadecimal digits (`xxd -r -p`).
+    /// Its input, decoded from hexadecimal digits (`xxd -r -p`).
     Hexadecimal,
-    /// Digits and letters made of what it is fed (`sha256sum`).
+    /// Digits and letters computed from its input (`sha256sum`).
     Digest,
-    /// Letters of the set that is its last argument, from what it is fed (`tr -dc`).
+    /// The characters of its input that its last argument lists (`tr -dc`).
     Letters,
-    /// The beginning of what it is fed, where that is digits and letters (`head -c`).
+    /// The beginning of its input, if that is digits and letters (`head -c`).
     Beginning,
-    /// Numbers up to its only argument, or from its first to its second (`seq`).
+    /// The numbers up to its only argument, or from its first to its second (`seq`).
     Sequence,
-    /// The last name of a path, without an ending that it is given (`basename`).
+    /// The last part of a path, without the given suffix (`basename`).
     Name,
-    /// What stands before that (`dirname`).
+    /// A path without its last part (`dirname`).
     Directory,
-    /// Where the program lies that its last argument names (`which`).
+    /// The path of the program that its last argument names (`which`).
     Program,
-    /// The whole path to which its last argument leads (`realpath`).
+    /// The absolute path of its last argument, with links resolved (`realpath`).
     Path,
-    /// The files that it is given, by the names that they are given by (`ls`).
+    /// The files among its arguments, under the names that are given (`ls`).
     Names,
-    /// A place of its installation or of what it keeps, which is not known before (`brew --prefix`).
+    /// A directory of its installation or its data, which is unknown before the run (`brew --prefix`).
     Place,
 }
 
-/// Where a program works, for [`super::Lowering::Scratch`].
+/// How the directory in which a program works is found, for [`super::Lowering::Scratch`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorksIn {
-    /// Flags whose value is such a place.
+    /// Flags whose value is such a directory.
     pub flags: Vec<String>,
-    /// Environment variables that name one.
+    /// Environment variables that name such a directory.
     pub env: Vec<String>,
-    /// It works in the working directory too, and there alone when nothing is named.
+    /// It also works in the working directory, and only there if no directory is named.
     pub here: bool,
 }
 
-/// What a program does to a work tree that it keeps, by the first word of its subcommands.
+/// What a program does to a work tree of its own, by the first word of its subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// These change what lies in it, or what is ignored there.
+    /// Subcommands that change files of the work tree, or what is ignored in it.
     pub changes: Vec<String>,
-    /// Of these, the ones that move things to where no argument may say.
+    /// Those of them that move files to paths that are not among the arguments.
     pub moves: Vec<String>,
 }
 
-/// Where a program acts, for the production context.
+/// The arguments and variables that name the target of a program's acts, for the production context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// Flags whose value names it.
+    /// Flags whose value names the target.
     pub flags: Vec<String>,
-    /// Any operand may name it.
+    /// Any operand may name the target.
     pub operands: bool,
-    /// Environment variables that name it.
+    /// Environment variables that name the target.
     pub env: Vec<String>,
 }

@@ -1,6 +1,6 @@
-//! The description of a program: how its arguments are read, what it does, what it wraps and runs.
+//! The description of a program: how its arguments are read, what it does, and what it runs.
 //!
-//! Out of scope: what is bad about it, which is a rule's to say.
+//! Out of scope: which acts of the program are dangerous. Rules say that.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,168 +12,170 @@ use crate::judge::rules::subs::Subs;
 use crate::judge::rules::{glob, subs};
 use crate::judge::tier::Tier;
 
-/// A program's description: how its arguments are read, and what it does.
+/// The description of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// Names without directories, of all programs that are described alike. Globs are allowed (`gcc-[0-9]*`).
+    /// The names, without directories, of all programs with this description. A name may be a glob (`gcc-[0-9]*`).
     pub names: Vec<String>,
-    /// Which of the names are other spellings of one: the spelling's index and that of the name it stands for.
+    /// Names that are other spellings: the index of the spelling, and the index of the canonical name.
     pub aliases: Vec<(u16, u16)>,
-    /// Nothing but tables of single facts (what it loads, fetches, waits for) name it: what it does is not known.
+    /// Only tables of single facts (`[[loads]]`, `[[fetches]]`, `[[consoles]]`) name the program: its acts are unknown.
     pub facts_alone: bool,
-    /// What a plain run of it is, when no rule says more.
+    /// The tier of a run that no rule matches.
     pub tier: Tier,
     pub style: OptionStyle,
-    /// Options before the subcommand, or all of them when there are no subcommands.
+    /// The options before a subcommand, or all options if there are no subcommands.
     pub options: Vec<OptionSpec>,
-    /// Described subcommands. With any, the first operand is looked up as a subcommand.
+    /// The described subcommands. If there are any, the first operand is a subcommand.
     pub subs: Subs,
     pub dry_run: Vec<FlagTest>,
-    /// Options whose value is the directory that it changes to before all else (`git -C`, `env --chdir`).
+    /// Options whose value is the directory to which the program changes first (`git -C`, `env --chdir`).
     pub chdir: Vec<String>,
     pub effects: Vec<EffectSpec>,
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,
-    /// The command that a call of code stands for: words, and `{method}`, `{0}`, `{}` for what the call says.
+    /// The command that is equivalent to a call in code; `{method}`, `{0}` and `{}` are replaced by parts of the call.
     pub command: Vec<String>,
-    /// What its standard output carries.
+    /// What kind of data its standard output contains.
     pub output: OutputTaint,
     /// Flags with which its output is [`OutputTaint::Code`] (`fzf --bash`).
     pub prints_code: Vec<FlagTest>,
-    /// What names the place that it acts on, for the production context.
+    /// The arguments that name the target of its acts, for the production context.
     pub target: Option<Target>,
-    /// What it makes is made of the sources that it is given, and does what they say (`gcc`, `rustc`).
+    /// The program compiles its operands: its output does what these sources say (`gcc`, `rustc`).
     pub compiles: bool,
-    /// What it prints, where that is known beforehand. The first that fits counts.
+    /// The output that is known before the run. The first entry whose arguments match applies.
     pub prints: Vec<Prints>,
-    /// Where it works, when that can be said.
+    /// How the directory in which the program works is found.
     pub works_in: Option<WorksIn>,
-    /// Its operands are what it makes, and nothing else changes (`mkdir`).
+    /// The program creates its operands and changes nothing else (`mkdir`).
     pub makes: bool,
-    /// It gives files other names, or moves them, to where its operands do not say (`rename`).
+    /// The program renames or moves files to names that are not among its operands (`rename`).
     pub renames: bool,
-    /// It chooses the place or the target of commands behind it (`kubectx`).
+    /// The program selects the directory or the target of later commands (`kubectx`).
     pub chooses: bool,
-    /// What it puts into place is what its operands name, unchanged (`cp`).
+    /// The program copies the files that its operands name without a change (`cp`).
     pub copies: bool,
-    /// Options with which that keeps the directories that are written in front of its name (`cp --parents`).
+    /// Options with which the program copies a file together with the directories in its name (`cp --parents`).
     pub parents: Vec<String>,
-    /// A directory that its operands name with a slash behind it stands for what is in it (`rsync`).
+    /// An operand that ends in a slash means the content of that directory (`rsync`).
     pub merges: bool,
-    /// Where the arguments of a program that nothing describes hold this name and, behind it, short options with all these
-    /// letters (with none: anything), they are a command that it may run.
+    /// Short options. If the arguments of an undescribed program contain the name of this program, followed by all
+    /// these
+    /// options, they are a command that the undescribed program may run; empty: with any arguments.
     pub as_argument: Option<String>,
-    /// Flags with which a subcommand goes on with what an earlier run began, or ends it (`git rebase --abort`).
+    /// Flags with which a subcommand continues or ends what an earlier run began (`git rebase --abort`).
     pub resumes: Vec<FlagTest>,
-    /// Of an agent: where its host keeps its plans, lists and memory, as globs. They are the agent's own to write.
+    /// For an agent: globs for the files in which it keeps its plans, lists and memory. The agent may write them.
     pub notes: Vec<String>,
-    /// The values of variables in its files that nothing sets, as `NAME=value` (`make`).
+    /// The default values of variables in its files, as `NAME=value` (`make`).
     pub defaults: Vec<String>,
-    /// Of a script that another program writes: what one of its first lines says then. Which words it runs is worked out as
-    /// it runs, so nobody can read there what they are (`configure` of Autoconf).
+    /// For a script that another program generates: texts, one of which is in its first lines (`configure` of
+    /// Autoconf). Such
+    /// a script computes the commands that it runs, so that they cannot be read from it.
     pub generated: Vec<String>,
-    /// Options that give what runs in a container places of this machine.
+    /// Options that mount directories of this machine into a container.
     pub mounts: Vec<String>,
-    /// What it does to a work tree that it keeps.
+    /// What the program does to a work tree of its own.
     pub tree: Option<Tree>,
-    /// What it makes of a secret, or another file of weight, that no effect speaks of.
+    /// What the program does with files among its arguments that no effect mentions.
     pub files: Files,
-    /// The files that it loads as code, beside its script.
+    /// The files that it loads as code, in addition to its script.
     pub loads: Vec<Load>,
-    /// Directories that stand in front of `PATH` for what it runs (`node_modules/.bin`).
+    /// Directories that the program puts before `PATH` for the commands that it runs (`node_modules/.bin`).
     pub bins: Vec<String>,
-    /// What it brings from elsewhere into files, where no effect says which.
+    /// What the program downloads into files that no effect names.
     pub fetches: Vec<Fetch>,
-    /// What it makes of archives, compressed files and patches.
+    /// The archives, compressed files and patches that the program unpacks or applies.
     pub unpacks: Vec<Unpack>,
-    /// When it runs the code of the project in which it starts.
+    /// The runs in which the program executes the code of the project in its directory.
     pub builds: Vec<Build>,
-    /// When it waits at a terminal for something to run.
+    /// The runs in which the program reads commands from a terminal.
     pub consoles: Vec<Console>,
-    /// It reads, checks, formats or carries the code that it is given, and runs none of it (a linter, an editor).
+    /// The program reads, checks or formats code, and runs none of it (a linter, an editor).
     pub runs_nothing: bool,
-    /// What else it runs that stands in files or settings of its own.
+    /// The files and settings with a format of their own whose commands the program runs.
     pub follows: Vec<Follow>,
-    /// How it is given operands in a file.
+    /// The option that names a file with further operands.
     pub lists: Option<OperandList>,
 }
 
-/// An option that names a file of operands; without a value they come in on standard input.
+/// An option that names a file of operands; without a value the operands are read from standard input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperandList {
     pub option: String,
-    /// What is listed may be an option too.
+    /// The file may contain options too.
     pub options: bool,
-    /// What is listed lies below the first operand.
+    /// The listed paths are relative to the first operand.
     pub below_first: bool,
 }
 
-/// What a program runs that stands in files or settings of a form of its own.
+/// Files and settings with a format of their own whose commands a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Follow {
-    /// Settings and aliases of git's, and what a push takes along.
+    /// git's settings and aliases, and the refs of a push.
     Git,
-    /// Scripts, programs and sets of packages of npm's form (`package.json`).
+    /// Scripts, programs and workspaces in `package.json`.
     Packages,
-    /// The command that an image begins with, and what it is given.
+    /// The entry point of a container image, with its arguments.
     Entrypoint,
-    /// Recipes of a makefile.
+    /// The recipes of a makefile.
     Makefile,
-    /// Recipes of a justfile.
+    /// The recipes of a justfile.
     Justfile,
-    /// Lines of a letter on standard input that begin with `~!`.
+    /// Lines of a mail on standard input that begin with `~!`.
     TildeCommands,
 }
 
 impl Program {
-    /// Whether what it prints is ever this.
+    /// Reports whether any run prints this.
     #[must_use]
     pub fn may_print(&self, what: Printed) -> bool {
         self.prints.iter().any(|prints| prints.what == what)
     }
 
-    /// Whether what it writes says what it reads: unchanged, or built from it.
+    /// Reports whether the program writes what it reads, unchanged or built from it.
     #[must_use]
     pub fn hands_on(&self) -> bool {
         self.copies || !self.builds.is_empty() || self.may_print(Printed::Input) || self.may_print(Printed::Files)
     }
 
-    /// Whether it builds the project in which it starts, so that what is new there may come of that.
+    /// Reports whether the program builds the project in its directory, so that it may have created new files there.
     #[must_use]
     pub fn builds_projects(&self) -> bool {
         self.builds.iter().any(|build| !build.named)
     }
 }
 
-/// What a program makes of the files that its arguments name where no effect says it.
+/// What a program does with files among its arguments that no effect mentions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Files {
-    /// Not known: it may read them, and one that is more than a reader may change them.
+    /// Unknown: the program may read them and, if its tier is above 0, change them.
     #[default]
     Any,
-    /// It tells of its operands without what is in them (`ls`, `stat`, `test`).
+    /// It prints facts about its operands but not their content (`ls`, `stat`, `test`).
     Named,
-    /// It reads secrets of the account's own rightly: keys, certificates, variables (`ssh`, `openssl`, `docker`).
+    /// It is meant to read secrets of the account: keys, certificates, variables (`ssh`, `openssl`, `docker`).
     Used,
 }
 
 impl Program {
-    /// Whether both are names of one program, not only of programs that are described alike.
+    /// Reports whether both are names of one program, and not only of programs with the same description.
     #[must_use]
     pub fn is_same(&self, one: &str, other: &str) -> bool {
         self.place(one).is_some_and(|one| self.place(other) == Some(one))
     }
 
-    /// The names of the same program as `name`, itself among them if it is listed.
+    /// Returns all names of the program `name`, including `name` if it is listed.
     pub fn spellings<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + 'a {
         let place = self.place(name);
         let same = move |index: usize| place.is_some_and(|place| stands_for(&self.aliases, index) == place);
         self.names.iter().enumerate().filter(move |(index, _)| same(*index)).map(|(_, name)| name.as_str())
     }
 
-    /// The index of the name that `name` is a spelling of; exact names come before globs.
+    /// Returns the index of the canonical name of `name`. An exact match takes precedence over a glob.
     fn place(&self, name: &str) -> Option<usize> {
         let exact = self.names.iter().position(|known| known == name);
         let index = exact.or_else(|| self.names.iter().position(|known| glob::text(known, name)))?;
@@ -181,17 +183,17 @@ impl Program {
     }
 }
 
-/// The index of the name that the name at `index` is another spelling of, itself when of none.
+/// Returns the index of the canonical name of the name at `index`, which is `index` if it is not another spelling.
 fn stands_for(aliases: &[(u16, u16)], index: usize) -> usize {
     aliases.iter().find(|(spelling, _)| usize::from(*spelling) == index).map_or(index, |(_, name)| usize::from(*name))
 }
 
-/// Subcommands that are described alike.
+/// The description of one or more subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sub {
-    /// Their paths (`["remote", "remove"]`), all spellings of each.
+    /// The paths of the subcommands (`["remote", "remove"]`), in all spellings.
     pub paths: Vec<Vec<String>>,
-    /// Which of the paths are other spellings of one: the spelling's index and that of the path it stands for.
+    /// Paths that are other spellings: the index of the spelling, and the index of the canonical path.
     pub aliases: Vec<(u16, u16)>,
     pub tier: Option<Tier>,
     pub options: Vec<OptionSpec>,
@@ -200,29 +202,29 @@ pub struct Sub {
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,
     pub output: Option<OutputTaint>,
-    /// Its operands are what it makes, and nothing else changes (`git init`).
+    /// The subcommand creates its operands and changes nothing else (`git init`).
     pub makes: bool,
-    /// As of the program, where it is otherwise.
+    /// As [`Program`] has it, if the subcommand differs.
     pub files: Option<Files>,
-    /// What it does to terminals that have names.
+    /// What the subcommand does to a named terminal.
     pub terminal: Option<Terminal>,
-    /// As of the program, where it is otherwise.
+    /// As [`Program`] has it, if the subcommand differs.
     pub compiles: Option<bool>,
 }
 
-/// What a subcommand does to a terminal that has a name, which an option gives.
+/// What a subcommand does to a named terminal. The value is the option that gives the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Terminal {
-    /// It begins one; its operands are the command that runs there in place of a shell.
+    /// It creates the terminal; its operands are the command that runs there instead of a shell.
     Opens(String),
-    /// It types its operands into one.
+    /// It types its operands into the terminal.
     Types(String),
-    /// It ends one.
+    /// It ends the terminal.
     Closes(String),
 }
 
 impl Sub {
-    /// The canonical spelling of one of its paths; words that a path covers without naming them are their own.
+    /// Returns the canonical spelling of one of its paths. A path that matches only by a wildcard is its own spelling.
     #[must_use]
     pub fn canonical<'a>(&'a self, path: &'a [String]) -> Option<&'a [String]> {
         let Some(index) = self.paths.iter().position(|known| known == path) else {
@@ -233,20 +235,21 @@ impl Sub {
     }
 }
 
-/// How a program writes its options.
+/// The syntax of a program's options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OptionStyle {
-    /// getopt_long: clusters, `--long=value`, options and operands mixed, `--` ends options.
+    /// getopt_long: short options in one word, `--long=value`, options and operands mixed, `--` ends the options.
     #[default]
     Gnu,
     /// Options end at the first operand (`sudo`, `env`, `ssh`).
     Posix,
-    /// As gnu, but the first argument is a cluster also without a dash (`tar xzf`).
+    /// As [`OptionStyle::Gnu`], but the first argument may contain short options without a dash (`tar xzf`).
     Bundle,
-    /// One dash and a word (`terraform -auto-approve`, `java -jar`).
+    /// Long options with one dash (`terraform -auto-approve`, `java -jar`).
     SingleDash,
-    /// As single-dash, and what stands there is an expression of tests and actions (`find -name x -delete`).
+    /// As [`OptionStyle::SingleDash`], and the options form an expression of tests and actions (`find -name x
+    /// -delete`).
     Expression,
     /// `key=value` (`dd`).
     KeyValue,
@@ -255,14 +258,14 @@ pub enum OptionStyle {
 }
 
 impl OptionStyle {
-    /// Whether an option is one dash and a word.
+    /// Reports whether long options have one dash.
     #[must_use]
     pub const fn is_single_dash(self) -> bool {
         matches!(self, Self::SingleDash | Self::Expression)
     }
 }
 
-/// One option: its spellings, the canonical one first, and whether it takes a value.
+/// An option: its spellings, of which the first is canonical, and whether it takes a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptionSpec {
     pub names: Vec<String>,
@@ -272,10 +275,10 @@ pub struct OptionSpec {
 /// Whether an option takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueKind {
-    /// None.
+    /// It takes no value.
     None,
-    /// Attached or the next argument.
+    /// The value is attached to the option, or is the next argument.
     Required,
-    /// Attached only (`--color=auto`, `-i.bak`).
+    /// The value can only be attached (`--color=auto`, `-i.bak`).
     Optional,
 }

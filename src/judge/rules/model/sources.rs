@@ -1,200 +1,206 @@
-//! Where code comes from: what a program loads, fetches, unpacks and builds.
+//! Descriptions of where code comes from: what a program loads, downloads, unpacks and builds.
 //!
-//! Out of scope: how a program's arguments are read, and what is bad about what comes of it.
+//! Out of scope: how the arguments of a program are read ([`super::Program`]), and which code is dangerous (rules).
 
 use serde::{Deserialize, Serialize};
 
 /// Files that a program loads as code, or as settings that hold commands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// The programs that do; others may be described together with them.
+    /// The programs to which the table applies. Other names of the same description are not affected.
     pub programs: Vec<String>,
-    /// A language as of [`super::Runs`], `make`, `tasks` (settings in which commands stand), or none: by the ending of the name.
+    /// A language as in [`super::Runs`], `make`, or `tasks` (settings that contain commands); empty: by the ending of
+    /// the name.
     pub language: String,
-    /// The values of these options name such a file.
+    /// Options whose value names such a file.
     pub options: Vec<String>,
-    /// Variables that hold more arguments, `options` among them.
+    /// Variables that contain further arguments, with the same `options`.
     pub within: Vec<String>,
-    /// The operands do, those with one of `endings`.
+    /// The operands with one of `endings` name such files.
     pub operands: bool,
-    /// The values of these variables do, parted as paths and lists are.
+    /// Variables whose value names such files, as a list or a search path.
     pub variables: Vec<String>,
-    /// The directories that these variables name hold `files`, where the line sets them.
+    /// Variables that name a directory with `files`, if the command sets them.
     pub under: Vec<String>,
-    /// Names of files that are loaded where the program stands, unless git has them as they are. A `*` stands for any
-    /// name: of those only what the line wrote.
+    /// Names of files that the program loads from its directory. Files that are unchanged in git are not read. A name
+    /// may
+    /// contain `*`: only files that the command wrote are found by it.
     pub files: Vec<String>,
-    /// Operands are read only where git does not have them as they are.
+    /// Operands that are unchanged in git are not read.
     pub changed: bool,
-    /// Only files that the line or the session wrote are read.
+    /// Only files that the command or the session wrote are read.
     pub session: bool,
-    /// The program translates the files and runs none of them: they are read where the session wrote them, or where they lie
-    /// in a work tree of git that does not have them as they are, and something is known of them.
+    /// The program compiles the files and does not run them. They are read if the session wrote them, or if they are in
+    /// a git
+    /// work tree and changed there, and part of their content is known.
     pub compiles: bool,
-    /// What a name may leave out at its end.
+    /// Endings that a name may omit.
     pub endings: Vec<String>,
-    /// Only with one of these words among its arguments.
+    /// The table applies only if one of these words is among the arguments.
     pub words: Vec<String>,
-    /// Not with one of these.
+    /// The table does not apply with one of these options.
     pub unless: Vec<String>,
-    /// What comes in on standard input is such code too.
+    /// The program reads such code from standard input too.
     pub stdin: bool,
-    /// Of settings whose lines are commands of the program's own: which of them run something.
+    /// For settings whose lines are commands of the program: the lines that run another program.
     pub lines: Vec<SettingLine>,
-    /// The files are settings: the values of these keys name files of `language`. `a.b`: the key `b` in what is under `a`.
+    /// For settings: keys whose values name files of `language`. `a.b` is the key `b` inside `a`.
     pub file_keys: Vec<String>,
-    /// How such a name may begin that means a file where the program stands, before the name itself.
+    /// Prefixes of such a name that stand for the directory of the program.
     pub bases: Vec<String>,
-    /// The files are settings: the values of these keys are code of `language`, a shell's if it says none.
+    /// For settings: keys whose values are code of `language`, or of a shell if `language` is empty.
     pub code_keys: Vec<String>,
-    /// `files` are settings: the values of these keys are more arguments, `options` among them.
+    /// For settings: keys whose values are further arguments, with the same `options`.
     pub option_keys: Vec<String>,
-    /// Of settings that name tasks: which of the tasks are run.
+    /// For settings that define tasks: the tasks that the program runs.
     pub tasks: Tasks,
-    /// How a module is run by its name.
+    /// How the program runs a module by its name.
     pub module: Option<Module>,
 }
 
 impl Load {
-    /// Whether the files are settings that are read key by key.
+    /// Reports whether the files are settings that are read key by key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
         !self.file_keys.is_empty() || !self.code_keys.is_empty() || !self.option_keys.is_empty()
     }
 }
 
-/// A line of settings by which a program runs a command.
+/// A line of settings with which a program runs a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingLine {
-    /// The word that it begins with; empty: any; or a glob of the whole line. With `=` or `:` at its
-    /// end: the key whose value is the command.
+    /// The first word of the line (empty: any), a glob for the whole line or, with `=` or `:` at the end, the key whose
+    /// value
+    /// is the command.
     pub begins: String,
-    /// How many words stand in front of the command.
+    /// The number of words before the command.
     pub skip: u32,
-    /// What is put in front of the line, or of the value, where it is the rest of a command line of the program itself.
+    /// A text that is put before the line or the value, if it is the rest of a command line of the program itself.
     pub before: String,
-    /// What stands there is one word, whatever blanks and marks of a shell are in it.
+    /// The value is one word; blanks and the special characters of a shell have no meaning in it.
     pub word: bool,
 }
 
-/// Which tasks of a file of tasks a program runs.
+/// The tasks of a file that a program runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tasks {
-    /// It is no file of tasks.
+    /// The file defines no tasks.
     #[default]
     None,
-    /// All of them.
+    /// All tasks.
     All,
-    /// Those that its operands name.
+    /// The tasks that the operands name.
     Named,
 }
 
 /// How a program runs a module by its name (`python3 -m unittest`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Module {
-    /// The option in front of the name.
+    /// The option before the name.
     pub option: String,
     /// Modules that read code from standard input.
     pub stdin: Vec<String>,
-    /// Modules that run the script, or else the module, that they are given.
+    /// Modules that run the script, or the module, that their arguments name.
     pub runs: Vec<String>,
-    /// What a script's name ends in.
+    /// The ending of a script's name.
     pub script: String,
 }
 
-/// What a program brings from elsewhere into files.
+/// A download into files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fetch {
-    /// The programs that do; others may be described together with them.
+    /// The programs to which the table applies. Other names of the same description are not affected.
     pub programs: Vec<String>,
-    /// Its first words when it does, one of these (`repo clone`); empty: always.
+    /// The table applies only if the arguments begin with one of these (`repo clone`); empty: always.
     pub words: Vec<String>,
-    /// Only with one of these options.
+    /// The table applies only with one of these options.
     pub options: Vec<String>,
     pub into: FetchInto,
-    /// Only where an operand names something that is not here.
+    /// The table applies only if an operand names a remote address.
     pub elsewhere: bool,
 }
 
-/// Which files hold what was fetched.
+/// The files that contain what was downloaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FetchInto {
-    /// Files of names that the program makes up.
+    /// Files whose names the program chooses.
     #[default]
     Unnamed,
-    /// A file or directory named like the end of the first operand, or as the second says.
+    /// A file or directory named by the second operand or, without one, by the last part of the first.
     Named,
-    /// The last operand, where the others are at a place elsewhere (`host:path`).
+    /// The last operand, if the others are remote (`host:path`).
     Target,
 }
 
-/// What a program makes of an archive, a compressed file or a patch.
+/// How a program unpacks an archive or a compressed file, or applies a patch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unpack {
-    /// The programs that do; others may be described together with them.
+    /// The programs to which the table applies. Other names of the same description are not affected.
     pub programs: Vec<String>,
     pub kind: Packed,
-    /// Only with one of these as its subcommand.
+    /// The table applies only with one of these subcommands.
     pub words: Vec<String>,
-    /// Only with one of these options.
+    /// The table applies only with one of these options.
     pub options: Vec<String>,
-    /// Not with one of these.
+    /// The table does not apply with one of these options.
     pub unless: Vec<String>,
-    /// Of a patch: how many directories are taken off its names where no option says it.
+    /// For a patch: the number of leading directories that are removed from its names if no option says so.
     pub strip: Option<u32>,
 }
 
-/// What is unpacked.
+/// The kind of file that is unpacked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Packed {
-    /// An archive: what it writes with everything in it is the files of the archive.
+    /// An archive: the directories that the program writes contain the files of the archive.
     #[default]
     Archive,
-    /// Its operands, each put in place of the compressed file.
+    /// Compressed files: each operand is replaced by the uncompressed file.
     File,
-    /// A patch on standard input, in `-i FILE` or in the operands: all of them where `strip` is given, else those behind
-    /// the first.
+    /// A patch from standard input, `-i FILE` or the operands: all operands if `strip` is given, otherwise those after
+    /// the
+    /// first.
     Patch,
 }
 
-/// When a program runs the code of the project in which it starts.
+/// A run in which a program executes the code of the project in its directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Build {
-    /// The programs that do; others may be described together with them.
+    /// The programs to which the table applies. Other names of the same description are not affected.
     pub programs: Vec<String>,
-    /// Only with one of these words; empty: always.
+    /// The table applies only with one of these words; empty: always.
     pub words: Vec<String>,
-    /// Without any argument too.
+    /// The table applies also without arguments.
     pub bare: bool,
-    /// Not all that lies there, only what is named or lies beside it.
+    /// The program runs only what its arguments name, and files in the same directory.
     pub named: bool,
-    /// It installs packages, which it checks by itself.
+    /// The program installs packages and verifies them itself.
     pub installs: bool,
 }
 
-/// When a program that was started at a terminal waits there for something that it runs: an interpreter, a debugger, an
-/// editor with a way out, a multiplexer, a session on another host.
+/// A run in which a program reads commands from its terminal: an interpreter, a debugger, an editor that can start a
+/// shell,
+/// a terminal multiplexer, a session on another host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Console {
-    /// The programs that do; others may be described together with them.
+    /// The programs to which the table applies. Other names of the same description are not affected.
     pub programs: Vec<String>,
-    /// What is typed there: the name of a language as in `runs`; empty: what is not known.
+    /// The language of the commands, as in [`super::Runs`]; empty: unknown.
     pub language: String,
-    /// Only with one of these; each is words that stand first and options that stand anywhere. Empty: always.
+    /// The table applies only with one of these: leading words, and options at any position. Empty: always.
     pub words: Vec<String>,
-    /// Without any argument too.
+    /// The table applies also without arguments.
     pub bare: bool,
-    /// With at most so many operands behind the subcommand.
+    /// The maximum number of operands after the subcommand.
     pub operands: Option<u32>,
-    /// It reads the keyboard also where its input is something else.
+    /// The program reads the keyboard even if its standard input is not a terminal.
     pub keyboard: bool,
-    /// It waits only where its output is the terminal.
+    /// The program reads commands only if its output is a terminal.
     pub visible: bool,
-    /// Not with one of these options.
+    /// The table does not apply with one of these options.
     pub unless: Vec<String>,
-    /// Variables that name another program which is started in its place.
+    /// Variables that name another program, which is started instead.
     pub variables: Vec<String>,
 }

@@ -1,5 +1,4 @@
-//! What a pattern file says of tools that are no commands: the calls that an entry speaks of, and what their input
-//! holds.
+//! Entries for tools of agents that are not commands: the calls that they match, and the parts of a call's input.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,89 +6,90 @@ use super::{Language, SessionNote};
 use crate::judge::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
-/// An entry of the registry: which calls it speaks of, how bad they are, and what to say of them.
+/// An entry of the tool registry: the calls that it matches, their tier, and the text that explains a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// `family.name`, unique among rules and tools over all layers.
+    /// `family.name`, unique among the rules and tools of all layers.
     pub id: String,
-    /// Globs over the tool's name, in plain spelling (`delete_event`).
+    /// Globs for the normalised name of the tool (`delete_event`).
     pub names: Vec<String>,
-    /// Globs over the names of its server, in lower case; empty: any server or none. [`NO_SERVER`] stands for a tool of
-    /// the agent's own.
+    /// Globs for the name of its server, in lower case; empty: any server, or none. [`NO_SERVER`] matches the agent's
+    /// own
+    /// tools.
     pub servers: Vec<String>,
     pub tier: Tier,
     pub weight: Weight,
     pub reversibility: Reversibility,
     pub effects: Vec<ToolEffect>,
-    /// Why it matters: one sentence for a person.
+    /// Why the call is dangerous, in one sentence for the user.
     pub reason: String,
     /// What to do instead.
     pub instead: Option<String>,
-    /// Refuses outright, whoever would say yes.
+    /// guard refuses the call; nobody can approve it.
     pub deny: bool,
-    /// Lets a reviewer settle it, up to tier 3.
+    /// A reviewer may decide up to tier 3.
     pub yolo: bool,
-    /// What its input holds can be undone, whatever is known of the programs in it.
+    /// The effect of the input can be undone, whatever programs it contains.
     pub reversible: bool,
-    /// How many different approvers sign a yes; 1: as the policy has it.
+    /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,
-    /// All of these must hold of the input.
+    /// Tests of the input, all of which must succeed.
     pub when: Vec<ValueTest>,
-    /// What parts of the input are, so that they are judged by what they hold.
+    /// Parts of the input with a known meaning, which guard judges by their content.
     pub holds: Vec<InputPart>,
-    /// Parts of the input that a person is shown first.
+    /// Parts of the input that the card shows first.
     pub show: Vec<String>,
-    /// Parts of the input that the record does not keep.
+    /// Parts of the input that the record does not contain.
     pub redact: Vec<String>,
 }
 
-/// Stands among the servers of an entry for a tool that belongs to the agent itself.
+/// The entry in [`Tool::servers`] that matches a tool of the agent itself.
 pub const NO_SERVER: &str = "-";
 
-/// A test of a part of the input. Every part that is given must hold.
+/// A test of a part of the input. Every condition that is given must be met.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValueTest {
-    /// A JSON pointer; `*` stands for every element of an array and every member of an object.
+    /// A JSON pointer; `*` matches every element of an array and every member of an object.
     pub at: String,
-    /// Some value there is one of these: texts as they are, numbers and truth values as JSON writes them.
+    /// At least one value is one of these: a string, or a number or boolean in JSON syntax.
     pub equals: Vec<String>,
-    /// Some text there matches one of these globs, whatever its case.
+    /// At least one string matches one of these globs, without regard to case.
     pub glob: Vec<String>,
-    /// Some text there matches none of these globs.
+    /// At least one string matches none of these globs.
     pub not_glob: Vec<String>,
-    /// Some number there is greater.
+    /// At least one number is greater.
     pub above: Option<f64>,
-    /// Some number there is less.
+    /// At least one number is less.
     pub below: Option<f64>,
-    /// There is a value, or there is none.
+    /// There must be a value (`true`), or none (`false`).
     pub present: Option<bool>,
 }
 
-/// A part of the input and what it is.
+/// A part of the input, and its meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InputPart {
     /// A JSON pointer, with `*` as in [`ValueTest::at`].
     pub at: String,
     pub what: InputKind,
-    /// A pointer to the name of its language, which goes before that where one of that name is known.
+    /// A pointer to the name of its language. If that language is known, it takes precedence over `kind`.
     pub language: Option<String>,
 }
 
-/// What a part of the input is.
+/// The meaning of a part of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InputKind {
-    /// A line for a shell, or a list of a program and its arguments.
+    /// A command string, or a list of a program and its arguments.
     Command,
-    /// Code in a language that is read.
+    /// Code in a language that guard parses.
     Code(Language),
-    /// A path or a URL that this is done to.
+    /// A path or a URL to which this effect applies.
     Effect(Effect),
-    /// A path: what is done to it is said by the verb of the tool's name.
+    /// A path. The verb in the name of the tool gives the effect.
     Path,
 }
 
 impl InputKind {
-    /// What is done to a path or a host.
+    /// An effect on a path or a host.
     const EFFECTS: [(&str, Effect); 12] = [
         ("load", Effect::Load),
         ("show", Effect::Show),
@@ -105,7 +105,7 @@ impl InputKind {
         ("execute", Effect::Execute),
     ];
 
-    /// By the word that a pattern file writes: `command`, `path`, an effect or a language.
+    /// Parses the word in a pattern file: `command`, `path`, an effect or a language.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         match word {
@@ -118,13 +118,13 @@ impl InputKind {
         }
     }
 
-    /// All of those words.
+    /// Returns all of these words.
     pub fn words() -> impl Iterator<Item = &'static str> {
         ["command", "path"].into_iter().chain(Self::EFFECTS.map(|(name, _)| name)).chain(Language::names())
     }
 }
 
-/// What a tool does, in words.
+/// The effect of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolEffect {
@@ -144,7 +144,7 @@ pub enum ToolEffect {
 }
 
 impl ToolEffect {
-    /// What it adds to what is known of the session.
+    /// Returns what a call records about the session.
     #[must_use]
     pub const fn note(self) -> Option<SessionNote> {
         match self {
