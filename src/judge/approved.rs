@@ -1,5 +1,5 @@
-//! Approval as a value: what was judged and what allowed it, bound together. `exec` accepts nothing
-//! else, and only this module makes one.
+//! The approval of a command as a value, which binds the judged invocation to the reason why it may run. `exec` accepts
+//! only this value, and only this module creates one.
 
 use super::Judgment;
 pub use super::grant::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
@@ -7,7 +7,7 @@ use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Clearance, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
 
-/// The key to `exec`: the invocation that was judged, and what allowed it.
+/// An invocation that was judged and may run, with the reason.
 #[derive(Debug)]
 pub struct Approved {
     invocation: Invocation,
@@ -16,37 +16,37 @@ pub struct Approved {
 }
 
 impl Approved {
-    /// What may run.
+    /// Returns the invocation that may run.
     #[must_use]
     pub const fn invocation(&self) -> &Invocation {
         &self.invocation
     }
 
-    /// What allowed it.
+    /// Returns the reason why it may run.
     #[must_use]
     pub const fn basis(&self) -> &ApprovalReason {
         &self.basis
     }
 
-    /// The digest that the approval is bound to.
+    /// Returns the digest to which the approval is bound.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 }
 
-/// That the intent is written down. `exec` demands one for whatever it runs.
+/// The proof that the record contains the intent. `exec` requires one for everything that it runs.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// The row of the intent in the record.
+    /// The record contains the intent in this row.
     Recorded(i64),
-    /// The record cannot be written, or the policy leaves this command out of it: tier 0 and 1, and support.
+    /// The record cannot be written, or the policy excludes this command: tiers 0 and 1, and support commands.
     Unrecorded,
 }
 
 impl Receipt {
-    /// The row, when there is one.
+    /// Returns the row, if there is one.
     #[must_use]
     pub const fn row(self) -> Option<i64> {
         match self {
@@ -56,7 +56,7 @@ impl Receipt {
     }
 }
 
-/// What a grant that is given with an answer covers: this command to the byte, in its directory and below.
+/// What a grant that is given with an answer covers: exactly this command, in its directory and below.
 #[must_use]
 pub fn exactly(invocation: &Invocation) -> (GrantSubject, GrantPlace) {
     let path = invocation.cwd.to_string_lossy().into_owned();
@@ -64,7 +64,7 @@ pub fn exactly(invocation: &Invocation) -> (GrantSubject, GrantPlace) {
 }
 
 impl GrantPlace {
-    /// Whether a directory lies where the grant holds.
+    /// Reports whether the grant is valid in a directory.
     #[must_use]
     pub fn holds(&self, cwd: &str) -> bool {
         match self {
@@ -78,18 +78,19 @@ impl GrantPlace {
 }
 
 impl Approved {
-    /// What a rule, a grant or the score let run.
+    /// Creates the approval of a command that may run without a prompt.
     #[must_use]
     pub fn by_policy(invocation: Invocation, judgment: &Judgment, cleared: &Clearance) -> Self {
         let digest = invocation.digest(&judgment.facts.expanded);
         Self { invocation, basis: cleared.basis().clone(), digest }
     }
 
-    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` the one
+    /// Creates the approval of a command that a person approved. `shown` is the judgment that the card showed, `fresh`
+    /// the one
     /// that was made after the answer.
     ///
     /// # Errors
-    /// [`Refusal::Changed`] when the two differ in anything that the approval was given for.
+    /// [`Refusal::Changed`] if the two differ in anything to which the approval is bound.
     pub fn by_person(invocation: Invocation, shown: &Judgment, fresh: &Rejudged) -> Result<Self, Refusal> {
         if let Some(what) = shown.difference(&fresh.0) {
             return Err(Refusal::Changed { what });
@@ -98,10 +99,12 @@ impl Approved {
         Ok(Self { invocation, basis: ApprovalReason::Person, digest })
     }
 
-    /// What a reviewer let run: its opinion is held against the judgment that was made after it came, as well.
+    /// Creates the approval of a command that a reviewer approved. The opinion must also be sufficient for the judgment
+    /// that was
+    /// made after it.
     ///
     /// # Errors
-    /// [`Refusal::Changed`] when the two differ, or the opinion does not settle what would run now.
+    /// [`Refusal::Changed`] if the judgments differ, or the opinion is not sufficient for the new one.
     pub fn by_reviewer(
         invocation: Invocation,
         shown: &Judgment,
@@ -122,7 +125,8 @@ impl Approved {
         }
     }
 
-    /// What runs on a yes that was given before it was judged here: nothing was shown, so there is nothing to compare.
+    /// Creates the approval of a command that was approved before guard judged it. No card was shown, so nothing is
+    /// compared.
     #[must_use]
     pub fn in_advance(invocation: Invocation, judgment: &Judgment, yes: PriorApproval) -> Self {
         let basis = match yes {
@@ -134,28 +138,29 @@ impl Approved {
     }
 }
 
-/// A yes that was given before a command was judged.
+/// An approval that was given before guard judged the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorApproval {
-    /// A person's own, on their command line (`--yes`).
+    /// The user gave it on the command line (`--yes`).
     OwnYes,
-    /// That of a person whom an agent's own prompt asked on guard's behalf.
+    /// A person gave it at the prompt of an agent, to which guard had left the question.
     Host,
 }
 
-/// A judgment that was made after a person answered, with new answers of the world. It is a type of its own so that
-/// what was on the card cannot stand in for it.
+/// A judgment that was made after a person answered, with new facts about the system. It is a separate type, so that
+/// the
+/// judgment of the card cannot be passed instead.
 #[derive(Debug)]
 pub struct Rejudged(Judgment);
 
 impl Rejudged {
-    /// What was judged just now.
+    /// Wraps a judgment that was just made.
     #[must_use]
     pub const fn just_now(judgment: Judgment) -> Self {
         Self(judgment)
     }
 
-    /// The judgment.
+    /// Returns the judgment.
     #[must_use]
     pub const fn judgment(&self) -> &Judgment {
         &self.0

@@ -1,18 +1,18 @@
-//! What earlier commands of a session add to the risk of this one (docs/risk.md, behaviour).
+//! What earlier commands of a session add to the risk of a command (docs/risk.md, behaviour).
 //!
-//! Out of scope: the record. What is remembered comes as a [`SessionState`].
+//! Out of scope: reading the record. The caller passes the [`SessionState`].
 
 use super::policy::{Policy, SessionState};
 use super::risk::{Circumstance, CircumstanceFact as Fact, Risk, Tier};
 use super::rules::model::SessionNote;
 
-/// Whether a risk needs to know the session's standing at all. Plain work does not.
+/// Reports whether the risk of a command depends on the state of the session. That of harmless commands does not.
 #[must_use]
 pub fn concerns(risk: &Risk) -> bool {
     risk.tier >= Tier::Medium || risk.findings.iter().any(|finding| !finding.notes.is_empty())
 }
 
-/// The risk as it is in a session of this standing.
+/// Returns the risk of a command in a session with this state.
 #[must_use]
 pub fn weigh(risk: Risk, standing: &SessionState, policy: &Policy) -> Risk {
     let noted = |note: SessionNote| risk.findings.iter().any(|finding| finding.notes.contains(&note));

@@ -1,4 +1,4 @@
-//! The judge of `guard`, by itself: everything is in [`judge`].
+//! The judge of guard as a package of its own. Its API is in [`judge`].
 
 #[path = "mod.rs"]
 pub mod judge;

@@ -1,8 +1,9 @@
-//! The judge: values in, values out. No I/O, no clock, no randomness, no printing, no unsafe code.
+//! The judge: pure functions without I/O, clocks, randomness, printing or unsafe code.
 //!
-//! The way through: an invocation is parsed, worked out into acts, held against the rules, and the
-//! findings are joined into a risk. What has to be known of the world is asked of the answers that the caller hands
-//! over, which may look them up as they are asked for.
+//! [`judge`] parses an invocation, analyses it into acts, matches the acts against the rules, and combines the findings
+//! into a risk. It gets facts about the system from the answers that the caller passes, which may look each fact up
+//! when
+//! the judge asks for it.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -59,34 +60,34 @@ pub mod tools;
 mod limits;
 #[cfg(test)]
 mod properties;
-/// The rule of what was too much to work out.
+/// The rule of a finding that says that the analysis exceeded its work limit.
 const LIMIT: &str = "opaque.limit";
 
-/// What was worked out about one invocation with the answers at hand.
+/// The judgment of an invocation, based on the available answers.
 #[derive(Clone, Debug, Default)]
 pub struct Judgment {
     pub facts: Facts,
     pub risk: Risk,
-    /// What of the world it rests on: the bytes of files, the places that paths and programs lead to.
+    /// The facts about the system on which it depends: the bytes of files, the targets of paths and of programs.
     pub rests_on: BTreeMap<Question, String>,
-    /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
-    /// grant may be given.
+    /// The programs, subcommands and flags without operands, which a shape grant covers. `None`: no such grant is
+    /// possible.
     pub shape: Option<String>,
-    /// The scripts that it runs, with their digests: a grant of its shape holds for these bytes alone.
+    /// The scripts that it runs, with their digests. A shape grant is valid for these bytes only.
     pub bound_to: Vec<String>,
-    /// What it falls on: looked up where a grant of its shape might cover it.
+    /// The paths and hosts that it affects, filled in if a shape grant could cover it.
     pub reach: reach::Reach,
-    /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
-    /// and never what wants several approvers.
+    /// Whether a grant may cover it. A grant never covers tier 4, a shell, an interpreter, a wrapper, or a command that
+    /// requires several approvers.
     pub may_grant: bool,
-    /// A program or script runs in it of whose effect nothing is known, and no rule says that it can be undone. For what
-    /// a reviewer may settle: it is irreversible then.
+    /// Whether it runs a program or script of unknown effect, and no rule says that the effect can be undone. For the
+    /// decisions that a reviewer may take, it is then irreversible.
     pub unread: bool,
-    /// What working it out took, in units of fuel.
+    /// The cost of the analysis, in units of fuel.
     pub spent: u64,
 }
 
-/// Judges one invocation with these answers. The same values give the same judgment, always.
+/// Judges an invocation with these answers. Equal arguments always give equal judgments.
 #[must_use]
 pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers<'_>) -> Judgment {
     let invocation = &*invocation.taken_in();
@@ -95,12 +96,13 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     if inquiry.fuel.lasts() {
         return judgment;
     }
-    // A script that is too much to work out is judged as one that is too large to read, and hides nothing that stands
-    // beside it in the line.
+    // If the scripts of the command exceed the work limit, they are judged like scripts that are too large to read, so
+    // that
+    // the rest of the command is still analysed.
     let Some(beside) = answers.with_files_too_large() else { return judgment };
     let inquiry = Inquiry::with(&beside, Fuel::half());
     let mut whole = judge_once(invocation, catalog, policy, &inquiry);
-    // What it said before the end may be graver than that nobody knows what it says.
+    // What was found before the limit may be more severe than a script of unknown content.
     let gravest =
         judgment.risk.findings.iter().filter(|finding| finding.rule != LIMIT).map(|finding| finding.tier).max();
     if !inquiry.fuel.lasts() || gravest.is_some_and(|tier| tier > whole.risk.tier) {
@@ -133,9 +135,9 @@ fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inqui
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, inquiry);
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
-    // Every payment is a decision of its own.
+    // A grant never covers a payment.
     let pays = matches!(invocation.request, Request::Tool(_)) && tools::pays(&risk.findings);
-    // Of what is hidden of a call a grant could not say what it covers.
+    // A grant cannot describe the parts of a call that are not shown.
     let (shape, may_grant) = if pays || invocation.hides() { (None, false) } else { (shape, may_grant) };
     let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
@@ -147,7 +149,7 @@ fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inqui
     Judgment { risk, shape, bound_to, reach, may_grant, unread, rests_on: rests_on(inquiry.answers()), spent, facts }
 }
 
-/// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
+/// Adds the findings that a command has only after the commands that its envelope runs before it.
 fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead: usize, invocation: &Invocation) {
     let lead = u32::try_from(lead).unwrap_or(u32::MAX);
     let whole = syntax::tree::Span::new(0, u32::try_from(invocation.display().len()).unwrap_or(u32::MAX));
@@ -166,8 +168,9 @@ fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead
 }
 
 impl Judgment {
-    /// What a grant for commands like this one is to cover: the shape, and behind it in brackets the rules that found
-    /// something in it, and the scripts that it runs.
+    /// Returns what a shape grant for this command covers: the shape and, in brackets, the rules that it matches and
+    /// the
+    /// scripts that it runs.
     #[must_use]
     pub fn shape_to_grant(&self) -> Option<String> {
         let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);
@@ -179,18 +182,19 @@ impl Judgment {
         Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
     }
 
-    /// Whether this answer is the one that was judged.
+    /// Reports whether the judgment is based on this answer.
     #[must_use]
     pub fn rests_on(&self, question: &Question, answer: &WorldAnswer) -> bool {
         self.rests_on.get(question).is_some_and(|judged| *judged == binding(answer))
     }
 
-    /// Binds an approval of it to these answers too, on which it does not rest otherwise.
+    /// Adds answers to which an approval is bound, although the judgment does not depend on them.
     pub fn bind(&mut self, answers: &Answers<'_>) {
         self.rests_on.extend(rests_on(answers));
     }
 
-    /// In what `fresh` differs so that an approval of this judgment does not hold for it; `None` when it does hold.
+    /// Returns the difference due to which an approval of this judgment is not valid for `fresh`; `None` if it is
+    /// valid.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
         for (question, answer) in &self.rests_on {
@@ -231,7 +235,7 @@ fn describe(question: &Question) -> String {
     }
 }
 
-/// The part of an answer that an approval is bound to.
+/// Returns the part of an answer to which an approval is bound.
 fn binding(answer: &WorldAnswer) -> String {
     match answer {
         WorldAnswer::Path(facts) => format!("{:?} {} {}", facts.kind, facts.canonical, facts.symlink),
@@ -249,14 +253,14 @@ fn binding(answer: &WorldAnswer) -> String {
             let analysis::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
-        // What they lead to is a finding that counts or does not, and that is compared.
+        // They affect the findings, which are compared.
         WorldAnswer::Changed(files) => format!("{files:?}"),
         WorldAnswer::FileSnapshot(_) | WorldAnswer::Ledger(_) => String::new(),
         WorldAnswer::Unavailable => "unavailable".to_owned(),
     }
 }
 
-/// All that `answers` say, as what an approval is bound to.
+/// Returns the parts of all answers to which an approval is bound.
 fn rests_on(answers: &Answers<'_>) -> BTreeMap<Question, String> {
     sort::map(answers.iter().map(|(question, answer)| (question.clone(), binding(answer))))
 }

@@ -1,6 +1,6 @@
-//! Risk × Policy → Decision: what can be set, what is remembered, and what comes of it.
+//! The policy, the state of a session, and the decision that follows from them and the risk.
 //!
-//! Out of scope: clocks, files, people. `now` is a parameter, what is remembered comes as values.
+//! Out of scope: clocks, files and prompts. The time is a parameter, and the caller passes the state of the session.
 
 use std::collections::BTreeMap;
 
@@ -19,71 +19,72 @@ pub(in crate::judge) use decide::must_ask;
 pub use decide::{decide, is_sent, is_support_argv, is_support_line, yes_in_advance};
 pub use decision::{ApprovalReason, Clearance, Decision, Prompt, Refusal};
 
-/// Everything a person can set, as one value. Where each part came from is the business of `config`.
+/// All settings, as one value. The package `config` merges the files and knows from which file each setting comes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     pub mode: Mode,
     pub preset: Preset,
-    /// The score from which a command of this origin is asked for.
+    /// The scores from which guard asks, by origin.
     pub thresholds: Thresholds,
-    /// How much each circumstance adds. A trusted directory's is negative.
+    /// What each circumstance adds to the score. A trusted directory has a negative weight.
     pub weights: BTreeMap<CircumstanceFact, Weight>,
-    /// Seconds to answer, by tier 2, 3 and 4.
+    /// The time to answer a prompt, in seconds, for tiers 2, 3 and 4.
     pub timeouts: Timeouts,
-    /// Prompts per hour for origins agent and api.
+    /// The maximum number of prompts per hour for the origins agent and api.
     pub prompts_per_hour: u32,
-    /// Denials in a row after which the breaker opens.
+    /// The number of denials in a row that stops a session.
     pub breaker_after: u32,
-    /// Seconds that a command waits in the queue where nobody sits at its terminal; 0: it does not wait.
+    /// The time that a command waits in the queue if no user is at its terminal, in seconds; 0: it does not wait.
     pub queue_wait: u32,
-    /// Commands of one session that may wait at once.
+    /// The maximum number of commands of a session that wait at the same time.
     pub queue_pending: u32,
-    /// The program that is told of each command that begins to wait, and its arguments; empty: none.
+    /// The program, with its arguments, that guard runs when a request waits; empty: none.
     pub queue_notify: Vec<String>,
-    /// A passkey's yes carries the code that the guard that waits shows.
+    /// A passkey must sign the code that the requester shows.
     pub confirm_code: bool,
-    /// How many different approvers sign a yes to what is of a tier.
+    /// The number of approvers who must sign an approval, by tier.
     pub approvals: Approvals,
-    /// Globs over absolute directories that are trusted.
+    /// Globs for the absolute paths of trusted directories.
     pub trusted_directories: Vec<String>,
-    /// Branch names, by glob, that are protected.
+    /// Globs for the names of protected branches.
     pub protected_branches: Vec<String>,
-    /// Words that name production in a context, profile, variable or host.
+    /// Words that identify production in the name of a context, profile, variable or host.
     pub production: Vec<String>,
-    /// Hosts that are known in addition to the patterns' own.
+    /// Known hosts, in addition to those in the patterns.
     pub known_hosts: Vec<String>,
-    /// Exact commands that always run (docs/risk.md, support).
+    /// Commands that always run, if they match exactly (docs/risk.md, support).
     pub support: Vec<Support>,
-    /// Rules that are switched off, by id. Tier 4 rules cannot be.
+    /// The IDs of disabled rules. Rules of tier 4 cannot be disabled.
     pub disabled_rules: Vec<String>,
     pub record: Record,
-    /// Rows older than this many days may be cut.
+    /// The age in days from which rows of the record may be pruned.
     pub retention_days: u32,
-    /// The oldest rows of a record that is larger than so many MiB may be cut.
+    /// The size of the record in MiB from which the oldest rows may be pruned.
     pub retention_mib: u32,
-    /// Set on rules and globally: lets a threshold rise above 3.0.
+    /// Whether a threshold may be above 3.0. A rule has a setting of the same name.
     pub yolo: bool,
-    /// Globs over the ids of rules whose findings the reviewer is asked about below the threshold too. Empty unless the
-    /// account's own mode is smart.
+    /// Globs for the IDs of rules about whose findings guard consults the reviewer below the threshold too. Empty
+    /// unless the
+    /// mode in the user's own configuration is `smart`.
     pub review: Vec<String>,
     pub hook: Hook,
-    /// Collectors that each row of the record is sent to.
+    /// The collectors to which guard sends each row of the record.
     pub export_to: Vec<String>,
-    /// The program that prints the newest version of guard, and its arguments; empty: nobody is asked.
+    /// The program, with its arguments, that prints the newest version of guard; empty: guard does not look for one.
     pub update_command: Vec<String>,
 }
 
-/// What concerns the hooks of agents.
+/// The settings of hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// What may run is granted to the agent, instead of leaving it to its own permissions.
+    /// A hook allows the calls that may run. Without it the agent's own permissions apply to them.
     pub grant: bool,
-    /// Seconds after which a hook says no by itself, at the latest.
+    /// The time after which a hook denies a call at the latest, in seconds.
     pub deadline: u32,
 }
 
 impl Default for Policy {
-    /// Balanced: the values of docs/risk.md.
+    /// Returns the preset `balanced`, with the values of docs/risk.md.
     fn default() -> Self {
         use CircumstanceFact as Fact;
         let weights = [
@@ -140,7 +141,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Whether a rule is one whose findings the reviewer is asked about below the threshold too.
+    /// Reports whether guard consults the reviewer about findings of this rule below the threshold too.
     #[must_use]
     pub fn names_for_review(&self, rule: &str) -> bool {
         self.review.iter().any(|name| match name.strip_suffix('*') {
@@ -150,8 +151,8 @@ impl Policy {
     }
 }
 
-/// How many different approvers sign a yes, by tier; 1: one person says it, and signs where approvers are enrolled and
-/// the tier is 3 or 4.
+/// The number of approvers who must sign an approval, by tier. With 1, one person answers, and signs if approvers are
+/// enrolled and the tier is 3 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approvals {
     pub medium: u8,
@@ -160,7 +161,8 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// What a command wants: the most that its tier and the rules that speak of it do.
+    /// Returns the number that a command requires: the maximum of that of its tier and those of the rules that match
+    /// it.
     #[must_use]
     pub fn wanted(&self, risk: &Risk) -> u8 {
         let by_tier = match risk.tier {
@@ -172,27 +174,27 @@ impl Approvals {
         risk.findings.iter().map(|finding| finding.approvals).fold(by_tier.max(1), u8::max)
     }
 
-    /// The most that any tier wants.
+    /// Returns the maximum over all tiers.
     #[must_use]
     pub fn most(&self) -> u8 {
         self.medium.max(self.high).max(self.critical)
     }
 }
 
-/// Who is asked.
+/// Who decides about commands that guard asks about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// People only.
+    /// Only people.
     #[default]
     Manual,
-    /// A reviewer first, for what it may settle ([`super::review`]).
+    /// A reviewer first, within its limits ([`super::review`]).
     Smart,
-    /// Runs everything up to tier 3 and keeps the floor and the record.
+    /// guard runs everything up to tier 3, asks about tier 4, and keeps the record.
     Off,
 }
 
-/// A set of thresholds under one name.
+/// A named set of thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
@@ -203,7 +205,7 @@ pub enum Preset {
     Paranoid,
 }
 
-/// Thresholds by origin. Chats differ: a telegram screen is small.
+/// The thresholds by origin. Messengers differ in how much of a command they can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     pub cli: Weight,
@@ -214,7 +216,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The threshold of an origin.
+    /// Returns the threshold of an origin.
     #[must_use]
     pub const fn of(&self, origin: Origin) -> Weight {
         match origin {
@@ -227,49 +229,49 @@ impl Thresholds {
     }
 }
 
-/// Seconds to answer a prompt.
+/// The time to answer a prompt, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub medium: u32,
     pub high: u32,
-    /// To the first key; then [`Timeouts::critical_finish`] to finish the word.
+    /// The time until the first key; after that, [`Timeouts::critical_finish`] applies.
     pub critical: u32,
     pub critical_finish: u32,
 }
 
-/// What is written down.
+/// Which commands the record contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Record {
     #[default]
     All,
-    /// Only what had a finding or was not run.
+    /// Commands with a finding, and commands that did not run.
     Flagged,
 }
 
-/// What is remembered of the session, as counters.
+/// The state of a session, as counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// Denials since the last approval, timeouts not counted.
+    /// The number of denials since the last approval. Timeouts are not counted.
     pub denials_in_a_row: u32,
-    /// Prompts shown in the hour before now.
+    /// The number of prompts in the last hour.
     pub prompts_last_hour: u32,
-    /// Someone resumed the session after the breaker opened.
+    /// A user resumed the session after too many denials.
     pub resumed: bool,
-    /// Rules whose findings were denied in this session, with how often.
+    /// The rules whose findings were denied in this session, with the number of denials.
     pub denied_rules: BTreeMap<String, u32>,
-    /// Credentials were read in this session.
+    /// The session has read credentials.
     pub secrets_read: bool,
-    /// The command runs below one that a person let run, and its guard waits for it.
+    /// The approved command of which this one is a part, if the guard of that command waits for it.
     pub above: Option<ParentApproval>,
 }
 
-/// What a person let run, above the command.
+/// The approval of a command that started this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentApproval {
-    /// Its row in the record.
+    /// The row of the approved command in the record.
     pub row: i64,
-    /// The tier that was on the card.
+    /// The tier that the card showed.
     pub tier: Tier,
 }
 

@@ -1,5 +1,5 @@
-//! Tier, weight, score and reversibility, and how they join. Only upward: adding a finding or a
-//! context never lowers a risk.
+//! Tier, weight, score and reversibility, and how they are combined. Adding a finding or a circumstance never lowers a
+//! risk.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::syntax::tree::Span;
 pub use super::tier::{Reversibility, Tier, Weight};
 
-/// One rule matched against one act.
+/// A match of a rule with an act.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub rule: String,
@@ -17,26 +17,26 @@ pub struct Finding {
     pub reversibility: Reversibility,
     pub reason: String,
     pub instead: Option<String>,
-    /// In the command as given.
+    /// The position in the command as it was given.
     pub span: Span,
-    /// What it falls on: the operands that made it match, as text.
+    /// The operands because of which the rule matches, as text.
     pub touches: Vec<String>,
     pub deny: bool,
-    /// The rule lets a reviewer settle it.
+    /// Whether the rule allows a reviewer to decide.
     pub yolo: bool,
-    /// The rule says that it can be undone, whatever is known of the program.
+    /// Whether the rule says that the act can be undone, even if the effect of the program is unknown.
     pub reversible: bool,
-    /// How many different approvers sign a yes; 1: as the policy has it.
+    /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,
     pub notes: Vec<super::rules::model::SessionNote>,
-    /// Why it counts for less than the rule says, when a lowering fact of docs/risk.md holds.
+    /// Why the finding has a lower tier than the rule, if a fact of docs/risk.md lowers it.
     pub lowered: Option<String>,
-    /// The act, as an index into the facts.
+    /// The index of the act in the facts.
     pub act: Option<usize>,
 }
 
 impl Finding {
-    /// A finding that weighs what its tier does, and of which nothing else is known.
+    /// Creates a finding with the weight of its tier, and default values for everything else.
     #[must_use]
     pub fn plain(rule: &str, tier: Tier, reversibility: Reversibility, reason: &str, span: Span) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Finding {
         }
     }
 
-    /// Why it counts as it does, as a sentence: what lowered it, else the reason of the rule.
+    /// Returns a sentence that explains its tier: the fact that lowered it, or the reason of the rule.
     #[must_use]
     pub fn sentence(&self) -> Cow<'_, str> {
         let Some(lowered) = &self.lowered else { return Cow::Borrowed(&self.reason) };
@@ -67,7 +67,7 @@ impl Finding {
         first.into_iter().chain(letters).chain(['.']).collect()
     }
 
-    /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).
+    /// Reports whether a person has to decide every time, under every grant and mode (docs/risk.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {
         self.notes.contains(&super::rules::model::SessionNote::Decision)
@@ -79,11 +79,11 @@ impl Finding {
 pub struct Circumstance {
     pub fact: CircumstanceFact,
     pub weight: Weight,
-    /// What it was recognised by.
+    /// What in the command or the session it was recognised by.
     pub detail: Option<String>,
 }
 
-/// The circumstances of docs/risk.md: context, and behaviour in the session.
+/// The circumstances of docs/risk.md: the context, and the behaviour of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CircumstanceFact {
@@ -103,7 +103,7 @@ pub enum CircumstanceFact {
 }
 
 impl CircumstanceFact {
-    /// Whether it is about what the session did before, or does to others.
+    /// Reports whether it belongs to the behaviour of the session.
     #[must_use]
     pub const fn is_conduct(self) -> bool {
         matches!(
@@ -118,7 +118,7 @@ impl CircumstanceFact {
     }
 }
 
-/// The join of everything found.
+/// The combination of all findings and circumstances.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Risk {
     pub tier: Tier,
@@ -128,24 +128,25 @@ pub struct Risk {
     pub context: Vec<Circumstance>,
 }
 
-/// The rules for the words that guard's own doctor says, which no program is called.
+/// The rules for the test commands of `guard doctor`, which are not names of programs.
 pub const TRIAL: &str = "guard.canary";
 
 impl Risk {
-    /// Whether nothing was found but what guard's own doctor says to try guard.
+    /// Reports whether the only findings are those of the test commands of `guard doctor`.
     #[must_use]
     pub fn is_probe(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(|finding| finding.rule.starts_with(TRIAL))
     }
 
-    /// Whether a person decides it every time, whatever was allowed before (docs/risk.md, decision).
+    /// Reports whether a person has to decide every time, under every grant and mode (docs/risk.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {
         self.findings.iter().any(Finding::is_decision)
     }
 
-    /// Joins what was found: the highest tier, the sum of the highest weight and the circumstances, the least
-    /// reversible. `base` is the tier of a plain run of the programs in it.
+    /// Combines findings and circumstances: the highest tier, the sum of the highest weight and of the circumstances,
+    /// and the
+    /// lowest reversibility. `base` is the tier of the programs without any finding.
     #[must_use]
     pub fn join(base: Tier, findings: Vec<Finding>, context: Vec<Circumstance>) -> Self {
         let tier = findings.iter().map(|finding| finding.tier).fold(base, Tier::max);
@@ -155,8 +156,9 @@ impl Risk {
         Self { tier, score: weight, reversibility, findings, context: Vec::new() }.within(context)
     }
 
-    /// The same risk under more circumstances. Only the trusted directory's takes away, never below zero and never from
-    /// tier 3 and 4; a change of production is at least tier 2.
+    /// Returns the risk with more circumstances. Only a trusted directory lowers the score, never below zero and never
+    /// at tiers
+    /// 3 and 4. A change of production is at least tier 2.
     #[must_use]
     pub fn within(mut self, context: Vec<Circumstance>) -> Self {
         for circumstance in context {

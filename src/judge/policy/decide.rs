@@ -1,4 +1,4 @@
-//! The way to a decision, in the order of docs/risk.md.
+//! Takes the decision about a judged command, in the order of docs/risk.md.
 
 use super::{ApprovalReason, Clearance, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
@@ -6,10 +6,11 @@ use crate::judge::grant::{Grant, GrantId, GrantPlace, GrantSubject};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
-/// Weighs a judged command against the policy, in the order of docs/risk.md: deny rules, support, the floor, grants,
-/// the score; and for what would be asked, the breaker and the prompt limit.
+/// Decides about a judged command in the order of docs/risk.md: deny rules, support commands, the floor, grants, the
+/// score;
+/// and, for commands that guard would ask about, the stop after denials and the prompt limit.
 ///
-/// `grants` are those that are in force (their session is this one, their date is not past, none is revoked).
+/// `grants` are those that are valid now: for this session, not expired, not revoked.
 pub fn decide(
     invocation: &Invocation,
     judgment: &Judgment,
@@ -22,13 +23,14 @@ pub fn decide(
         return Decision::Refuse(Refusal::Rule { rule: finding.rule.clone(), reason: finding.reason.clone() });
     }
     let cleared = |basis| Decision::Run(Clearance { basis });
-    // A tier may want several approvers, and support runs all the same; a rule that does speaks of this very command.
+    // If a tier requires several approvers, support commands still run; not so if a rule for this command requires
+    // them.
     let ruled = risk.findings.iter().any(|finding| finding.approvals > 1 || finding.is_decision());
     if risk.tier <= Tier::Medium && !ruled && is_support(invocation, policy) {
         return cleared(ApprovalReason::Support);
     }
-    // What several approvers sign, and what is a person's decision each time, nothing else lets run: no grant, no mode, no
-    // yes to a command above it.
+    // No grant, mode or approval of an enclosing command replaces several approvers, or a decision that a person has to
+    // take every time.
     let is_decision = risk.is_decision();
     if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 && !is_decision {
         if let Some(grant) = covering(invocation, judgment, grants) {
@@ -46,7 +48,7 @@ pub fn decide(
             return cleared(if policy.mode == Mode::Off { ApprovalReason::ModeOff } else { ApprovalReason::Score });
         }
     }
-    // Whoever needs help is not kept from a person by how often they were asked.
+    // The prompt limit must not keep a person in a crisis from an answer.
     if invocation.origin.is_guarded() && !is_decision {
         if standing.denials_in_a_row >= policy.breaker_after && !standing.resumed {
             return Decision::Refuse(Refusal::Breaker { denials: standing.denials_in_a_row });
@@ -58,20 +60,22 @@ pub fn decide(
     Decision::Ask(prompt(risk, policy))
 }
 
-/// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
+/// Decides about a command that a user approved in advance (`--yes`): up to tier 3, and only at the user's own
+/// terminal.
 #[must_use]
 pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<ApprovalReason> {
     let plain = prompt.tier < Tier::Critical && prompt.approvals == 1 && !prompt.decision;
     (invocation.origin == Origin::Cli && plain).then_some(ApprovalReason::YesInAdvance)
 }
 
-/// A change of production is asked whatever the threshold.
+/// Reports whether the command changes production. guard then asks with any threshold.
 pub(in crate::judge) fn must_ask(risk: &Risk) -> bool {
     risk.tier >= Tier::Medium
         && risk.context.iter().any(|circumstance| circumstance.fact == CircumstanceFact::Production)
 }
 
-/// Whether the policy sends this to the reviewer below the threshold too; a person is asked where the mode no longer does.
+/// Reports whether guard consults the reviewer although the score is below the threshold. In another mode than `smart`,
+/// guard asks a person.
 #[must_use]
 pub fn is_sent(risk: &Risk, policy: &Policy) -> bool {
     let may_be = policy.mode != Mode::Off && !risk.is_decision();
@@ -82,15 +86,15 @@ fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> boo
     risk.score < policy.thresholds.of(invocation.origin)
 }
 
-/// Whether a line is exactly one of the policy's support commands and nothing else. What it would do is not looked at:
-/// whether it runs, [`decide`] says.
+/// Reports whether a command string is exactly one of the policy's support commands. Whether it runs is decided by
+/// [`decide`].
 #[must_use]
 pub fn is_support_line(line: &str, policy: &Policy) -> bool {
     let words = if policy.support.is_empty() { None } else { plain_words(line) };
     words.is_some_and(|words| is_support_argv(&words, policy))
 }
 
-/// The same of a program and its arguments.
+/// Reports the same for a program with its arguments.
 #[must_use]
 pub fn is_support_argv(words: &[String], policy: &Policy) -> bool {
     policy.support.iter().any(|known| words == known.argv.as_slice())
@@ -105,7 +109,7 @@ fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
         }
         Request::Line(line) if !policy.support.is_empty() && line.positional.is_empty() => {
             let Some(words) = std::str::from_utf8(&line.text).ok().and_then(plain_words) else { return false };
-            // What this shell ran before may have made something else of the name.
+            // An earlier command of this shell may have redefined the name.
             let spoken_of =
                 |name: &String| !name.is_empty() && memchr::memmem::find(&line.before, name.as_bytes()).is_some();
             !words.first().is_none_or(spoken_of) && is_support_argv(&words, policy)
@@ -114,8 +118,8 @@ fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
     }
 }
 
-/// The words of a line that is one simple command and nothing a shell would do anything with: plain words, and words in
-/// quotes that hold nothing special. `None`: it is more, or may be.
+/// Returns the words of a command string that is one simple command without expansions: plain words, and quoted words
+/// without special characters. `None`: it may be more than that.
 fn plain_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -141,7 +145,7 @@ fn plain_words(line: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The first grant that covers the command: exact before shape before rule before a trusted session.
+/// Returns the first grant that covers the command. The order is: exact, shape, rule, trusted session.
 fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant]) -> Option<&'a Grant> {
     if grants.is_empty() || !judgment.may_grant {
         return None;
@@ -169,7 +173,7 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
         }
         GrantSubject::Exact { .. } | GrantSubject::Shape { .. } | GrantSubject::UpTo { .. } => false,
     };
-    // Who trusts a session trusts what it has been doing: not what it does to others, in production, or again.
+    // Trust in a session does not extend to acts on other people, acts in production and repeated requests.
     let plain =
         !must_ask(&judgment.risk) && judgment.risk.context.iter().all(|circumstance| !circumstance.fact.is_conduct());
     let trusted = |grant: &&Grant| match grant.what {
@@ -180,11 +184,13 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))
 }
 
-/// Whether a grant of a shape covers the command though it names no rules: one that a person wrote into the configuration,
-/// or an old one, of which nothing tells what it was given for beyond tier 2.
+/// Reports whether a shape grant without rules covers the command. Such a grant is from a configuration file or from an
+/// old
+/// record, and covers at most tier 2.
 fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
     let is_written = matches!(grant.id, GrantId::Configured(_));
-    // What a script does that it runs is bound to the script's bytes, which such a grant does not name.
+    // A grant for a command that runs a script is bound to the bytes of the script, which such a grant does not
+    // contain.
     judgment.bound_to.is_empty()
         && judgment.shape.as_deref() == Some(known)
         && (is_written || judgment.risk.tier <= Tier::Medium)

@@ -1,4 +1,4 @@
-//! What comes of a command: it runs, a person is asked, or it is refused; and why.
+//! The decision about a command: it runs, guard asks a person, or guard refuses it; and the reason.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::judge::grant::GrantId;
 use crate::judge::risk::Tier;
 
-/// What is to happen with a command.
+/// The decision about a command.
 #[must_use]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It may run.
+    /// The command may run.
     Run(Clearance),
-    /// A person is to be asked.
+    /// guard has to ask a person.
     Ask(Prompt),
-    /// It does not run.
+    /// guard refuses the command.
     Refuse(Refusal),
 }
 
 impl Decision {
-    /// `allow`, `ask`, `deny`: the word in verdicts and in the record.
+    /// Returns `allow`, `ask` or `deny`, as in verdicts and in the record.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -31,45 +31,46 @@ impl Decision {
     }
 }
 
-/// That nobody need be asked, and why. Only deciding makes one.
+/// The proof that a command may run without a prompt. Only [`super::decide`] creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clearance {
     pub(in crate::judge) basis: ApprovalReason,
 }
 
 impl Clearance {
-    /// Why.
+    /// The reason.
     #[must_use]
     pub const fn basis(&self) -> &ApprovalReason {
         &self.basis
     }
 }
 
-/// What let a command run.
+/// The reason why a command may run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApprovalReason {
     /// The score is below the threshold.
     Score,
-    /// A standing grant.
+    /// A grant covers it.
     Grant(GrantId),
-    /// On the list of support commands.
+    /// It is a support command.
     Support,
     /// `mode = off`.
     ModeOff,
-    /// It is part of what a person let run: the row of that in the record.
+    /// It is part of an approved command, which has this row in the record.
     Parent(i64),
-    /// A person's own yes in advance (`--yes`).
+    /// The user approved it in advance (`--yes`).
     YesInAdvance,
-    /// A person said yes.
+    /// A person approved it.
     Person,
-    /// A hook handed it to its host's own prompt, or got a person's yes, and the host now runs it.
+    /// A hook left it to the prompt of its agent, or a person approved it in the hook, and the agent now runs it.
     Host,
-    /// A reviewer's opinion. `by` names the model; `with` are the rules without whose leave it would not have counted.
+    /// A reviewer approved it. `by` is the model; `with` are the rules that allow the reviewer to decide.
     Reviewer { by: String, with: Vec<String> },
 }
 
 impl ApprovalReason {
-    /// The provenance of docs/risk.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
+    /// Returns the provenance of docs/risk.md: `rule`, `human`, `llm`, or `hybrid` if a rule allowed the reviewer to
+    /// decide.
     #[must_use]
     pub const fn provenance(&self) -> &'static str {
         match self {
@@ -80,8 +81,8 @@ impl ApprovalReason {
         }
     }
 
-    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`, `reviewer`: who settled it, for the
-    /// record.
+    /// Returns who decided, for the record: `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`,
+    /// `reviewer`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -98,37 +99,38 @@ impl ApprovalReason {
     }
 }
 
-/// How a person is to be asked.
+/// How guard has to ask a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     pub tier: Tier,
-    /// Seconds to answer; for tier 4 to the first key.
+    /// The time to answer, in seconds; for tier 4, the time until the first key.
     pub seconds: u32,
-    /// Seconds to finish after the first key.
+    /// The time to finish the answer after the first key, in seconds.
     pub finish_seconds: u32,
-    /// A random word must be typed.
+    /// The person must type a random word.
     pub word: bool,
-    /// A grant may be given with the answer.
+    /// The person may give a grant with the answer.
     pub may_grant: bool,
-    /// How many different approvers sign the yes; with 1, one person says it.
+    /// The number of approvers who must sign an approval; with 1, one person answers.
     pub approvals: u8,
-    /// A person decides it every time: no reviewer settles it, no agent's own prompt, and no yes in advance.
+    /// A person has to decide every time: no reviewer, no prompt of an agent, and no approval in advance.
     pub decision: bool,
 }
 
-/// Why a command does not run.
+/// The reason why a command does not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
-    /// A deny rule.
+    /// A deny rule matches.
     Rule { rule: String, reason: String },
-    /// A person, with their words.
+    /// A person denied it, with this message.
     Person { words: Option<String> },
-    /// A reviewer, with its reason. A person may override it once, with words.
+    /// A reviewer denied it, for this reason. A person may override the denial once, with a message.
     Reviewer { by: String, reason: String },
     /// Nobody answered in time.
     Timeout { seconds: u32 },
-    /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be
-    /// approved, where `late` says so; `call` says that it is a call of a tool.
+    /// Fewer people than required answered a request of the queue in time; `so_far` names them. If `late` is set, the
+    /// request
+    /// can still be approved; `call` marks a tool call.
     Unanswered {
         request: String,
         seconds: u32,
@@ -137,30 +139,30 @@ pub enum Refusal {
         #[serde(default)]
         call: bool,
     },
-    /// Too many prompts in the hour.
+    /// There were too many prompts in the last hour.
     RateLimited { per_hour: u32 },
-    /// Too many commands of the session wait already.
+    /// Too many commands of the session are waiting.
     Crowded { waiting: u32 },
-    /// Too many denials in a row.
+    /// There were too many denials in a row.
     Breaker { denials: u32 },
-    /// A row of the record is not as it was written, so that denials cannot be counted.
+    /// A row of the record was changed, so that guard cannot count denials.
     Edited { row: i64 },
-    /// Nobody can be asked, and why.
+    /// Nobody can be asked, for this reason.
     NoOne { why: String },
-    /// The decision could not be written down.
+    /// The decision could not be recorded.
     Unrecorded { why: String },
-    /// What was approved is not what would run.
+    /// The command that would run is not the approved one.
     Changed { what: String },
-    /// An approver has to sign, and none did, or not for this.
+    /// The required signature of an approver is missing, or is for something else.
     Unsigned { why: String },
-    /// An answer that was given from where none may be given.
+    /// The answer came from a place from which it is not accepted.
     Attempt { why: String },
-    /// What was wanted could not be read, or not in time: there was nothing to judge.
+    /// The request could not be read, or not in time.
     Unjudged { why: String },
 }
 
 impl Refusal {
-    /// The kind in one word, for the record and for `--json`.
+    /// Returns the kind as one word, for the record and for `--json`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
