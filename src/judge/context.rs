@@ -1,8 +1,7 @@
-//! The circumstances of docs/risk.md: production, root, ssh, outside the project, a protected branch, a
-//! disguise, a trusted directory.
+//! The context of docs/risk.md: production, root, ssh, a path outside the project, a protected branch, obfuscation, a
+//! trusted directory.
 //!
-//! Out of scope: opinions about programs (those are rules), and anything that was done earlier in
-//! the session (that is [`super::behaviour`]).
+//! Out of scope: which programs are dangerous (rules), and earlier commands of the session ([`super::behaviour`]).
 
 use std::borrow::Cow;
 
@@ -16,7 +15,7 @@ use super::rules::catalog::Catalog;
 use super::rules::glob;
 use super::rules::model::{Follow, Language, Program};
 
-/// What holds for the acts that do anything. A command that only reads has no circumstances.
+/// Returns the circumstances of the acts that change something. A command that only reads has none.
 #[must_use]
 pub fn circumstances(
     invocation: &Invocation,
@@ -40,7 +39,7 @@ pub fn circumstances(
     if !facts.acts.iter().any(|act| acting(&act)) && !raised {
         return all;
     }
-    // Who is root anyway adds it to what is flagged alone: a container's everyday work is not a circumstance.
+    // If the session itself runs as root, as in a container, root is a circumstance only of commands with a finding.
     let elevated = facts.acts.iter().filter(acting).any(|act| act.root);
     if if invocation.uid == 0 { raised } else { elevated } {
         add(CircumstanceFact::Root, None);
@@ -53,7 +52,7 @@ pub fn circumstances(
     if outside.is_some() {
         add(CircumstanceFact::OutsideProject, outside);
     }
-    // In code that may never run only what is grave counts.
+    // Code that may never run has no circumstances below tier 3.
     if facts.acts.iter().any(|act| act.disguise.is_some() && !act.staged) {
         add(CircumstanceFact::Disguise, None);
     }
@@ -69,13 +68,13 @@ pub fn circumstances(
     all
 }
 
-/// Whether a directory is the trusted one or lies below it.
+/// Reports whether a directory is the trusted one, or below it.
 fn trusted(directory: &str, cwd: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     glob::text(directory, cwd) || glob::text(&format!("{directory}/*"), cwd)
 }
 
-/// Whether a client of a database is handed statements, and none of them changes anything.
+/// Reports whether a database client gets statements, none of which changes anything.
 fn only_asks(act: &Act, facts: &Facts) -> bool {
     let is_query = |language: &str| Language::of(language).is_some_and(Language::is_query);
     let Some(code) = act.code.as_ref().filter(|code| is_query(&code.language)) else { return false };
@@ -89,14 +88,14 @@ fn only_asks(act: &Act, facts: &Facts) -> bool {
     !code.text.is_dynamic() && !facts.acts.iter().any(statement)
 }
 
-/// Whether a word of a name is one of those that stand for production.
+/// Reports whether a word in a name identifies production.
 #[must_use]
 pub fn names_production(text: &str, policy: &Policy) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric())
         .any(|word| policy.production.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
-/// The name by which a changing act targets production.
+/// Returns the name by which an act that changes something targets production.
 fn production(facts: &Facts, policy: &Policy) -> Option<String> {
     let names = |text: &str| names_production(text, policy);
     let changes = |act: &&Act| act.tier >= Tier::Low && !act.dry_run && act.parent.is_none() && !only_asks(act, facts);
@@ -110,7 +109,7 @@ fn production(facts: &Facts, policy: &Policy) -> Option<String> {
     None
 }
 
-/// The protected branch that a git act of a finding falls on: named as an operand, or the current one.
+/// Returns the protected branch that an act of git with a finding affects: an operand, or the current branch.
 fn protected_branch(
     invocation: &Invocation,
     facts: &Facts,
@@ -151,7 +150,7 @@ fn protected_branch(
     None
 }
 
-/// The first place outside the project that an act changes.
+/// Returns the first path outside the project that an act changes.
 fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Option<String> {
     let placer = inquiry.placer(invocation);
     facts

@@ -1,19 +1,19 @@
-//! Standing permissions: what one covers, where, and for how long.
+//! Grants: what a grant covers, where, and for how long.
 
 use serde::{Deserialize, Serialize};
 
 use super::risk::Tier;
 
-/// A standing permission (docs/risk.md, docs/design.md).
+/// A grant: a standing permission (docs/risk.md, docs/design.md).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub id: GrantId,
     pub what: GrantSubject,
     pub place: GrantPlace,
     pub until: GrantExpiry,
-    /// When it was given, in seconds since 1970.
+    /// The time at which it was given, in seconds since 1970.
     pub given: i64,
-    /// In words, as it was shown before it was given.
+    /// The description that was shown before it was given.
     pub words: String,
 }
 
@@ -37,22 +37,23 @@ impl std::fmt::Display for GrantId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantSubject {
-    /// This command, to the byte (its text; the directory is [`GrantPlace`]'s).
+    /// Exactly this command; [`GrantPlace`] has the directory.
     Exact { command: String },
-    /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it.
-    /// The places that they name lie in the directory of the grant.
+    /// Commands of this shape: program, subcommand and flags and, in brackets, the rules that they match. The paths
+    /// that they
+    /// name must be in the directory of the grant.
     Shape { shape: String },
-    /// Whatever only this rule finds.
+    /// Commands that match no other rule.
     Rule { rule: String },
-    /// Whatever is of this tier or below, tier 2 at most: a session that is trusted.
+    /// All commands up to this tier, which is at most 2: a trusted session.
     UpTo { tier: Tier },
 }
 
-/// Where a grant holds.
+/// Where a grant is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantPlace {
-    /// In this directory and below.
+    /// In this directory and below it.
     #[serde(rename = "folder")]
     Directory {
         path: String,
@@ -60,7 +61,7 @@ pub enum GrantPlace {
     Anywhere,
 }
 
-/// How long a grant holds.
+/// How long a grant is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantExpiry {

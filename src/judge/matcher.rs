@@ -1,7 +1,7 @@
-//! Rules held against acts: what is found, where, and why it may count for less.
+//! Matches rules with acts: the findings, their positions, and the facts that lower them.
 //!
-//! Only rules that are keyed by an act's verb are looked at. Classes of operands are worked out when a rule first
-//! asks for them and kept for the act. Out of scope: what any one program does (that is data), I/O.
+//! Only rules whose key is the verb of an act are tried. The classes of an operand are computed when a rule first needs
+//! them, and are cached for the act. Out of scope: knowledge about programs, which is data, and I/O.
 
 mod conditions;
 mod history;
@@ -33,14 +33,15 @@ pub use inspected_text::shown;
 use match_context::{MatchContext, View};
 pub use planned_changes::{PlannedChange, PlannedChanges, planned_changes};
 
-/// Whether a shell glob covers all of a text, `*` crossing slashes.
+/// Reports whether a shell glob matches the whole text; `*` matches slashes too.
 #[must_use]
 pub fn glob_matches(pattern: &str, text: &str) -> bool {
     super::rules::glob::text(pattern, text)
 }
 
-/// Everything that the rules find in the facts of an invocation, in the order of the acts. What could not be understood
-/// is found too. A question without an answer gets the stricter reading; adding acts never takes a finding away.
+/// Returns all findings of an invocation, in the order of the acts. Parts that could not be analysed have findings too.
+/// If a
+/// question has no answer, the strictest one is assumed. More acts never remove a finding.
 #[must_use]
 pub fn find(
     invocation: &Invocation,
@@ -79,19 +80,20 @@ pub fn find(
     findings.all
 }
 
-/// What was found so far, each thing once.
+/// The findings, without duplicates.
 struct Findings<'a> {
     all: Vec<Finding>,
-    /// Those of each place in the text.
+    /// The indices of the findings at each position in the text.
     places: HashMap<Span, Vec<usize>>,
     disabled: &'a [String],
-    /// What is below counts for nothing.
+    /// Findings below this tier are dropped.
     least: Tier,
 }
 
 impl Findings<'_> {
-    /// Adds a finding, unless the policy switches its rule off (never at tier 4, nor
-    /// where it wants several approvers or is a person's decision) or it was found already.
+    /// Adds a finding, unless it is a duplicate or the policy disables its rule. Rules of tier 4, rules that require
+    /// several
+    /// approvers, and decisions that a person has to take cannot be disabled.
     fn add(&mut self, finding: Finding) {
         let stays = finding.tier == Tier::Critical || finding.approvals > 1 || finding.is_decision();
         let off = !stays && self.disabled.contains(&finding.rule);
@@ -134,7 +136,7 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, findings: &mut Findi
     }
 }
 
-/// Holds one rule against one act.
+/// Matches a rule with an act.
 fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     let touched = conditions::holds(view, &rule.when)?;
     let reasons: Option<Vec<&'static str>> = if rule.tier > Tier::Low && !touched.is_empty() && !rule.lower.is_empty() {
@@ -157,11 +159,11 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.tier = Tier::Low;
             finding.weight = Weight::of_tier(Tier::Low);
             finding.approvals = 1;
-            // To keep notes is no change of what it is told.
+            // Writing its own notes does not change an agent's instructions.
             if reasons == [lowering::OWN_NOTE] {
                 finding.notes.retain(|note| !matches!(note, SessionNote::OwnInstructions | SessionNote::OtherAgent));
             }
-            // What made it grave is what does not hold here.
+            // The second half of the reason explains the tier, which was lowered.
             if let Some((plain, _)) = finding.reason.split_once(", and ") {
                 finding.reason = format!("{plain}.");
             }
@@ -184,8 +186,9 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     Some(finding)
 }
 
-/// What a finding falls on, where operands that a rule looked at only say how, as a mode does: without these, or what the
-/// program changes where there are no others.
+/// Returns what a finding touches if the tested operands are not paths (`777` in `chmod 777 x`): the other operands, or
+/// the
+/// paths that the program changes.
 fn changed_instead(view: &View<'_>, touched: &[&InspectedValue<'_>]) -> Option<Vec<String>> {
     let spans_of = |changes_only: bool| -> HashSet<Span> {
         let effects = view.context.effects_of(view.id).filter(|(_, effect)| !changes_only || effect.changes());
@@ -204,9 +207,9 @@ fn changed_instead(view: &View<'_>, touched: &[&InspectedValue<'_>]) -> Option<V
     (on.len() < touched.len()).then(|| on.iter().map(|seen| shown(seen.value)).collect())
 }
 
-/// What is to be said of packages with a name that is nearly a well-known one's.
+/// Returns the hint that a package name is similar to that of a well-known package.
 fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> Option<String> {
-    /// All well-known names are looked at for each.
+    /// Maximum number of names that are compared; each is compared with all well-known names.
     const MOST: usize = 3;
     let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
     let packages = view.context.catalog.packages();
@@ -221,7 +224,7 @@ fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> 
     (!said.is_empty()).then_some(said)
 }
 
-/// A finding as a rule says it, with nothing lowered.
+/// Creates the finding of a rule before any fact lowers it.
 fn from_rule(rule: &Rule, span: Span) -> Finding {
     Finding {
         rule: rule.id.clone(),
@@ -242,12 +245,12 @@ fn from_rule(rule: &Rule, span: Span) -> Finding {
     }
 }
 
-/// What is said where no rule of the catalog does: the strict reading of docs/risk.md.
+/// Creates a finding for which the catalog has no rule, with the strictest tier of docs/risk.md.
 fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
     Finding::plain(id, tier, Reversibility::Irreversible, reason, span)
 }
 
-/// A part that could not be understood: the rule for its reason, else tier 3.
+/// Creates the finding of a part that could not be analysed: that of the rule for the reason, or one of tier 3.
 fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
     let id = format!("opaque.{}", opaque.why.name());
     let mut finding = match catalog.rule(&id) {
@@ -260,7 +263,7 @@ fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
     finding
 }
 
-/// Deleting something that is not known before it happens is never below tier 2.
+/// Returns the finding of an act that deletes an unknown path, which has at least tier 2.
 fn unknown_target(view: &View<'_>) -> Option<Finding> {
     const ID: &str = "opaque.operand";
     let unknown = |seen: &&InspectedValue<'_>| {
@@ -281,7 +284,7 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The rules of last resort: a text of the original command, wherever it stands.
+/// Adds the findings of rules that test the text of the command.
 fn of_text(context: &MatchContext<'_>, findings: &mut Findings<'_>) {
     let text = context.text();
     for rule in context.catalog.text_rules(text) {
@@ -301,12 +304,12 @@ fn of_text(context: &MatchContext<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The original text of an invocation, as rules of last resort read it.
+/// Returns the text of an invocation for rules that test it.
 fn original(invocation: &Invocation) -> String {
     match &invocation.request {
         Request::Line(line) => String::from_utf8_lossy(&line.text).into_owned(),
         Request::Argv(_) | Request::Files(_) => invocation.display(),
-        // What is an operand in it is judged as one.
+        // The texts in a tool call are judged by their meaning.
         Request::Tool(_) => String::new(),
     }
 }

@@ -1,30 +1,29 @@
-//! Which places a command falls on, resolved: what a grant for commands of a shape holds against its directory.
+//! The resolved paths that a command affects. They must be in the directory of a shape grant.
 //!
-//! Out of scope: grants, and what a command does there.
+//! Out of scope: grants, and what the command does to these paths.
 
 use super::analysis::act::{Act, Effect, Facts, Value, Verb};
 use super::analysis::inquiry::Inquiry;
 use super::analysis::paths::{NormalPath, Placer};
 use super::invocation::Invocation;
 
-/// The places that a command names.
+/// The paths that a command names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The working directory, every link followed; `None` when that is not known.
+    /// The working directory with links resolved; `None` if it is unknown.
     pub cwd: Option<String>,
-    /// Each place, every link followed; `None` for one that is not known before the command runs.
+    /// The paths with links resolved; `None` for a path that is unknown before the command runs.
     pub places: Vec<Option<String>>,
 }
 
-/// The places that the acts name: what their effects fall on, and whatever of the other arguments is written like a
-/// path.
+/// Returns the paths that the acts name: those of their effects, and other arguments that look like paths.
 #[must_use]
 pub fn of(invocation: &Invocation, facts: &Facts, inquiry: &Inquiry<'_>) -> Reach {
     let placer = Placer::new(invocation);
     let resolved = |path: &str| inquiry.path(path).map(|facts| facts.canonical.clone());
     let place = |act: &Act, value: &Value| {
         let mut path = placer.path(value, act.cwd.as_ref())?;
-        // Of a glob the directory that it stands in.
+        // For a glob, its directory.
         let first = path.components.iter().position(|component| component.glob.is_some());
         path.components.truncate(first.unwrap_or(path.components.len()));
         let known = !path.dynamic && !path.found && path.components.iter().all(|component| !component.is_unknown());
@@ -45,7 +44,7 @@ pub fn of(invocation: &Invocation, facts: &Facts, inquiry: &Inquiry<'_>) -> Reac
     Reach { cwd: resolved(placer.cwd()), places }
 }
 
-/// Whether an argument may lead out of the directory worked in. A URL names no place of this machine.
+/// Reports whether an argument may name a path outside the working directory. A URL is not a path.
 fn is_like_a_path(value: &Value) -> bool {
     let text = value.rough();
     value.is_dynamic()
@@ -53,12 +52,11 @@ fn is_like_a_path(value: &Value) -> bool {
 }
 
 impl Reach {
-    /// Whether all places lie in a directory, that a grant names, or where it names none in the working directory
-    /// `cwd`.
+    /// Reports whether all paths are in the directory of a grant or, if it has none, in the working directory `cwd`.
     #[must_use]
     pub fn is_within(&self, directory: Option<&str>, cwd: &str) -> bool {
         let Some(here) = &self.cwd else { return false };
-        // The directory as it is resolved, where links lead to the working directory by way of it.
+        // The directory with links resolved, in case the working directory was reached through a link in it.
         let directory = match directory.map(|directory| directory.trim_end_matches('/')) {
             None => here.as_str(),
             Some(directory) => {

@@ -1,8 +1,10 @@
-//! The shape of a command: programs, subcommands and flags without operands. What a grant of this shape
-//! would cover, in words that a person can read.
+//! The shape of a command: its programs, subcommands and flags without operands. It is what a shape grant covers, in a
+//! form
+//! that users can read.
 //!
-//! What a script does that the command runs is no part of its shape: the shape is the command's own, and a grant of it is
-//! bound to the bytes of the script.
+//! The acts of a script that the command runs are not part of its shape. Instead, a shape grant is bound to the bytes
+//! of
+//! the script.
 
 use super::analysis::act::{Act, Facts, Source, Verb};
 use super::invocation::Digest;
@@ -11,11 +13,13 @@ use super::rules::catalog::Catalog;
 use super::rules::model::{Wrap, WrapFrom};
 use super::sort;
 
-/// The shape, when a grant of it may be given, and whether any standing grant may cover the command at all: not at
-/// tier 4, not when a part is opaque, and never a shell, an interpreter or a wrapper.
+/// Returns the shape, if a shape grant is possible, and whether any grant may cover the command. A grant never covers
+/// tier 4,
+/// a command with a part that could not be analysed, a shell, an interpreter or a wrapper.
 #[must_use]
 pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, bool) {
-    // Not a wrapper for an option that it was not given: with the option, the inner command is an act with wrappers.
+    // Options that are not given do not make the program a wrapper: with them, the inner command is an act with
+    // wrappers.
     let wraps = |wraps: &[Wrap]| wraps.iter().any(|wrap| wrap.from == WrapFrom::Operands && wrap.when.is_empty());
     let runs_others = |act: &Act| {
         let Verb::Program { name, .. } = &act.verb else { return false };
@@ -48,7 +52,7 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
     ((!shape.is_empty()).then_some(shape), true)
 }
 
-/// The files to which a grant of the shape is bound, each with the digest of its bytes.
+/// Returns the files to which a shape grant is bound, each with the digest of its bytes.
 #[must_use]
 pub fn bound_to(facts: &Facts) -> Vec<String> {
     facts.scripts.iter().map(|(path, digest)| format!("{path}={}", Digest(*digest))).collect()

@@ -1,4 +1,4 @@
-//! Whether an act is what a rule speaks of: every part of a match, the cheap ones first.
+//! Evaluates the conditions of a rule for an act, the cheapest ones first.
 
 use std::collections::HashSet;
 
@@ -17,8 +17,8 @@ use crate::judge::rules::model::{
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
 
-/// What an act has that rules may ask for. What it reads and feeds, and its options, are those of the program that it is
-/// an effect of.
+/// Returns the features of an act that conditions may require. An effect has the input, output and options of its
+/// program.
 pub(super) fn features(view: &View<'_>) -> Features {
     let (act, program) = (view.act, view.program());
     let reads = |act: &Act| !matches!(act.input, Input::Inherited | Input::Nothing);
@@ -39,8 +39,8 @@ pub(super) fn features(view: &View<'_>) -> Features {
     .fold(Features::default(), |all, (_, feature)| all.and(feature))
 }
 
-/// Whether all that `when` says holds of the act; then the operands that made it hold (all of them, when the rule
-/// speaks of none).
+/// Evaluates all conditions. If they are met, it returns the operands because of which they are (all operands, if no
+/// condition is about operands).
 pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v InspectedValue<'v>>> {
     let act = view.act;
     let program = view.program();
@@ -80,7 +80,8 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
     Some(view.operands().iter().zip(touched).filter(|(_, is)| all || *is).map(|(seen, _)| seen).collect())
 }
 
-/// Whether the subcommand is one that the rule means. A glob means what nothing describes by name.
+/// Reports whether the subcommand meets the condition. A glob does not match a subcommand that is described by its
+/// name.
 fn sub_holds(view: &View<'_>, when: &Match) -> bool {
     let act = view.act;
     let covers = |path: &Vec<String>| {
@@ -93,7 +94,7 @@ fn sub_holds(view: &View<'_>, when: &Match) -> bool {
     when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path) || covers(path) || none(path))
 }
 
-/// Whether the subcommand is described by its own name.
+/// Reports whether the subcommand is described by its name.
 fn is_named(view: &View<'_>) -> bool {
     let Verb::Program { name, .. } = &view.act.verb else { return false };
     view.context.catalog.program(name).is_some_and(|program| program.subs.names(&view.act.sub))
@@ -140,7 +141,8 @@ fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> b
 fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
     view.context.spend(view.flags().len() as u64 / 2);
     view.flags().iter().any(|flag| {
-        // A test of a value means the option that takes one, also where the subcommand has another of that spelling.
+        // A test of a value applies to the program's option that takes one, even if the subcommand has an option of the
+        // same name.
         let name = match (&test.value, flag.name.strip_prefix(GLOBAL)) {
             (Some(_), Some(name)) => name,
             _ => flag.name.as_str(),
@@ -158,8 +160,8 @@ fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
     })
 }
 
-/// Whether the last value that the line gives a variable passes, and neither an option of these, which outweighs it, nor
-/// another variable may decide instead.
+/// Reports whether the last value that the command gives to a variable passes the test, and no option or other variable
+/// overrides it.
 fn variable_decides(view: &View<'_>, test: &NoEnvTest, options: &[FlagTest]) -> bool {
     let env = &view.act.env;
     let holds = env.named(&test.name).last().is_some_and(|(_, value)| view.passes(&test.value, value));
@@ -185,7 +187,7 @@ const fn taint(name: TaintName) -> Taint {
     }
 }
 
-/// What is known of the bytes that reach a program as arguments.
+/// Returns the taints of the arguments of a program.
 pub(super) fn taint_of(act: &Act) -> Taint {
     let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
     let code = act.code.iter().map(|code| &code.text);
@@ -207,17 +209,17 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
     }
 }
 
-/// Whether it stands in any of these wrappers.
+/// Reports whether any of these wrappers encloses the act.
 fn stands_in(view: &View<'_>, wrappers: &[String]) -> bool {
     view.act.wrappers.iter().any(|wrapper| is_among(view, wrapper, wrappers))
 }
 
-/// Whether a name is that of one of these verbs.
+/// Reports whether a name is that of one of these verbs.
 fn is_among(view: &View<'_>, name: &str, verbs: &[String]) -> bool {
     verbs.iter().any(|verb| is_verb(view.context.catalog, name, verb))
 }
 
-/// What is known of the bytes on standard input: what their producers print, which carries what they read.
+/// Returns the taints of standard input, which include those of the input of the programs that print it.
 fn input_taint(view: &View<'_>, input: &Input) -> Taint {
     match input {
         Input::Inherited | Input::Nothing => Taint::default(),
@@ -239,27 +241,27 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
     }
 }
 
-/// Whether `name` is what a rule calls `verb`: the same, by glob, or another name of the same program.
+/// Reports whether `name` is `verb` in a rule: the same name, a match of the glob, or another name of the same program.
 fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
     name == verb
         || glob::is_glob(verb) && glob::text(verb, name)
         || !verb.starts_with(':') && catalog.program(verb).is_some_and(|program| program.is_same(verb, name))
 }
 
-/// Whether it stands in a wrapper that the rule means and that is none of those which do not count.
+/// Reports whether a wrapper that the rule requires, and does not ignore, encloses the act.
 fn is_wrapped(view: &View<'_>, when: &Match) -> bool {
     let is = |wrapper: &str, verbs: &[String]| is_among(view, wrapper, verbs);
     view.act.wrappers.iter().any(|wrapper| is(wrapper, &when.wrapped) && !is(wrapper, &when.no_wrapped))
 }
 
-/// Whether a person's work was moved into a directory, or below it, of the one in which the act runs.
+/// Reports whether the user's own work was moved into this directory, relative to that of the act, or below it.
 fn is_brought_into(view: &View<'_>, name: &str) -> bool {
     let path = view.context.placer.path(&Value::text(name), view.act.cwd.as_ref());
     view.context.spend(8);
     path.is_some_and(|path| lowering::is_known_to_be_moved(view, &path))
 }
 
-/// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.
+/// Reports whether the output reaches one of these verbs through pipes and filters.
 fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
     let context = view.context;
     let fits = |name: &str| verbs.iter().any(|verb| is_verb(context.catalog, name, verb));
@@ -283,7 +285,7 @@ fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
     false
 }
 
-/// Whether substitutions take all of the output, and no program but these is handed a secret by the line.
+/// Reports whether substitutions take the whole output, and the command passes secrets to these programs only.
 fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let context = view.context;
     let acts = &context.facts.acts;
@@ -291,7 +293,7 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let mut open = vec![view.act.parent.unwrap_or(view.id)];
     while let Some(id) = open.pop() {
         let Some(act) = acts.get(id).filter(|_| context.spend(8)) else { return false };
-        // What stands between may pass it on to the substitution, and to nothing else.
+        // Filters between may pass it to the substitution, and to nothing else.
         let passes_on = || {
             copies(context.catalog, act)
                 && context.program(act).is_some()
@@ -312,7 +314,7 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let carries = |id: ActId, act: &Act| {
         taint_of(act).and(input_taint(&View::new(context, id, act), &act.input)).has(Taint::SECRET)
     };
-    // What stands around it in one word may say where it goes.
+    // Other text in the same word may say where the data is sent.
     let is_whole = |act: &Act| {
         let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
         let mut secret = words(act).chain(flags).filter(|value| value.taint().has(Taint::SECRET));
@@ -338,7 +340,7 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     handed
 }
 
-/// Whether a program passes on what it reads. One that nothing describes may.
+/// Reports whether a program may print what it reads. An undescribed program may.
 pub(super) fn copies(catalog: &Catalog, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let Some(program) = catalog.program(name) else { return true };
@@ -356,17 +358,17 @@ fn code_holds(act: &Act, when: &Match) -> bool {
     })
 }
 
-/// Whether a rule says nothing but what text to look for.
+/// Reports whether the only condition of a rule is a text.
 pub(super) fn is_text_alone(when: &Match) -> bool {
     *when == Match { verbs: when.verbs.clone(), text: when.text.clone(), dry_run: when.dry_run, ..Match::default() }
 }
 
-/// Where the text that a rule looks for stands.
+/// Returns the position of the text that a rule searches.
 pub(super) fn text_span(when: &Match, text: &str) -> Option<Span> {
     raw_span(when.text.as_ref()?, text)
 }
 
-/// Where a raw test is found. The expression is compiled only when the literal is there.
+/// Returns the position at which a test of raw text matches. The expression is compiled only if the literal occurs.
 pub(super) fn raw_span(test: &RawTest, original: &str) -> Option<Span> {
     let literal = original.find(&test.literal)?;
     let (start, end) = match &test.regex {

@@ -1,51 +1,52 @@
-//! What the acts of a line did to which places: built once, so that nobody goes through all earlier acts for each path.
+//! An index of the acts of a command by the paths that they change, so that a search for a path need not visit all
+//! acts.
 //!
-//! It finds acts that may matter; whether they do is asked of the acts themselves. Out of scope: rules.
+//! The index returns candidates; the caller examines the acts themselves. Out of scope: rules.
 
 use std::collections::HashMap;
 
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Verb};
 use crate::judge::analysis::paths::{Component, NormalPath, Start};
 
-/// An index over the acts of a line.
+/// An index of the acts of a command.
 #[derive(Debug, Default)]
 pub(super) struct History {
     nodes: Vec<Node>,
-    /// Acts that make or change what is at a place that is not plainly known.
+    /// Acts that create or change a path that is not completely known.
     loose: Vec<ActId>,
-    /// Acts that may bring something to a place that they do not name.
+    /// Acts that may move something to a path that they do not name.
     movers: Vec<ActId>,
-    /// Acts that may do anything, or change what git ignores.
+    /// Acts of unknown effect, and acts that change what git ignores.
     others: Vec<ActId>,
-    /// Programs by name.
+    /// The acts of each program, by its name.
     programs: HashMap<String, Vec<ActId>>,
-    /// For each act, how many up to it choose another target for those behind them.
+    /// For each act, the number of acts up to it that select another target for later acts.
     choosing: Vec<u32>,
-    /// Where the first part begins that could not be understood.
+    /// The position of the first part that could not be analysed.
     opaque: Option<u32>,
 }
 
-/// A name in the tree of places.
+/// A name in the tree of paths.
 #[derive(Debug, Default)]
 struct Node {
     below: HashMap<String, usize>,
     acts: Vec<ActId>,
 }
 
-/// How an act is entered.
+/// What the index records about an act.
 pub(super) struct ActHistory {
-    /// It makes or changes what its operands name.
+    /// It creates or changes its operands.
     pub makes: bool,
-    /// It may bring something to a place that it does not name.
+    /// It may move something to a path that it does not name.
     pub moves: bool,
-    /// It may do anything, or changes what git ignores.
+    /// Its effect is unknown, or it changes what git ignores.
     pub other: bool,
-    /// It chooses a target for what follows.
+    /// It selects a target for later acts.
     pub chooses: bool,
 }
 
 impl History {
-    /// Of these acts, each entered as `entry` says, with its operands at the places that `path` gives.
+    /// Creates the index. `entry` says what to record about an act, and `path` returns the path of an operand.
     pub fn new(
         facts: &Facts,
         entry: impl Fn(ActId, &Act) -> ActHistory,
@@ -113,11 +114,13 @@ impl History {
         }
     }
 
-    /// The acts that may make or change what is at the path, in it, or a directory above it. `pay` is told of each step.
+    /// Returns the acts that may create or change the path, anything below it, or a directory above it. Each step is
+    /// charged to
+    /// `pay`.
     pub fn near(&self, path: &NormalPath, pay: &dyn Fn(u64)) -> Vec<ActId> {
         let mut found = self.loose.clone();
         let mut open: Vec<(usize, usize)> = vec![(0, 0)];
-        // Of a place that is not known it may be any.
+        // An unknown path may be any path.
         let components = if path.start == Start::Root { path.components.as_slice() } else { &[] };
         while let Some((at, depth)) = open.pop() {
             let Some(node) = self.nodes.get(at) else { continue };
@@ -142,24 +145,24 @@ impl History {
         &self.others
     }
 
-    /// The acts that run a program whose name is one of those that `is` accepts.
+    /// Returns the acts of programs whose name `is` accepts.
     pub fn programs(&self, is: impl Fn(&str) -> bool) -> impl Iterator<Item = ActId> {
         self.programs.iter().filter(move |(name, _)| is(name)).flat_map(|(_, acts)| acts.iter().copied())
     }
 
-    /// Whether an act from `first` on and before `last` chooses another target for what follows.
+    /// Reports whether an act from `first` on and before `last` selects another target for later acts.
     pub fn chooses(&self, first: ActId, last: ActId) -> bool {
         let up_to = |id: ActId| id.checked_sub(1).and_then(|id| self.choosing.get(id)).copied().unwrap_or(0);
         up_to(last) > up_to(first)
     }
 
-    /// Whether something that could not be understood stands at this place or before it.
+    /// Reports whether a part that could not be analysed begins at this position or before it.
     pub fn is_opaque(&self, at: u32, anywhere: bool) -> bool {
         self.opaque.is_some_and(|first| anywhere || first <= at)
     }
 }
 
-/// What [`History::near`] must find of these effects.
+/// Reports whether [`History::near`] has to find an act with this effect.
 pub(super) const fn is_entered(effect: Effect) -> bool {
     effect.writes() || matches!(effect, Effect::Link | Effect::Fetch)
 }

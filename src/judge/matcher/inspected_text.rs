@@ -1,7 +1,7 @@
-//! One text of an act: an operand, an argument, the value of an option or of a variable, with what is known of it as far as
-//! a rule asked.
+//! A text of an act (an operand, an argument, the value of an option or a variable), with the facts about it that rules
+//! needed so far.
 //!
-//! Out of scope: what concerns the act as a whole.
+//! Out of scope: facts about the whole act ([`super::match_context`]).
 
 use std::cell::OnceCell;
 
@@ -17,11 +17,11 @@ use crate::judge::rules::model::{HostClass, TextTest};
 use crate::judge::rules::{glob, text};
 use crate::judge::syntax::tree::Span;
 
-/// An operand or another text of an act, with what is known of it as far as it was asked.
+/// An operand or another text of an act. Facts about it are computed when a rule first needs them.
 pub(super) struct InspectedValue<'a> {
     pub value: &'a Value,
     pub span: Span,
-    /// Not the value of a variable or of an option, nor a mere argument.
+    /// Whether it is an operand, not an argument or the value of a variable or an option.
     is_operand: bool,
     path: OnceCell<Option<NormalPath>>,
     normal: OnceCell<Option<String>>,
@@ -30,12 +30,12 @@ pub(super) struct InspectedValue<'a> {
 }
 
 impl<'a> InspectedValue<'a> {
-    /// An operand.
+    /// Creates it for an operand.
     pub fn of_operand(operand: &'a Operand) -> Self {
         Self { is_operand: true, ..Self::new(&operand.value, operand.span) }
     }
 
-    /// A text that is no operand.
+    /// Creates it for a text that is not an operand.
     pub const fn new(value: &'a Value, span: Span) -> Self {
         Self {
             value,
@@ -48,13 +48,13 @@ impl<'a> InspectedValue<'a> {
         }
     }
 
-    /// The path that it names.
+    /// Returns the path that it names.
     pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
         let cwd = view.act.cwd.as_ref();
         self.path.get_or_init(|| view.context.placer.path(self.value, cwd)).as_ref()
     }
 
-    /// How long its text is, in bytes.
+    /// Returns the length of its text in bytes.
     fn length(&self) -> u64 {
         let of = |piece: &Piece| match piece {
             Piece::Text(text) | Piece::Glob(text) => text.len(),
@@ -63,18 +63,19 @@ impl<'a> InspectedValue<'a> {
         self.value.pieces().iter().map(of).sum::<usize>() as u64
     }
 
-    /// Its path classes; for an act that reaches through links, with the graver ones of the place that links lead to.
+    /// Returns its path classes. For an act that follows links, they include the more severe classes of the link's
+    /// target.
     pub fn classes(&self, view: &View<'_>) -> PathClasses {
         *self.classes.get_or_init(|| {
             let context = view.context;
             let cwd = view.act.cwd.as_ref();
             let classes = context.placer.classes(self.value, cwd, context.catalog, context.inquiry);
-            // The project lies on this machine.
+            // The project is on this machine.
             if view.act.remote.is_some() {
                 return classes.without(PathClass::ProjectRoot).without(PathClass::ProjectParent);
             }
             let classes = classes.and(self.behind_links(view).unwrap_or_default());
-            // Taken away with the directory that holds them, guard's own files are gone as well.
+            // Moving a directory away also removes guard's files in it.
             let takes = view.act.verb == Verb::Effect(Effect::Move) && view.act.remote.is_none();
             if takes && self.path(view).is_some_and(|path| context.placer.is_above_own(path)) {
                 return classes.with(PathClass::Guard);
@@ -98,7 +99,7 @@ impl<'a> InspectedValue<'a> {
             PathClass::Agent,
             PathClass::Repository,
         ];
-        // Most acts look through no link, and what they name need not be read as a path then.
+        // Most acts do not follow links, so that the path need not be computed.
         if view.act.remote.is_some() || matches!(view.act.verb, Verb::Program { .. }) {
             return None;
         }
@@ -107,7 +108,7 @@ impl<'a> InspectedValue<'a> {
             return None;
         }
         let context = view.context;
-        // Below what is not known something is where what is above it leads.
+        // Below an unknown component, only the known components before it can be resolved.
         let known = path.components.iter().take_while(|component| component.is_plain()).count();
         let mut above = path.clone();
         let rest = above.components.split_off(known);
@@ -127,7 +128,7 @@ impl<'a> InspectedValue<'a> {
         Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
     }
 
-    /// Whether its host is of one of these classes.
+    /// Reports whether its host has one of these classes.
     fn is_on(&self, classes: &[HostClass], view: &View<'_>) -> bool {
         let class = self.host(view);
         classes.contains(&class) || class == HostClass::Near && classes.contains(&HostClass::Known)
@@ -143,9 +144,9 @@ impl<'a> InspectedValue<'a> {
         })
     }
 
-    /// Whether a test holds of it.
+    /// Reports whether it passes a test.
     pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
-        // What is not looked at for want of fuel is found to be too large.
+        // Without fuel the test is not evaluated: the command then has a finding that says that it exceeded the limit.
         let globs = (test.glob.len() + test.not_glob.len()) as u64;
         view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
             && (!test.computed || value_test::is_computed(self.value))
@@ -158,7 +159,7 @@ impl<'a> InspectedValue<'a> {
             && (test.package.is_empty() || self.is_new_package(&test.package, view))
     }
 
-    /// Whether it names a package that is not well known, or nothing that could be told to be.
+    /// Reports whether it names a package that is not well known, or cannot be recognised as a name.
     fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
         let Some(text) = self.value.known() else { return true };
         let known = view.context.catalog.packages();
@@ -166,23 +167,23 @@ impl<'a> InspectedValue<'a> {
             let listed = |(index, name): (&str, String)| known.has(index, &name);
             indexes.iter().any(|index| known.named(index, requirement).is_some_and(listed))
         };
-        // Options take several, and a comma parts the bounds of a version too.
+        // An option takes several names, and a comma also separates the bounds of a version.
         let begins = |part: &&str| part.starts_with(|c: char| !"<>=!~ ".contains(c));
         text.split(',').filter(begins).any(|requirement| !is_known(requirement)) || text.is_empty()
     }
 
-    /// Whether nobody else keeps what the file holds, or one of the files that a pattern stands for.
+    /// Reports whether no other copy is known of the file, or of one of the files that the pattern matches.
     fn is_only_copy(&self, view: &View<'_>) -> bool {
         let Some(path) = self.path(view).filter(|_| view.act.remote.is_none()) else { return false };
         match lowering::place(path).filter(|_| !path.everything && !path.found) {
             Some(text) => self.is_kept_nowhere(&text, view),
-            // Code that goes through all that lies below a directory finds what nobody else keeps.
+            // Code that visits all files below a directory also finds those of which there is no other copy.
             None if path.found => matches!(view.act.source, Source::Code(_)) && !self.is_edited(view),
             None => lowering::files_matched(view, path).any(|text| self.is_kept_nowhere(text, view)),
         }
     }
 
-    /// Whether code reads the file that it writes.
+    /// Reports whether code reads the file that it writes.
     fn is_edited(&self, view: &View<'_>) -> bool {
         let (context, act) = (view.context, view.act);
         let reads = |(_, other): (ActId, &Act)| {
@@ -198,7 +199,7 @@ impl<'a> InspectedValue<'a> {
     fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
         let context = view.context;
         let inquiry = context.inquiry;
-        // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
+        // Most written files do not exist yet. git is asked only about existing ones, after links are resolved.
         let Some(facts) = inquiry.path(text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
             return false;
         };
@@ -207,23 +208,23 @@ impl<'a> InspectedValue<'a> {
             Some(!NormalPath::absolute(&facts.canonical)?.relation(&project).within())
         };
         let kept = match inquiry.git(&facts.canonical) {
-            // Changes that were not committed are nowhere else.
-            // What was brought to where things are made again is made by nobody.
+            // There is no other copy of uncommitted changes.
+            // What was moved into a directory of generated files cannot be generated again.
             Some(git) if git.root.is_some() => {
                 git.tracked && git.clean || git.ignored && !lowering::is_brought(context, &facts.canonical)
             }
             _ => !outside().unwrap_or_default(),
         };
-        // Code that reads a file and writes it again edits it.
+        // Code that reads a file before it writes it edits the file.
         !kept && !self.is_edited(view)
     }
 
-    /// Whether the file that it names says something.
+    /// Reports whether the content of the file that it names matches.
     fn says(&self, regex: &str, view: &View<'_>) -> bool {
         let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else {
             return false;
         };
-        // Of a file whose name is not known it is not known either.
+        // The content of a file of unknown name is unknown.
         if path.components.iter().any(|component| component.is_unknown()) {
             return true;
         }
@@ -244,7 +245,7 @@ impl<'a> InspectedValue<'a> {
         if !is_path || !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
             return value_test::passes(test, value);
         }
-        // Written otherwise, it is the same place.
+        // Another spelling of the path is the same path.
         let normal = self.normal.get_or_init(|| {
             self.path(view).map(|path| {
                 let text = path.rough();
@@ -256,7 +257,7 @@ impl<'a> InspectedValue<'a> {
         let hits = |text: &str| test.glob.iter().any(|pattern| glob::text(pattern, text)) || text::matches(test, text);
         let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);
         let hit = !wants || exact(&written) || exact(normal) || hits(&written) || hits(normal);
-        // A way back up may lead out of what a pattern excepts.
+        // `..` may lead out of the directory that a pattern excludes.
         let plain = !written.split('/').any(|name| name == "..");
         let excepted = |text: &str| {
             test.not_glob.iter().any(|pattern| glob::text(pattern, text))
@@ -267,7 +268,7 @@ impl<'a> InspectedValue<'a> {
     }
 }
 
-/// A value as a person reads it: what is unknown is named.
+/// Returns a value as text for people, with names for its unknown parts.
 #[must_use]
 pub fn shown(value: &Value) -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What rules are held against: one act of an invocation, with the classes of its operands worked out on demand.
+//! What rules are matched with: an act of an invocation, with the classes of its operands computed on demand.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::judge::rules::catalog::{Catalog, EntryPosition};
 use crate::judge::rules::model::{Program, RawTest, RemoteName, Rule, TextTest, WrapFrom};
 use crate::judge::sort;
 
-/// One invocation while rules are held against it.
+/// An invocation while rules are matched with it.
 pub(super) struct MatchContext<'a> {
     pub invocation: &'a Invocation,
     pub facts: &'a Facts,
@@ -29,32 +29,34 @@ pub(super) struct MatchContext<'a> {
     pub inquiry: &'a Inquiry<'a>,
     pub placer: Rc<Placer>,
     pub text: OnceCell<String>,
-    /// The effects of each program act, as pairs of the two, sorted.
+    /// The effects of the program acts, as sorted pairs of a program act and its effect.
     pub effects: OnceCell<Vec<(ActId, ActId)>>,
-    /// What the acts did to which places.
+    /// The index of the acts by the paths that they change.
     pub history: OnceCell<History>,
-    /// Which acts print to whoever called, by their number.
+    /// For each act, whether the caller sees its output.
     pub shown: OnceCell<Vec<bool>>,
-    /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
+    /// The results of tests of raw text, by the address of the test in the catalog.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
-    /// The `*` rules that acts could match, where nothing but what the line exported last is in the environment.
+    /// The rules for `*` that acts with no other variables than the last exported ones could match.
     pub any_rules: RefCell<AnyRules>,
-    /// How many more names of packages may be compared with all well-known ones.
+    /// The number of package names that may still be compared with all well-known ones.
     pub compared: Cell<u32>,
 }
 
-/// Which `*` rules acts with some features could match in one environment.
+/// The rules for `*` that acts with certain features could match in one environment.
 #[derive(Default)]
 pub(super) struct AnyRules {
     env: EnvView,
     places: HashMap<Features, Rc<[EntryPosition]>>,
 }
 
-/// How many names of packages are compared with all well-known ones in one invocation: it is only to say more.
+/// Maximum number of package names that are compared with all well-known ones in an invocation. The comparison only
+/// adds a
+/// hint to a finding.
 const MOST_COMPARED: u32 = 8;
 
 impl<'a> MatchContext<'a> {
-    /// An invocation of which nothing was looked at yet.
+    /// Creates the context of an invocation.
     pub fn new(
         invocation: &'a Invocation,
         facts: &'a Facts,
@@ -81,8 +83,9 @@ impl<'a> MatchContext<'a> {
 }
 
 impl MatchContext<'_> {
-    /// The `*` rules that an act with these features could match. Those that speak of variables which it does not have
-    /// are left out once for all acts that find the same ones.
+    /// Returns the rules for `*` that an act with these features could match. Rules about variables that it does not
+    /// have are
+    /// filtered once for all acts with the same variables.
     pub fn any_rules(&self, act: &Act, features: Features) -> impl Iterator<Item = &Rule> {
         let speaks = |rule: &Rule| {
             let tests = &rule.when.env;
@@ -102,12 +105,12 @@ impl MatchContext<'_> {
         self.catalog.rules_at(places)
     }
 
-    /// The original text.
+    /// Returns the text of the command.
     pub fn text(&self) -> &str {
         self.text.get_or_init(|| original(self.invocation))
     }
 
-    /// Whether a raw test finds something in the original text. Each is tried once, however many acts ask.
+    /// Reports whether a test of raw text matches the command. The result is cached for all acts.
     pub fn finds(&self, test: &RawTest) -> bool {
         let place = std::ptr::from_ref(test);
         if let Some(known) = self.raw.borrow().get(&place) {
@@ -118,17 +121,17 @@ impl MatchContext<'_> {
         found
     }
 
-    /// What the acts did to which places.
+    /// The index of the acts by the paths that they change.
     pub fn history(&self) -> &History {
         self.history.get_or_init(|| lowering::history(self))
     }
 
-    /// Pays for work on rules. `false`: there is no fuel left, and what takes more is not said.
+    /// Charges work on rules. `false`: no fuel is left.
     pub fn spend(&self, units: u64) -> bool {
         self.inquiry.fuel.spend_reserve(units)
     }
 
-    /// How the program of an act is described.
+    /// Returns the description of the program of an act.
     pub fn program(&self, act: &Act) -> Option<&Program> {
         match &act.verb {
             Verb::Program { name, .. } => self.catalog.program(name),
@@ -136,7 +139,7 @@ impl MatchContext<'_> {
         }
     }
 
-    /// The effects that belong to a program act.
+    /// Returns the effects of a program act.
     pub fn effects_of(&self, parent: ActId) -> impl Iterator<Item = (&Act, Effect)> {
         let all = self.effects.get_or_init(|| {
             let acts = self.facts.acts.iter().enumerate();
@@ -176,28 +179,28 @@ impl<'a> View<'a> {
         self.operands.get_or_init(|| self.act.operands.iter().map(InspectedValue::of_operand).collect())
     }
 
-    /// All arguments as they reach the program.
+    /// Returns all arguments as the program receives them.
     pub fn words(&self) -> &[InspectedValue<'a>] {
         self.words.get_or_init(|| words(self.act).map(|value| InspectedValue::new(value, self.act.span)).collect())
     }
 
-    /// The program act that an effect belongs to, or the act itself.
+    /// Returns the program act of an effect, or the act itself.
     pub fn program(&self) -> &'a Act {
         self.act.parent.and_then(|id| self.context.facts.acts.get(id)).unwrap_or(self.act)
     }
 
-    /// The flags; an effect has those of its program.
+    /// Returns the flags; an effect has those of its program.
     pub fn flags(&self) -> &'a [Flag] {
         if self.act.flags.is_empty() { &self.program().flags } else { &self.act.flags }
     }
 
-    /// Whether what it prints reaches whoever called.
+    /// Reports whether the caller sees its output.
     pub fn is_shown(&self) -> bool {
         let shown = self.context.shown.get_or_init(|| super::printed_acts::shown(self.context));
         shown.get(self.act.parent.unwrap_or(self.id)).copied().unwrap_or_default()
     }
 
-    /// Whether its operands name hosts and URLs by their place.
+    /// Reports whether its operands are hosts and URLs.
     pub fn is_network(&self) -> bool {
         *self.network.get_or_init(|| match &self.act.verb {
             Verb::Effect(effect) => matches!(effect, Effect::Send | Effect::Fetch),
@@ -216,17 +219,17 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether the act destroys or opens up what it falls on, all the way down or behind a link.
+    /// Reports whether the act affects the target of a link and not the link.
     pub fn reaches_through_links(&self, path: &NormalPath) -> bool {
         match self.act.verb {
             Verb::Effect(Effect::Delete) => self.act.recursive || path.slash || path.everything,
             Verb::Effect(Effect::Permit) => self.act.recursive,
             Verb::Effect(Effect::Move) => path.slash,
-            // What is written through a link changes what it leads to, and a repository may bring the link.
+            // Writing through a link changes its target, and a repository may contain the link.
             Verb::Effect(Effect::Write | Effect::Edit | Effect::Append) => true,
-            // What is shown may lie elsewhere than it says, under whatever name.
+            // A file that is shown may be a link with any name.
             Verb::Effect(Effect::Show) => path.start == Start::Root,
-            // What is loaded is looked at only where a name below another is one that homes keep secrets under.
+            // A loaded file is resolved only if its path contains a name under which homes keep secrets.
             Verb::Effect(Effect::Load) => {
                 let depth = path.components.len();
                 path.components
@@ -238,13 +241,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a test holds of a text that is no operand.
+    /// Reports whether a text that is not an operand passes a test.
     pub fn passes(&self, test: &TextTest, value: &Value) -> bool {
         InspectedValue::new(value, self.act.span).passes(test, self)
     }
 }
 
-/// All arguments of an act as they reach the program.
+/// Returns all arguments of an act as the program receives them.
 pub(super) fn words(act: &Act) -> impl Iterator<Item = &Value> {
     let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
     act.args.iter().chain(operands.iter().map(|operand| &operand.value))

@@ -1,6 +1,6 @@
-//! What the acts of a command may do to files, as far as they name them: what a ledger is to remember of it.
+//! The changes of files that the acts of a command name, for the ledger.
 //!
-//! Out of scope: what is at those places now, which is looked up when the command is written down.
+//! Out of scope: the current state of these files, which is looked up when the intent is recorded.
 
 use super::lowering::place;
 use super::match_context::MatchContext;
@@ -14,43 +14,43 @@ use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::Catalog;
 
-/// What one command may do to one path. Paths are absolute and lexically normal.
+/// A change that a command may make to a path. Paths are absolute and lexically normalised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedChange {
-    /// Made, written or edited.
+    /// The command creates, writes or edits the file.
     Make { path: String },
-    /// Deleted, or moved to where nothing says.
+    /// The command deletes the file, or moves it to an unknown path.
     Take { path: String },
-    /// Made as a copy of what lies elsewhere, under its name where the path is a directory.
+    /// The command creates a copy of another file, with the name of that file if the path is a directory.
     Put { from: String, to: String },
-    /// Brought from elsewhere, into the path where that is a directory.
+    /// The command moves or copies another file to the path, or into it if it is a directory.
     Bring {
         from: String,
         to: String,
-        /// It is taken away where it was.
+        /// The source is removed.
         moved: bool,
-        /// What lies there is made again or thrown away.
+        /// The target is in a directory of generated or temporary files.
         thrown_away: bool,
-        /// So is what lay where it comes from.
+        /// The source was in such a directory too.
         on: bool,
-        /// What it comes from is in that place, under names that are not known.
+        /// The sources are files of unknown names in that directory.
         found: bool,
-        /// It may take the place of a directory, instead of coming to lie in it.
+        /// It may replace the directory instead of being moved into it.
         replaces: bool,
     },
-    /// Made, begun or typed into under a name that is no path.
+    /// The command creates an object with a name that is not a path, or types into it.
     Name(NamedObject),
 }
 
-/// All that a command may do to files.
+/// The changes that a command may make to files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedChanges {
     pub named: Vec<PlannedChange>,
-    /// It runs code or programs that may make and change any file.
+    /// The command runs code or programs that may create and change any file.
     pub ran: bool,
 }
 
-/// What the acts of an invocation may do to files of this machine.
+/// Returns the changes that the acts of an invocation may make to files of this machine.
 #[must_use]
 pub fn planned_changes(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> PlannedChanges {
     let answers = Answers::none();
@@ -77,7 +77,7 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
                 for WriteSource { from, moved, found } in &sources {
                     let thrown_away = is_thrown_away(context, &target);
                     let on = is_thrown_away(context, from);
-                    // What is copied to where it stays is a new file like any other.
+                    // A copy outside of such directories is a new file like any other.
                     if !moved && !on {
                         planned.named.push(PlannedChange::Put { from: from.clone(), to: target.clone() });
                     }
@@ -102,7 +102,7 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
             }
-            // A compiler takes its time, and writes more than it is told to name.
+            // A compiler runs for a while, and writes files that its arguments do not name.
             planned.ran |= context.program(act).is_some_and(|program| program.compiles);
             if super::lowering::makes(context, act) {
                 let made = act.operands.iter().filter_map(|operand| named(context, act, operand));
@@ -118,17 +118,18 @@ fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<Str
     place(&context.placer.path(&operand.value, act.cwd.as_ref())?)
 }
 
-/// What a program takes what it writes from.
+/// The source of what a program writes.
 struct WriteSource {
     from: String,
-    /// It is taken away there.
+    /// The source is removed.
     moved: bool,
-    /// What is taken lies in that directory, under names that are not known.
+    /// The sources are files of unknown names in that directory.
     found: bool,
 }
 
-/// What a program takes what it writes from. What a glob or a search stands for lies in its directory, and what is moved from
-/// where nobody knows may lie wherever the program works.
+/// Returns the sources of what a program writes. For a glob or a search this is its directory; for an unknown source
+/// that is
+/// moved it is the directory in which the program works.
 fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
     let from = |act: &Act, operand: &Operand, moved: bool| {
         let path = context.placer.path(&operand.value, act.cwd.as_ref());
@@ -153,20 +154,21 @@ fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
         .collect()
 }
 
-/// Whether what a program moves to a directory may take its place: where nothing says that it comes to lie in it.
+/// Reports whether a file that a program moves to a directory may replace it: no argument says that it is moved into
+/// it.
 fn may_replace(context: &MatchContext<'_>, parent: ActId) -> bool {
     let Some(act) = context.facts.acts.get(parent) else { return true };
     !context.program(act).is_some_and(|program| program.copies) || act.flags.iter().any(|flag| flag.name == "-T")
 }
 
-/// Whether a value begins with a name that is read, or kept in a variable, and that nobody knows.
+/// Reports whether a value begins with an unknown name that is read, or with an unknown variable.
 fn is_named_elsewhere(value: &Value) -> bool {
     use UnknownReason::{CommandOutput, Found, Input, Variable};
     let Some(Piece::Unknown(unknown)) = value.pieces().first() else { return false };
     matches!(unknown.why, Variable(_) | CommandOutput | Input | Found(_))
 }
 
-/// Whether what lies there is made again or thrown away: named as generated, or in the temp directory.
+/// Reports whether a path is classified as generated or is in the temporary directory.
 fn is_thrown_away(context: &MatchContext<'_>, path: &str) -> bool {
     let Some(path) = crate::judge::analysis::paths::NormalPath::absolute(path) else { return false };
     let classes = context.placer.of(&path, context.catalog, context.inquiry);

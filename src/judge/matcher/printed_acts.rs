@@ -1,7 +1,10 @@
-//! Which acts print to whoever called: through pipes and filters, and through what a substitution takes and prints again.
+//! Finds the acts whose output the caller sees: directly, through pipes and filters, or through a substitution whose
+//! value
+//! is printed.
 //!
-//! It is worked out for all acts at once, backwards from those that print there, so that a long pipe costs no more than
-//! its commands. Out of scope: what is shown.
+//! The result is computed for all acts at once, backwards from those that print to the caller, so that the cost of a
+//! long
+//! pipe is proportional to its commands. Out of scope: the content of the output.
 
 use std::collections::HashMap;
 
@@ -9,21 +12,22 @@ use super::conditions::{copies, taint_of};
 use super::match_context::MatchContext;
 use crate::judge::analysis::act::{Act, ActId, Output, Taint, Verb};
 
-/// What looking at one act costs, in units of fuel.
+/// The cost of one act, in units of fuel.
 const LOOK: u64 = 4;
 
-/// The shell's own words for printing their arguments.
+/// The builtins that print their arguments.
 const PRINTING: [&str; 3] = ["echo", "printf", "print"];
 
-/// By the number of an act, whether its own output is shown. An effect's is that of its program. Where the fuel ends,
-/// what was not looked at is not said to be.
+/// Returns for each act whether the caller sees its output. An effect has the output of its program. If no fuel is
+/// left, the
+/// remaining acts count as not seen.
 pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
     let acts = &context.facts.acts;
     let mut shown = vec![false; acts.len()];
     let mut open: Vec<ActId> = Vec::new();
-    // The acts whose output each act passes on.
+    // For each act, the acts whose output it passes on.
     let mut passed: HashMap<ActId, Vec<ActId>> = HashMap::new();
-    // What each act prints again, and what substitutions take.
+    // For each act, what it prints of the output that substitutions take.
     let mut printed: HashMap<ActId, Vec<Taint>> = HashMap::new();
     let mut taken: Vec<(ActId, Taint)> = Vec::new();
     for (id, act) in acts.iter().enumerate() {

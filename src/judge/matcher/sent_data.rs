@@ -1,6 +1,6 @@
-//! What is sent, told from where it is sent to: only what names a place of the network has a host.
+//! Distinguishes the data that is sent from the host that it is sent to.
 //!
-//! Out of scope: which options hold data, which a program's description says.
+//! Out of scope: which options contain data. The descriptions of programs say that.
 
 use super::inspected_text::InspectedValue;
 use super::match_context::View;
@@ -9,7 +9,7 @@ use crate::judge::rules::model::ArgumentPlace;
 use crate::judge::rules::text::same_flag;
 
 impl View<'_> {
-    /// Whether an operand of something that is sent is what is sent, and names no host.
+    /// Reports whether an operand of an act that sends something is the data, and not the host.
     pub fn is_data(&self, seen: &InspectedValue<'_>) -> bool {
         let Verb::Effect(effect @ (Effect::Send | Effect::Fetch)) = self.act.verb else { return false };
         let program = self.program();
@@ -28,7 +28,7 @@ impl View<'_> {
     }
 }
 
-/// The options whose values are data.
+/// Returns the options whose values are data.
 fn data(place: &ArgumentPlace) -> Vec<&String> {
     match place {
         ArgumentPlace::Data(names) => names.iter().collect(),
