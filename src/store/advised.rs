@@ -1,11 +1,15 @@
-//! What hooks advised, so that a command is asked about once where a hook and guard as the shell both see it.
+//! The answers of hooks, so that guard asks only once about a command that both a hook and guard as the shell see.
 //!
-//! A hook that hands a command to its host's own prompt, or gets a person's yes, says so in its row. When the host then
-//! runs that very command with guard as its shell, guard finds the row and uses it: once, soon, for the same session's
-//! process, and never for more than what was asked about. The hook and the shell have different environments, so the
-//! two are not bound by the invocation's digest but by an HMAC over the text, the directory and the process.
+//! A hook that leaves a command to the prompt of its agent, or gets a person's approval, records that in its row. If
+//! the
+//! agent then runs this command with guard as its shell, guard finds the row and uses it: once, within a time limit,
+//! for the
+//! same process of the session, and at most for the tier that was asked about. The hook and the shell have different
+//! environments; therefore the row is found by an HMAC of the text, the directory and the process, and not by the
+//! digest of
+//! the invocation.
 //!
-//! That a row was used is told by the intent that is about it: rows are never changed.
+//! Rows are never changed: an intent that refers to the row marks it as used.
 
 use std::path::Path;
 
@@ -21,27 +25,28 @@ use super::key::DigestKey;
 use crate::judge::approved::Receipt;
 use crate::judge::risk::Tier;
 
-/// How long after the hook's answer the command may begin: as long as a prompt may stand before somebody looks at it.
+/// Maximum time between the hook's answer and the start of the command; the agent's prompt may be unanswered for a
+/// while.
 const GOOD_FOR: SignedDuration = SignedDuration::from_mins(15);
 
-/// The newest row that handed this command over.
+/// Finds the newest row with which a hook left this command to the agent.
 pub(super) const NEWEST: &str = "SELECT id, at, tier FROM record WHERE scope = ?1 ORDER BY id DESC LIMIT 1";
 
-/// Whether a row was used.
+/// Finds an intent that uses a row.
 pub(super) const USED: &str = "SELECT 1 FROM record WHERE about = ?1 LIMIT 1";
 
-/// A command that a hook handed on to a shell, as both see it.
+/// A command that a hook left to the agent, in the form that the hook and the shell both see.
 #[derive(Clone, Copy, Debug)]
 pub struct HandedCommand<'a> {
-    /// The command as the agent gave it, without what the host puts around it.
+    /// The command without the envelope of the agent.
     pub text: &'a [u8],
     pub cwd: &'a Path,
-    /// The root process of the session: the agent's own.
+    /// The root process of the session, which is that of the agent.
     pub root: &'a str,
 }
 
 impl HandedCommand<'_> {
-    /// Under which name the record keeps it. No session of a grant and no waiting guard has such a name.
+    /// Returns its key in the record. No session of a grant and no request has such a key.
     fn scope(&self, key: &DigestKey) -> String {
         use std::os::unix::ffi::OsStrExt;
         let mut bytes = Vec::new();
@@ -56,7 +61,7 @@ impl HandedCommand<'_> {
 }
 
 impl Store {
-    /// Writes down an answer to a host that lets a person decide about this command, or tells that one did.
+    /// Records an answer of a hook that leaves the command to a person, or says that a person approved it.
     ///
     /// # Errors
     /// The row is not written.
@@ -69,7 +74,7 @@ impl Store {
         self.append_decision(row, &draft)
     }
 
-    /// Whether a hook handed this command over and nothing has used it yet. It stays unused.
+    /// Reports whether there is an unused row of a hook for this command. The row remains unused.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -82,8 +87,9 @@ impl Store {
         Ok(self.persist(|connection| unused(connection, &scope, tier, now))?.is_some())
     }
 
-    /// Writes down that a command runs because a hook handed it over, which uses that up. `None`, and nothing written,
-    /// when none did: then somebody is to be asked.
+    /// Records that a command runs because of the row of a hook, which uses the row. `None`: there is no such row, and
+    /// nothing
+    /// was written; the caller has to ask.
     ///
     /// # Errors
     /// The row is not written.
@@ -100,7 +106,7 @@ impl Store {
         let mut draft = draft("intent", row, &digest);
         draft.changes(row, &key);
         let scope = handed.scope(&key);
-        // Looking and using are one transaction: of two that come at once, one finds it used.
+        // One transaction reads and uses the row, so that only one of two concurrent processes can use it.
         let written = self.write_durably(|connection| {
             let Some(advice) = unused(connection, &scope, row.risk.tier, row.at)? else { return Ok(None) };
             chain::append_about(connection, &draft, Some(advice)).map(Some)
@@ -109,8 +115,7 @@ impl Store {
     }
 }
 
-/// The row that handed a command over, when it is the newest of its kind, still good, for this tier or above, and
-/// unused.
+/// Returns the newest row of a hook for this command, if it is unused, not expired, and for this tier or above.
 fn unused(connection: &Connection, scope: &str, tier: Tier, now: Timestamp) -> rusqlite::Result<Option<i64>> {
     let newest = connection.query_row(NEWEST, [scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     let Some((row, at, advised)): Option<(i64, i64, u8)> = newest else { return Ok(None) };

@@ -1,7 +1,8 @@
-//! What people answered to requests of the queue, and sessions that they let go on: rows of the chain.
+//! Answers to requests of the queue, and resumptions of sessions, as rows of the chain.
 //!
-//! A yes is sealed: it carries a keyed digest of the request that it answers, so that the guard that waits can tell an
-//! answer that guard took down from a row that somebody wrote. Who may answer is not judged here.
+//! An approval is sealed: it contains a keyed digest of the request that it answers, so that the requester can
+//! distinguish
+//! an answer that guard recorded from a row that somebody inserted. Out of scope: who may answer.
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension;
@@ -24,23 +25,23 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::sort;
 
-/// A person's answer, as the record has it.
+/// A person's answer in the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedAnswer {
-    /// The row.
+    /// The number of the row.
     pub row: i64,
-    /// Who.
+    /// The name of the person.
     pub by: String,
-    /// Their words.
+    /// The message of the person.
     pub words: Option<String>,
-    /// Of approvers, over the request.
+    /// The approvers' signatures of the request.
     pub signatures: Vec<Signed>,
-    /// How far it reaches.
+    /// What the answer covers.
     #[serde(default)]
     pub scope: AnswerScope,
 }
 
-/// What an answer is bound to.
+/// Returns the seal of an answer, which binds it to a request.
 pub(super) fn seal(
     key: &DigestKey,
     request: &str,
@@ -54,7 +55,7 @@ pub(super) fn seal(
 }
 
 impl Store {
-    /// Writes down a person's answer to a request. A yes says to what, with `bound`.
+    /// Records a person's answer to a request. `bound` seals an approval.
     pub(super) fn write_answer(
         &self,
         request: &Pending,
@@ -100,7 +101,7 @@ impl Store {
         self.write_durably(|connection| chain::append(connection, &draft))
     }
 
-    /// The yes in a row, when it is one, was written by guard, and answers this request.
+    /// Returns the approval in a row, if the row is one, guard wrote it, and it answers this request.
     pub(super) fn read_answer(
         &self,
         row: i64,
@@ -121,12 +122,12 @@ impl Store {
                 })
                 .optional()?;
             let Some((Some(mac), Some(by), words, signatures, until)) = found else { return Ok(None) };
-            // Nor does a yes that reaches nobody knows how far say anything.
+            // An approval with a scope that cannot be parsed is not valid either.
             let Ok(until) = until.map(|text| serde_json::from_str::<GrantExpiry>(&text)).transpose() else {
                 return Ok(None);
             };
             let scope = AnswerScope::of(until.as_ref());
-            // What cannot be read is no signature.
+            // A text that cannot be parsed contains no signature.
             let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             let wanted = seal(&key, request, digest, bindings, scope);
             let holds = mac == wanted && edited::is_whole(connection, row)?;
@@ -134,8 +135,9 @@ impl Store {
         })
     }
 
-    /// Uses answers up that together are one. False when that was done before with any of them: the record remembers it,
-    /// whatever the queue says.
+    /// Marks answers, which together approve one request, as used. `false`: one of them was used before. The record
+    /// decides this,
+    /// whatever the queue contains.
     pub(super) fn use_answers(&self, rows: &[i64], now: Timestamp) -> Result<bool, StoreError> {
         self.write_durably(|connection| {
             let mut used = connection.prepare("SELECT 1 FROM record WHERE about = ?1 AND kind = 'taken'")?;
@@ -144,7 +146,7 @@ impl Store {
                     return Ok(false);
                 }
             }
-            // A signature is used once, under whichever row it stands.
+            // A signature can be used once, even if several rows contain it.
             let mut again = connection.prepare(
                 "SELECT 1 FROM record AS old JOIN record AS now ON old.signatures = now.signatures
                  WHERE now.id = ?1 AND old.id <> ?1 AND old.kind = 'answered' AND now.signatures IS NOT NULL
@@ -166,13 +168,14 @@ impl Store {
         })
     }
 
-    /// The rows of answers since a time that the queue knows of and the record does not have any more: its end was cut
-    /// off, which the chain alone does not show.
+    /// Returns the rows of answers since a time that the queue contains and the record does not: the end of the record
+    /// was
+    /// truncated, which cannot be detected from the chain alone.
     ///
     /// # Errors
     /// The record cannot be read.
     pub(super) fn lost_answers(&self, since: i64) -> Result<Vec<i64>, StoreError> {
-        // A queue that cannot be read tells nothing, and nobody is asked through it.
+        // A queue that cannot be read contains no answers, and no request can use it.
         let known = Queue::existing(&self.paths).ok().flatten().and_then(|queue| queue.answered_since(since).ok());
         let known = known.unwrap_or_default();
         if known.is_empty() {
@@ -193,7 +196,7 @@ impl Store {
         })
     }
 
-    /// Lets a session be asked about again after too many denials, and writes down by whom and why.
+    /// Resumes a session that was stopped after too many denials, and records who did so and why.
     ///
     /// # Errors
     /// The row is not written.
@@ -213,7 +216,8 @@ impl Store {
     }
 }
 
-/// Answers are found by the request. It shares the index with the sessions of grants, of which none has such a name.
+/// Returns the key of a request's answers. It shares the index with the sessions of grants, none of which has such a
+/// key.
 fn scope(request: &str) -> String {
     format!("request {request}")
 }

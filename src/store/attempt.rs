@@ -1,6 +1,6 @@
-//! Somebody tried to answer, grant or trust from where nobody may: it is refused, and the record keeps it.
+//! Records attempts to answer, grant or trust from a process that must not do so.
 //!
-//! Out of scope: finding out from where that is.
+//! Out of scope: recognising such a process.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
 
-/// What the finding of such an attempt is called.
+/// The rule of the finding of such an attempt.
 const ATTEMPT: &str = "guard.approve";
 
-/// Hands over the row of such an attempt. `reason` says who may, and `why` why this one may not.
+/// Passes the row of such an attempt to a function. `reason` says who may answer, and `why` why this process may not.
 pub fn attempted<T>(
     at: Timestamp,
     invocation: &Invocation,

@@ -1,9 +1,12 @@
-//! Reading the chain through.
+//! Verifies the chain.
 //!
-//! What it proves and what it does not: a row edited, removed or moved within the chain is found, and so are rows that are
-//! gone from the old end unless a sealed row says that they were pruned ([`super::prune`]). A tail that was cut off,
-//! or a chain rebuilt from some row to its end, is a whole chain again: only somebody who kept the head (the last row's
-//! number and hash) elsewhere can tell, or the queue, for a week, where the tail held answers to its requests.
+//! The verification detects rows that were edited, removed or moved, and missing rows at the beginning unless a sealed
+//! row
+//! says that they were pruned ([`super::prune`]). It does not detect a truncated end, or a chain that was rebuilt from
+//! some
+//! row on. These can be detected with a head (the number and the hash of the last row) that is kept elsewhere or, for a
+//! week,
+//! with the queue if the missing rows are answers to its requests.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +17,22 @@ use super::chain::{Head, Layout, Link, link};
 use super::key::DigestKey;
 use super::prune::{self, Pruned};
 
-/// Something in the record that is not as it was written.
+/// A difference between the record and what guard wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFault {
-    /// The rows from one number to another, both included, are gone.
+    /// The rows from one number to another, both included, are missing.
     Missing { first: i64, last: i64 },
-    /// The row does not continue the one before it: one of the two is not what was written, or stands elsewhere.
+    /// The row does not continue the one before it: one of the two was changed or moved.
     Broken { row: i64 },
-    /// The row says that rows up to another were pruned, and is not sealed with the local key.
+    /// The row says that rows up to another were pruned, but its seal is not of the local key.
     Unsealed { row: i64, last: Option<i64> },
-    /// The row says that rows up to another were pruned, and they are there.
+    /// The row says that rows up to another were pruned, but they exist.
     NotPruned { row: i64, last: i64 },
-    /// The rows from one number on, to another or to the end, cannot be read: the file is damaged there.
+    /// The rows from one number to another, or to the end, cannot be read because the file is damaged.
     Damaged { first: i64, last: Option<i64>, detail: String },
-    /// The row told of an answer that the queue still knows of, and is not there any more.
+    /// The row of an answer that the queue still contains is missing.
     Lost { row: i64 },
-    /// SQLite finds the file itself inconsistent.
+    /// SQLite reports that the file is inconsistent.
     File { detail: String },
 }
 
@@ -64,32 +67,32 @@ impl std::fmt::Display for RecordFault {
     }
 }
 
-/// What reading the chain through has shown.
+/// The result of the verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
     pub head: Option<Head>,
-    /// What was pruned before the first row that is there.
+    /// The rows that were pruned before the first row.
     pub pruned: Option<PrunedEnd>,
-    /// In the order of the rows; at most [`MAX_FAULTS`].
+    /// The faults in the order of the rows; at most [`MAX_FAULTS`].
     pub faults: Vec<RecordFault>,
-    /// How many faults there are beyond those.
+    /// The number of further faults.
     pub more: u64,
 }
 
-/// What a sealed row says of the rows before the first.
+/// The pruning that the newest sealed row describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrunedEnd {
-    /// The row that says so.
+    /// The number of the sealed row.
     pub row: i64,
-    /// When it was written.
+    /// The time at which it was written.
     pub at: Timestamp,
-    /// The last pruning; everything before it was pruned earlier.
+    /// The last pruning. All rows before it were pruned earlier.
     pub pruned: Pruned,
 }
 
-/// How many faults are told one by one.
+/// Maximum number of faults that are returned.
 pub const MAX_FAULTS: usize = 100;
 
 impl Audit {
@@ -102,9 +105,9 @@ impl Audit {
     }
 }
 
-/// Reads the chain through, from the first row to the last.
+/// Verifies the chain from the first row to the last.
 pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> rusqlite::Result<Audit> {
-    // One view of the record for all questions, or rows that are pruned meanwhile would seem to be missing.
+    // All queries use one snapshot; otherwise rows that are pruned in the meantime would seem to be missing.
     let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let mut audit = Audit::default();
     let (mut before, seals) = beginning(connection, key, &mut audit)?;
@@ -122,7 +125,7 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
                 Err(error) => return Err(error),
             };
             let (number, written, columns) = layout.read(row)?;
-            // What follows damage is told with it.
+            // The break after a damaged part is reported with the damage.
             let resumed = number == from;
             let gap = number != before.row.saturating_add(1);
             if gap && number > before.row && !resumed {
@@ -134,7 +137,7 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
                 audit.fault(RecordFault::Broken { row: number });
             }
             let computed = link(before.link, number, columns.into_iter());
-            // Behind a gap every first row is broken; that is said already.
+            // The first row after a gap never matches; the gap is reported already.
             if !gap && !resumed && written != Some(computed) {
                 audit.fault(RecordFault::Broken { row: number });
             }
@@ -162,7 +165,7 @@ pub(super) fn read_through(connection: &Connection, key: Option<&DigestKey>) -> 
         let detail: String = match answers.next() {
             Ok(Some(answer)) => answer.get(0)?,
             Ok(None) => break,
-            // Of some damage SQLite says no more than that it is there.
+            // For some damage SQLite does not say where it is.
             Err(error) if is_damage(&error) && audit.rows > 0 => {
                 if audit.faults.is_empty() {
                     audit.fault(RecordFault::File { detail: error.to_string() });
@@ -183,7 +186,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::NotADatabase))
 }
 
-/// The first row that can be read from some row on, behind a page that cannot; `None` when none can.
+/// Returns the first readable row from a row on, after an unreadable page; `None` if there is none.
 pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Result<Option<i64>> {
     let mut probe = connection.prepare("SELECT id, length(hash) FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
     let mut look = |from: i64| match probe.query_row([from], |row| row.get::<_, i64>(0)).optional() {
@@ -204,7 +207,7 @@ pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Res
         let middle = low + (high - low) / 2;
         match look(middle)? {
             Some(found) if found < high => high = found,
-            // What is readable begins there.
+            // The readable rows begin there.
             Some(_) => break,
             None => low = middle,
         }
@@ -212,7 +215,7 @@ pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Res
     Ok(Some(high))
 }
 
-/// What the first row continues, and what is wrong with the rows that tell of pruning.
+/// Returns the hash that the first row has to continue, and the faults of the rows that describe prunings.
 fn beginning(
     connection: &Connection,
     key: Option<&DigestKey>,
@@ -222,7 +225,7 @@ fn beginning(
     let mut before = Head { row: 0, link: Link::START };
     let mut faults = BTreeMap::new();
     let seals = match prune::seals(connection) {
-        // Where not all can be read, the one that the first row leads to is looked up by itself.
+        // If not all of them can be read, only the one before the first row is looked up.
         Err(error) if is_damage(&error) => prune::seal_of(connection, first - 1)?.into_iter().collect(),
         seals => seals?,
     };
@@ -233,7 +236,7 @@ fn beginning(
         } else if let Some(last) = seal.last.filter(|last| *last >= first) {
             faults.insert(seal.row, RecordFault::NotPruned { row: seal.row, last });
         }
-        // The newest that is believed: rows that are missing behind what it names were not pruned.
+        // The newest valid one: missing rows after those that it names were not pruned.
         let Some(pruned) = seal.pruned.filter(|pruned| sealed && pruned.last < first) else { continue };
         before = Head { row: pruned.last, link: pruned.head };
         let at = Timestamp::from_millisecond(seal.at).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What is remembered of a session: denials in a row, prompts in the last hour, rules that were denied, secrets read.
+//! The state of a session: denials in a row, prompts in the last hour, denied rules, and whether it read secrets.
 //!
-//! Nothing is counted while writing. A row that matters carries a mark, and only marked rows are in the index, so that
-//! ordinary commands cost nothing here and a long session is answered as fast as a short one.
+//! Nothing is counted when a row is written. Rows that affect the state have a mark, and the index contains only marked
+//! rows, so that other commands cost nothing and the state of a long session is found as fast as that of a short one.
 
 use std::collections::BTreeMap;
 
@@ -19,52 +19,52 @@ use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::SessionNote;
 
-/// A rule refused it.
+/// A rule refused the command.
 const DENIED_BY_RULE: u8 = 1;
-/// A person was asked and refused it.
+/// A person denied the command.
 const DENIED_BY_PERSON: u8 = 2;
-/// A person was asked and allowed it.
+/// A person allowed the command.
 const ALLOWED_BY_PERSON: u8 = 3;
-/// A person was asked, and no answer came of it.
+/// guard asked, and nobody answered.
 const UNANSWERED: u8 = 4;
 /// A person resumed the session.
 pub(super) const RESUMED: u8 = 5;
-/// It was refused because the record was edited by hand. It counts for nothing, and makes the session known.
+/// guard refused the command because the record was changed. The row is not counted, but makes the session known.
 const EDITED: u8 = 6;
-/// The reviewer refused it.
+/// The reviewer denied the command.
 const DENIED_BY_REVIEWER: u8 = 7;
-/// Added to the others, or alone: it may have read credentials.
+/// The command may have read credentials. This bit is alone or added to another mark.
 const SECRET: u8 = 8;
 
-/// How many of the last denials and prompts are looked at: more than any limit there is.
+/// The number of recent denials and prompts that are read, which is more than any configurable limit.
 const LAST: u32 = 256;
 
-/// How many of the last rows are looked at before a person is asked: some milliseconds' worth.
+/// The number of recent rows that are verified before guard asks a person; this takes some milliseconds.
 const LOOKED_BACK: i64 = 2000;
 
-/// The questions, each answered by the index over marked rows.
+/// The queries, all of which use the index of marked rows.
 pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
 pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
 pub(super) const FINDINGS: &str =
     "SELECT id, findings FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
 pub(super) const TIMES: &str = "SELECT at FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
 
-/// When a person last let any session go on.
+/// Finds the last resumption of any session.
 const LAST_RESUMED: &str = "SELECT id, root, digest, at FROM record INDEXED BY marked WHERE mark = 5
     ORDER BY id DESC LIMIT 1";
 
-/// What a row means for its session; `None` for most.
+/// Returns the mark of a row; `None` for most rows.
 pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
     let answer = match row.settled {
-        // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
+        // A test command is not counted as a denial; otherwise testing guard could stop the session.
         RecordedDecision::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
-        // And whoever says yes to that is a program: no denial is forgotten for it.
+        // The test of the doctor answers its own prompt, which must not reset the number of denials.
         RecordedDecision::Allowed(ApprovalReason::Person) if is_probe(&findings(row.risk)) => 0,
         RecordedDecision::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         RecordedDecision::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
         RecordedDecision::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         RecordedDecision::Allowed(ApprovalReason::Person) => ALLOWED_BY_PERSON,
-        // A host that asks for itself does not tell what came of it.
+        // An agent that shows its own prompt does not report the answer.
         RecordedDecision::Asked => UNANSWERED,
         RecordedDecision::Refused(Refusal::Edited { .. }) => EDITED,
         _ if row.answer_ms.is_some() => UNANSWERED,
@@ -77,23 +77,25 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
 }
 
 impl Store {
-    /// How the session with this root stands. An unknown session stands well.
+    /// Returns the state of the session with this root process. A session without marked rows has the default state.
     ///
     /// # Errors
-    /// The record cannot be read; the strictest standing should then be assumed.
+    /// The record cannot be read; the caller should then assume the strictest state.
     pub fn standing(&self, root: &str, now: Timestamp) -> Result<SessionState, StoreError> {
         self.persist(|connection| standing(connection, root, now))
     }
 
-    /// A row that was edited, put in or taken out by hand since the session with this root was last let go on, so that
-    /// its denials cannot be counted; `None` where there is none among the last `LOOKED_BACK` rows. That the end was
-    /// cut off shows only in answers that the queue knows of; whoever rebuilds the whole chain behind an edited row is
-    /// found by the head that is kept elsewhere alone.
+    /// Returns a row that was changed, inserted or removed by hand since the session with this root process was last
+    /// resumed, so
+    /// that its denials cannot be counted; `None` if there is none among the last `LOOKED_BACK` rows. A truncated end
+    /// is
+    /// detected only if the queue contains answers of missing rows, and a rebuilt chain only with a head that is kept
+    /// elsewhere.
     ///
     /// # Errors
     /// The record cannot be read.
     pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
-        // Of many commands that are only judged, each would read the same rows.
+        // Many commands in a row would otherwise verify the same rows.
         let head = self.persist(chain::head)?;
         let known = head.map(|head| Box::new((root.to_owned(), head)));
         if known.is_some() && *self.whole.borrow() == known {
@@ -101,9 +103,9 @@ impl Store {
         }
         let key = DigestKey::read(&self.paths.key());
         let (edited, looked_at) = self.persist(|connection| {
-            // One view of the record, or rows that are pruned meanwhile would seem to be missing.
+            // All queries use one snapshot; otherwise rows that are pruned in the meantime would seem to be missing.
             let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-            // Who let any session go on has looked at what was before.
+            // The person who resumed a session has inspected the earlier rows.
             let read = |found: &Row<'_>| -> rusqlite::Result<(i64, i64, bool)> {
                 let (root, seal): (Option<String>, Option<Vec<u8>>) = (found.get(1)?, found.get(2)?);
                 let at = found.get(3)?;
@@ -128,13 +130,15 @@ impl Store {
         Ok(edited)
     }
 
-    /// The sessions in which anything was asked or denied: root, last name, and when that last was. The newest first.
+    /// Returns the sessions with a prompt or a denial: the root process, the last name, and the time of the last one.
+    /// The newest
+    /// is first.
     ///
     /// # Errors
     /// The record cannot be read.
     pub fn sessions(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
         self.persist(|connection| {
-            // The row with the highest number gives the others of its group.
+            // SQLite takes the other columns of a group from the row with the highest number.
             let sql = "SELECT root, coalesce(session, ''), at, max(id) FROM record INDEXED BY marked
                 WHERE mark IS NOT NULL AND root IS NOT NULL GROUP BY root ORDER BY 4 DESC";
             let mut statement = connection.prepare(sql)?;
@@ -144,12 +148,12 @@ impl Store {
     }
 }
 
-/// What seals that a person let a session go on.
+/// Returns the seal of the resumption of a session.
 pub(super) fn resumption(key: &DigestKey, root: &str, at: i64) -> [u8; 32] {
     key.seal("resume", format!("{at} {root}").as_bytes())
 }
 
-/// The row that last ended a run of denials; 0 where there is none.
+/// Returns the last row that ended a series of denials; 0 if there is none.
 fn last_yes(connection: &Connection, root: &str) -> rusqlite::Result<i64> {
     let mut last = connection.prepare(LAST_OF)?;
     let mut found = 0;
@@ -172,14 +176,15 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
     for mark in [DENIED_BY_RULE, DENIED_BY_PERSON, DENIED_BY_REVIEWER] {
         let mut rows = denied.query(params![root, mark, LAST])?;
         while let Some(row) = rows.next()? {
-            // A model's no is held against the same wish in another spelling, and closes no session.
+            // A denial of the reviewer counts against the same request in another spelling, but does not stop the
+            // session.
             if mark != DENIED_BY_REVIEWER && row.get::<_, i64>(0)? > last_yes {
                 standing.denials_in_a_row = standing.denials_in_a_row.saturating_add(1);
             }
-            // A list that cannot be read was edited by hand: the denial itself still counts.
+            // A list that cannot be parsed was changed by hand; the denial itself still counts.
             let findings = row.get_ref(1)?.as_str_or_null().ok().flatten().unwrap_or("[]");
             let findings: Vec<FindingEntry> = serde_json::from_str(findings).unwrap_or_default();
-            // What was denied is what was dangerous, not the harmless parts beside it.
+            // The dangerous parts were denied, not the harmless parts of the same command.
             for finding in findings.into_iter().filter(|finding| finding.tier >= Tier::Medium) {
                 let times: &mut u32 = rules.entry(finding.rule).or_default();
                 *times = times.saturating_add(1);

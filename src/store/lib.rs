@@ -1,4 +1,4 @@
-//! The record and the queue of `guard`, by themselves: everything is in [`store`].
+//! The record and the queue of guard as a package of its own. Its API is in [`store`].
 
 pub use guard_judge::judge;
 

@@ -1,34 +1,42 @@
-//! The record: decisions, results and grants, chained in one SQLite file.
+//! The record: decisions, results and grants as a hash chain in one SQLite file.
 //!
-//! Out of scope: policy (what a decision should be), the terminal, and any row that is changed after it was
-//! written. `now` is always a parameter.
+//! Out of scope: taking decisions, the terminal, and changing a row after it was written. The current time is always a
+//! parameter.
 //!
 //! # On locking
 //!
-//! Many guards write at once, most of them live for a millisecond, and none may wait for a reader. Hence the
-//! write-ahead log: readers never block the writer, and a commit is one append to one file.
+//! Many guard processes write at the same time, most of them run for a millisecond, and none may wait for a reader.
+//! Therefore the record has a write-ahead log: readers never block the writer, and a commit is one append to one file.
 //!
-//! A row takes the write lock from its beginning (`BEGIN IMMEDIATE`), because it reads the end of the chain in order to
-//! continue it. A transaction that began by reading would let two guards see the same end, and one of them would have
-//! to start over; with the lock taken first they queue up, and the chain cannot fork.
+//! A transaction takes the write lock when it begins (`BEGIN IMMEDIATE`), because it reads the end of the chain in
+//! order to
+//! continue it. If it began with a read, two processes could see the same end, and one of them would have to start
+//! again.
+//! With the lock, they wait for each other, and the chain cannot fork.
 //!
-//! `synchronous=NORMAL` means that a commit waits for no disk. In the log's mode this never damages the file: a loss of
-//! power may take the last rows, whole ones and from the end, as if the machine had stopped a moment earlier. The end
-//! of a process, kill -9 included, takes nothing that was committed. Rows of tier 3 and above are the exception: they
-//! are on the disk before the command runs, because such a command may be what ends the machine, and because a person's
-//! answer has cost seconds already.
+//! With `synchronous=NORMAL` a commit does not wait for the disk. With a write-ahead log this never damages the file:
+//! after
+//! a power failure the last rows may be missing, as if the machine had stopped a moment earlier. The end of a process,
+//! even
+//! by kill -9, loses nothing that was committed. Rows of tier 3 and above are on the disk before the command runs,
+//! because
+//! such a command may crash the machine, and the time is negligible compared with a person's answer.
 //!
-//! On file systems that several machines share, the log's shared memory does not exist; there a rollback journal
-//! and full waits for the disk are used, which is slower and right.
+//! A network file system has no shared memory for the log. There guard uses a rollback journal and waits for the disk,
+//! which
+//! is slower but correct.
 //!
-//! Most guards write one row and become another program. They take the record for themselves for that moment
-//! (`write_alone`), which spares the shared memory; where somebody else has it open, they share it like everybody.
+//! Most guard processes write one row and then execute another program. They lock the record exclusively for that
+//! moment
+//! (`write_alone`), so that no shared memory is needed. If another process has the record open, they share it.
 //!
-//! The queue is another file ([`queue`]): its rows change, and what was exact in them is erased, while rows of the
-//! record do neither; and the schema of the record, which every command reads, stays as short as it is.
+//! The queue is a separate file ([`queue`]): its rows change, and exact commands are erased from them, neither of which
+//! is
+//! allowed in the record. It also keeps the schema of the record, which every command reads, short.
 //!
-//! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the
-//! log is long, and then it is emptied too, because every opening reads it through.
+//! guard does not copy the log into the file when it closes the record, because that waits for the disk. It does so
+//! only if
+//! the log is long, and then also truncates it, because every process that opens the record reads the whole log.
 
 mod advised;
 mod answers;
@@ -81,29 +89,30 @@ pub use redact::{redact, redact_shown};
 pub use rows::{Entry, ResultEntry, RowKind};
 pub use stats::{HASTY_MS, Stats};
 
-/// The HMAC of some bytes under the key of the record in this directory, for one purpose, in hexadecimal digits. Where there
-/// is no record yet, its key is made.
+/// Returns the HMAC of bytes with the key of the record in this directory, for one purpose, in hexadecimal digits. If
+/// there
+/// is no record yet, its key is created.
 ///
 /// # Errors
-/// The key cannot be read or made.
+/// The key cannot be read or created.
 pub fn seal_beside(directory: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
     let seal = key::DigestKey::read_or_make(&Paths::new(directory).key())?.seal(purpose, bytes);
     Ok(seal.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The record, for reading and writing.
+/// The record, opened for reading and writing.
 pub struct Store {
     paths: Paths,
-    /// The disk is this machine's own, so that there can be a write-ahead log.
+    /// Whether the file is on a local file system, so that a write-ahead log is possible.
     log: bool,
-    /// Opened when it is first needed.
+    /// The connection, opened on first use.
     shared: OnceCell<rusqlite::Connection>,
-    /// For which session the record was last found as it was written, and its head then.
+    /// The session for which the record was last verified, and the head at that time.
     whole: RefCell<Option<Box<(String, Head)>>>,
 }
 
 impl Store {
-    /// Reads the chain through and tells every fault in it.
+    /// Verifies the whole chain and returns every fault.
     ///
     /// # Errors
     /// The record cannot be read to its end.
@@ -112,15 +121,16 @@ impl Store {
         let mut audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
         self.lost_answers(0)?.into_iter().for_each(|row| audit.fault(RecordFault::Lost { row }));
         let unsealed = audit.faults.iter().any(|fault| matches!(fault, RecordFault::Unsealed { .. }));
-        // Without the key no seal can be proved; that the key is out of reach is another trouble than a false seal.
+        // Without the key no seal can be verified. An inaccessible key is a different fault than an invalid seal.
         match key {
             Err(error @ (StoreError::Denied { .. } | StoreError::NotOurs { .. })) if unsealed => Err(error),
             _ => Ok(audit),
         }
     }
 
-    /// Whether a head that was kept elsewhere is still part of the chain; `None` when its row was pruned together with
-    /// rows after it, so that it cannot be told. Only a chain that [`Store::verify`] finds whole makes this a proof.
+    /// Reports whether a head that was kept elsewhere is part of the chain; `None` if its row was pruned together with
+    /// later
+    /// rows, so that this is unknown. It is a proof only if [`Store::verify`] finds no fault.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -128,7 +138,7 @@ impl Store {
         self.persist(|connection| edited::holds(connection, head))
     }
 
-    /// The number of the first row that is there; `None` while the record is empty.
+    /// Returns the number of the first row; `None` if the record is empty.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -136,7 +146,7 @@ impl Store {
         self.persist(prune::first_row)
     }
 
-    /// The first row that can be read from some row on, in a damaged file; `None` when none can.
+    /// Returns the first readable row from a row on, in a damaged file; `None` if there is none.
     ///
     /// # Errors
     /// The record cannot be read at all.
@@ -144,7 +154,7 @@ impl Store {
         self.persist(|connection| audit::next_readable(connection, from))
     }
 
-    /// The end of the chain; `None` while the record is empty.
+    /// Returns the end of the chain; `None` if the record is empty.
     ///
     /// # Errors
     /// The record cannot be read.
