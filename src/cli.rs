@@ -1,8 +1,9 @@
-//! The command line: what was typed becomes a [`CommandLine`].
+//! Parses the command line into a [`CommandLine`].
 //!
-//! Out of scope: doing any of it. The two calls that every command passes through (`guard -- …`
-//! and `guard -c …`) are read by hand, so that nothing is built for them that they do not need; clap
-//! reads the verbs, and knows all of it for the help, the man page and the completions.
+//! Out of scope: performing the call. The two calls that are made for every command (`guard -- …` and `guard -c …`) are
+//! parsed by hand, because building clap's parser would cost more than the rest of the start. clap parses the
+//! subcommands,
+//! and describes the whole command line for the help, the manual page and the completions.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
@@ -25,33 +26,33 @@ mod suggestions;
 
 pub use help::topics;
 
-/// What guard is asked to do.
+/// A call of guard.
 #[derive(Debug)]
 pub enum CommandLine {
     /// `guard [--yes] [--no-wait] -- program arguments…`
     Run { argv: Vec<OsString>, options: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
     Shell { called: ShellName, call: ShellCall, options: RunOptions },
-    /// A verb.
+    /// A subcommand.
     Verb(Box<Verb>),
-    /// Bare `guard`: the short help.
+    /// `guard` without arguments: the short help.
     ShortHelp,
     /// `guard --help`, `guard help TOPIC` and `guard --version --json`: this text.
     Help(String),
-    /// The arguments are wrong: what clap or the shell's option reader says of them.
+    /// The arguments are wrong.
     Wrong(CommandLineError),
 }
 
-/// Why the arguments are no call. `--help` and `--version` come this way too.
+/// Why the arguments could not be parsed. clap reports `--help` and `--version` in this way too.
 #[derive(Debug)]
 pub enum CommandLineError {
     Clap(clap::Error),
     Shell(ShellCallError),
-    /// A hook is set up wrongly: that must not let a command run.
+    /// The arguments of a hook are wrong. The exit code must keep the agent from running the command.
     Hook(clap::Error),
     /// `--` without a command.
     NoCommand,
-    /// The first word is no verb: what to say of it.
+    /// The first argument is not a subcommand; the value is the message.
     NoVerb(String),
 }
 
@@ -93,7 +94,7 @@ pub struct Cli {
     pub verb: Option<Verb>,
 }
 
-/// The verbs.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Judge a command without running it: exit 0 allow, 1 ask, 2 deny
@@ -181,7 +182,7 @@ pub enum Verb {
     Man(man::ManArgs),
 }
 
-/// What bare `guard` prints.
+/// The output of `guard` without arguments.
 pub const SHORT_HELP: &str = "\
 guard understands each command before it runs, asks a person when it should,
 and records every decision.
@@ -194,16 +195,16 @@ and records every decision.
 guard demo shows it in a scratch project. guard --help lists everything.
 ";
 
-/// Reads the name that guard was called by and the arguments after it. `path` is what it was started by,
-/// `account_shell` is `$SHELL`.
+/// Parses the name under which guard was called, and its arguments. `path` is the path of the executed file, and
+/// `account_shell` the value of `$SHELL`.
 #[must_use]
 pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> CommandLine {
-    // The path tells more than a name that a caller made up.
+    // The path is more reliable than the name, which the caller chooses.
     let named = ShellName::by(name).filter(|called| called.dialect.is_some());
     if let Some(called) = named.or_else(|| ShellName::behind(path?, name)).or_else(|| ShellName::by(name)) {
         return shell(called, arguments, RunOptions::default());
     }
-    // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
+    // A terminal or an editor starts `$SHELL` by its full path; a user who wants the help types a name.
     let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
     if arguments.is_empty() {
         return if is_a_shell {
@@ -240,7 +241,7 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     with_clap(arguments)
 }
 
-/// Reads a shell's options.
+/// Parses the options of a shell.
 fn shell(called: ShellName, arguments: &[OsString], options: RunOptions) -> CommandLine {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
         Ok(call) => CommandLine::Shell { called, call, options },
@@ -248,7 +249,8 @@ fn shell(called: ShellName, arguments: &[OsString], options: RunOptions) -> Comm
     }
 }
 
-/// Whether nothing says that a shell is wanted at this terminal: an option such as `-v` may have been meant for guard.
+/// Reports whether the call names no commands although guard is at a terminal. An option such as `-v` was then probably
+/// meant for guard and not for a shell.
 fn lacks_commands(call: &ShellCall) -> bool {
     call.reads == CommandSource::Stdin
         && !(call.interactive || call.login)
@@ -257,14 +259,14 @@ fn lacks_commands(call: &ShellCall) -> bool {
         && io::stdin().is_terminal()
 }
 
-/// Whether a first argument is a shell's option rather than guard's own.
+/// Reports whether a first argument is an option of a shell and not of guard.
 fn is_shell_option(word: &OsStr) -> bool {
     let bytes = word.as_encoded_bytes();
     let own = matches!(bytes, b"-h" | b"--help" | b"-V" | b"--version" | b"--yes" | b"--no-wait");
     !own && bytes.len() > 1 && matches!(bytes[0], b'-' | b'+')
 }
 
-/// Reads a verb. Only the verb that is named is built; anything else gets the whole command, for its help and errors.
+/// Parses a subcommand. The parser of only that subcommand is built; for help and errors the whole parser is built.
 fn with_clap(arguments: &[OsString]) -> CommandLine {
     let named = arguments.first().and_then(|name| name.to_str());
     if let Some(text) = asked_for_help(arguments) {
@@ -276,7 +278,7 @@ fn with_clap(arguments: &[OsString]) -> CommandLine {
         Some("submit") => one("guard submit", rest, Verb::Submit),
         Some("line") => one("guard line", rest, Verb::Line),
         Some("explain") => one("guard explain", rest, Verb::Explain),
-        // Most agents run the command when their hook fails with any code but one.
+        // Most agents run the command if their hook fails with another code than the blocking one.
         Some("hook") => {
             return match one("guard hook", rest, Verb::Hook) {
                 Err(error) if error.use_stderr() => CommandLine::Wrong(CommandLineError::Hook(error)),
@@ -301,7 +303,7 @@ fn with_clap(arguments: &[OsString]) -> CommandLine {
     }
 }
 
-/// The help that is asked for, where that is no verb's own.
+/// Returns the requested help, if it is not that of a subcommand.
 fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
@@ -312,7 +314,9 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     }
 }
 
-/// The words of a verb. Where help may be wanted, its examples fit the terminal: clap breaks tables anywhere.
+/// Parses the arguments of a subcommand. The examples in its help are wrapped to the width of the terminal here,
+/// because clap
+/// would break their columns.
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     fn fitted(command: clap::Command, columns: usize) -> clap::Command {
         let text = command.get_after_help().map(ToString::to_string);
@@ -332,7 +336,7 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-/// Whether a program of this name is found.
+/// Reports whether a program of this name is in `PATH`.
 fn is_program(name: &str) -> bool {
     let here = std::env::current_dir().unwrap_or_default();
     ProgramSearch::new(&std::env::vars_os().collect(), &here).find(name).is_ok_and(|found| found.is_some())
@@ -358,7 +362,7 @@ fn one<A: Args + FromArgMatches>(
 }
 
 impl Cli {
-    /// The one-line description of a verb that is read on its own.
+    /// Returns the one-line description of a subcommand whose parser is built alone.
     fn command_for_about(name: &str) -> &'static str {
         match name {
             "guard check" => "Judge a command without running it: exit 0 allow, 1 ask, 2 deny",

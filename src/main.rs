@@ -1,7 +1,7 @@
-//! The entry point: what was typed is read, done, and ends in an exit code.
+//! The entry point: parses the arguments, performs the call, and returns an exit code.
 //!
-//! With the GNU C library the program begins without Rust's own runtime, which looks for the ends of the stack before
-//! every command: guard limits its depth itself.
+//! With the GNU C library the program starts without the runtime of Rust, which determines the bounds of the stack for
+//! every command. guard limits its recursion itself.
 
 #![cfg_attr(all(own_start, not(test)), no_main)]
 
@@ -20,13 +20,13 @@ use guard::config::Layer;
 use guard::exec::preserve;
 use guard::prompt::process_seal;
 
-/// What the C library calls.
+/// The function that the C library calls.
 #[cfg(all(own_start, not(test)))]
 // SAFETY: the program has no other symbol of this name.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: std::ffi::c_int, _: *const *const std::ffi::c_char) -> std::ffi::c_int {
     preserve::prepare();
-    // Writes out what is still to be printed.
+    // `exit` flushes buffered output.
     std::process::exit(begin().into())
 }
 
@@ -44,7 +44,7 @@ fn begin() -> u8 {
     called(&name, &arguments, inherited)
 }
 
-/// Does what guard is called with.
+/// Performs a call of guard.
 fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) -> u8 {
     let (path, shell) = (guard_system::started_by(), std::env::var_os("SHELL"));
     match cli::read(name, arguments, path.as_deref(), shell.as_deref()) {
@@ -82,7 +82,7 @@ fn called(name: &OsStr, arguments: &[OsString], inherited: preserve::Inherited) 
 }
 
 fn do_verb(verb: &Verb) -> u8 {
-    // These hold what only a person knows, and run no command of anybody's.
+    // These subcommands hold passphrases and keys, and execute no command of a requester.
     if matches!(verb, Verb::Approver(_) | Verb::Approve(_) | Verb::Deny(_) | Verb::Pending(_)) {
         process_seal::seal();
     }
@@ -111,8 +111,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Learn(args) => unless_unread(learn::run(args)).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|engine| {
-            // The account's own directory comes first; the one that HOME names is a user's too where the account has
-            // none.
+            // The home directory in the account database takes precedence over HOME.
             let own = engine
                 .config()
                 .places
@@ -144,17 +143,17 @@ fn do_verb(verb: &Verb) -> u8 {
 fn printed(text: &str) -> u8 {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => exit::ALLOW,
-        // Whoever reads it has seen enough.
+        // The reader closed the pipe, which is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::ALLOW,
         Err(error) => run::failed(&error.to_string()),
     }
 }
 
-/// Help and version go to standard output with 0; everything else is a usage error.
+/// Prints help and version to standard output with exit code 0; everything else is a usage error.
 fn explain_wrong(wrong: &CommandLineError) -> u8 {
     match wrong {
         CommandLineError::Clap(error) => {
-            // What cannot be printed cannot be reported either.
+            // If printing fails, the failure cannot be reported.
             let _ = error.print();
             if error.use_stderr() { exit::FAILED } else { exit::ALLOW }
         }

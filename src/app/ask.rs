@@ -1,6 +1,6 @@
-//! Asking about a command: the reviewer, a person at the terminal, or the queue.
+//! Asks about a command: the reviewer, a person at the terminal, or people through the queue.
 //!
-//! Out of scope: deciding whether to ask, and running.
+//! Out of scope: deciding whether to ask, and running the command.
 
 use std::path::PathBuf;
 
@@ -32,9 +32,11 @@ use crate::ui::{pending, visible};
 use crate::world::paths;
 use crate::world::terminal::TerminalState;
 
-/// Asks where a person sits; elsewhere the command waits in the queue, and there too for the other approvers of what
-/// several sign.
-/// What a reviewer settles is not asked about, and a person who is there need not wait for it.
+/// Asks at the terminal if a user is there; otherwise the command waits in the queue. If several approvers must sign,
+/// it also
+/// waits there for the others. guard does not ask about a command that the reviewer decides, and a user at the terminal
+/// does
+/// not have to wait for the reviewer.
 pub fn ask(
     engine: &Engine,
     invocation: &Invocation,
@@ -53,9 +55,10 @@ pub fn ask(
         return AskOutcome::Reviewed(approved);
     }
     let situation = &engine.caller.terminal;
-    // A service counts approvals itself, and none of the session that asked.
+    // The service counts approvals itself, and accepts none from the session of the requester.
     let elsewhere = engine.service().is_some() && prompt.approvals > 1;
-    // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
+    // A terminal in raw mode may show another card. Whether this process may use it is known after that card was
+    // answered.
     let why = if let Some(why) = engine.asked_elsewhere() {
         why
     } else if elsewhere {
@@ -89,12 +92,12 @@ pub fn ask(
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
-/// So much of a command is shown beside the question who signs.
+/// Maximum number of characters of a command next to the question who signs.
 const SHOWN: usize = 60;
 
 const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
-/// A yes on the card, with the signature that it wants. Only then is it said.
+/// Returns an approval from the card, after the required signature was made.
 fn signed(
     engine: &Engine,
     (invocation, judgment): (&Invocation, &Judgment),
@@ -121,7 +124,7 @@ fn signed(
         scope: AnswerScope::of(grant.as_ref().map(|offer| &offer.until)),
     };
     let message = approval.message();
-    // The card is gone by now: whoever signs must see what for.
+    // The card is no longer visible: the signer must see the command again.
     let command = pending::cut(&visible::line(&command_bytes(&invocation.request), false), SHOWN);
     let signed = sign::sign(&enrolled, &format!("To approve `{command}`"), &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
@@ -135,7 +138,7 @@ fn signed(
     }
 }
 
-/// Asks on the card. The card's own end is an answer; that there could be none is not.
+/// Asks on the card. The end of the card is an answer; a failure to show it is not.
 fn at_the_terminal(
     engine: &Engine,
     invocation: &Invocation,
@@ -153,7 +156,7 @@ fn at_the_terminal(
     let second = if review.is_open() { Some(&mut *review as &mut dyn ReviewInProgress) } else { None };
     let question = PromptRequest { view: &view, prompt, explained: &explained, look, said: !is_signed };
     let answer = terminal::ask_beside(question, runtime, second);
-    // Where nobody could be asked, its opinion is still wanted.
+    // If nobody could be asked, the reviewer's opinion is still needed.
     if !matches!(answer, PromptAnswer::Closed(_)) {
         review.end();
     }
@@ -200,7 +203,7 @@ fn at_the_terminal(
     })
 }
 
-/// Everything that asking on the card takes.
+/// Everything that a prompt needs.
 pub(super) struct PromptCard {
     pub view: CardView,
     pub explained: ExplainView,
@@ -210,7 +213,7 @@ pub(super) struct PromptCard {
     pub always: Option<GrantOffer>,
 }
 
-/// The card of a command.
+/// Returns the card of a command.
 pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> PromptCard {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let offer = |until: GrantExpiry| may_grant.then(|| offer(invocation, until));
@@ -240,10 +243,11 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     PromptCard { view, explained, look, runtime, session, always }
 }
 
-/// Whether the record can be read, and no person answered one of its newest commands of tier 3 and above. What the doctor
-/// tries guard with is no such command.
+/// Reports whether the record can be read, and no person has answered one of its newest commands of tier 3 and above.
+/// The
+/// test commands of the doctor are ignored.
 fn is_first(engine: &Engine) -> bool {
-    /// How many are looked at.
+    /// The number of commands that are read.
     const NEWEST: u32 = 100;
     let high = Filter { tiers: Some((Tier::High, Tier::Critical)), limit: Some(NEWEST), ..Filter::default() };
     let is_answered = |entry: &Entry| entry.settled_by.as_deref() == Some("person") && !is_probe(&entry.findings);
@@ -258,7 +262,7 @@ fn is_first(engine: &Engine) -> bool {
     engine.existing().is_ok_and(|store| store.is_none_or(|store| is_new(&store).unwrap_or(false)))
 }
 
-/// Where command words stand, for the look-alikes among their letters.
+/// Returns the positions of command words, in which the card marks homoglyphs.
 fn words(judgment: &Judgment) -> Vec<Span> {
     judgment.facts.acts.iter().filter(|act| act.parent.is_none()).map(|act| act.span).collect()
 }

@@ -1,4 +1,4 @@
-//! The outcome of asking about a command, and the grant that an approval may include.
+//! The outcome of asking about a command, and the grant that an approval may contain.
 //!
 //! Out of scope: asking.
 
@@ -18,31 +18,31 @@ use crate::store::{NewGrant, StoreError};
 pub enum AskOutcome {
     Yes {
         grant: Option<GrantOffer>,
-        /// Who answered, where that was not at this terminal: for the record.
+        /// Who answered, if not the user at this terminal, for the record.
         by: Option<String>,
     },
     No(Refusal),
-    /// The reviewer let it run.
+    /// The reviewer approved it.
     Reviewed(Box<Approved>),
-    /// A signal came while asking: it is recorded, then guard dies of it.
+    /// A signal arrived during the prompt: guard records it and then dies of it.
     Killed {
         refusal: Refusal,
         signal: i32,
     },
-    /// It waits in the queue under this name, and nobody waits for it here.
+    /// The request waits in the queue with this ID, and guard does not wait for the answer.
     Queued {
         request: String,
     },
 }
 
-/// A grant that the card offers: exactly this command, in this directory.
+/// A grant that the card offers: for exactly this command, in this directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantOffer {
     pub until: GrantExpiry,
     pub words: String,
 }
 
-/// The grant of exactly this command, for so long.
+/// Returns the grant for exactly this command, with this expiry.
 pub(super) fn offer(invocation: &Invocation, until: GrantExpiry) -> GrantOffer {
     let end = match &until {
         GrantExpiry::Session { .. } => "until this session ends".to_owned(),
@@ -53,10 +53,12 @@ pub(super) fn offer(invocation: &Invocation, until: GrantExpiry) -> GrantOffer {
     GrantOffer { until, words: format!("exactly this command, in {directory} and below, {end}") }
 }
 
-/// The grant of a yes that was given elsewhere and reaches so far; `may_grant` says whether the card offers one.
+/// Returns the grant of an approval that was given through the queue with this scope. `may_grant` says whether the card
+/// offers
+/// one.
 ///
 /// # Errors
-/// It is not offered.
+/// The card does not offer it.
 pub(super) fn offered_grant(
     invocation: &Invocation,
     may_grant: bool,
@@ -67,7 +69,7 @@ pub(super) fn offered_grant(
     Ok(scope.until(session).map(|until| offer(invocation, until)))
 }
 
-/// Keeps the grant that came with an answer, once its command may run, and says so where it cannot be kept.
+/// Stores the grant that came with an answer, after its command was authorized, and prints a warning if that fails.
 pub(super) fn store_grant_or_warn(engine: &Engine, invocation: &Invocation, grant: Option<&GrantOffer>) {
     if let Some(grant) = grant
         && let Err(why) = store_grant(engine, invocation, grant)
@@ -76,10 +78,10 @@ pub(super) fn store_grant_or_warn(engine: &Engine, invocation: &Invocation, gran
     }
 }
 
-/// Keeps a grant that was given with an answer.
+/// Stores a grant that was given with an answer.
 ///
 /// # Errors
-/// It could not be kept.
+/// It could not be stored.
 fn store_grant<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOffer) -> Result<(), GrantNotStored<'a>> {
     let (what, place) = exactly(invocation);
     let store = engine.store().map_err(GrantNotStored::Closed)?;
@@ -94,7 +96,7 @@ fn store_grant<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOff
     store.grant(&grant, Timestamp::now()).map(drop).map_err(GrantNotStored::Unwritten)
 }
 
-/// Why a grant is not kept.
+/// Why a grant was not stored.
 #[derive(Debug, thiserror::Error)]
 enum GrantNotStored<'a> {
     /// The record cannot be opened.

@@ -30,32 +30,32 @@ use crate::ui::{verdict, visible};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
-/// A command that may run now.
+/// A command that may run.
 #[derive(Debug)]
 pub struct ApprovedCommand {
     pub approved: Approved,
     pub receipt: Receipt,
-    /// Somebody was asked about it: it is waited for.
+    /// Whether guard asked about it, so that it has to wait for it.
     pub asked: bool,
 }
 
-/// What the caller said beside the command, and what becomes of guard.
+/// The options of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Their own yes in advance.
+    /// The user approved the command in advance.
     pub yes: bool,
-    /// Where nobody sits at the terminal: file the command and return at once.
+    /// If no user is at the terminal, guard files the request and returns at once.
     pub no_wait: bool,
-    /// guard stays with the command whether or not somebody is asked.
+    /// guard waits for the command even if it did not ask.
     pub watched: bool,
-    /// Nobody is asked and nothing is said: [`exit::NOT_UNASKED`] where that cannot be.
+    /// guard neither asks nor prints. The result is [`exit::NOT_UNASKED`] if the command needs an answer.
     pub unasked: bool,
 }
 
-/// Judges a command, decides, asks, and writes down what is to happen.
+/// Judges a command, decides, asks if necessary, and records the intent.
 ///
 /// # Errors
-/// The exit code of a refusal, which has been said.
+/// The exit code of a refusal, which was printed.
 pub fn authorize(
     engine: &Engine,
     invocation: Invocation,
@@ -86,14 +86,14 @@ pub fn authorize(
     }
 }
 
-/// Says that the command comes in an envelope that guard does not know, once a session.
+/// Prints once per session that the command is in an envelope that guard does not know.
 fn say_of_envelope(engine: &Engine, invocation: &Invocation) {
     if let Some(warning) = unknown_envelope::warning(engine, invocation) {
         let _ = writeln!(std::io::stderr(), "guard: {warning}");
     }
 }
 
-/// Writes down that nobody need be asked.
+/// Records the intent of a command that runs without a prompt.
 fn at_once(
     engine: &Engine,
     approved: Approved,
@@ -107,23 +107,25 @@ fn at_once(
     ready(engine, approved, judgment, &RowDetails { process: process.as_deref(), ..RowDetails::default() }, false)
 }
 
-/// Whether a yes in advance counts. One that an approver has to sign is given on the card.
+/// Reports whether an approval in advance is accepted. An approval that has to be signed is given on the card.
 fn may_say_yes(engine: &Engine, invocation: &Invocation, prompt: &Prompt) -> bool {
     yes_in_advance(invocation, prompt).is_some()
         && engine.is_answered_here()
         && !sign::is_wanted(&engine.approvers(), prompt.tier, prompt.approvals)
 }
 
-/// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
-/// about once, and that was used up by this.
+/// Returns the approval of a command that a hook left to its agent's prompt, or that a person approved in the hook, if
+/// the
+/// agent now runs the command. The approval is used by this.
 fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Option<ApprovedCommand> {
     let Request::Line(line) = &invocation.request else { return None };
-    // A command further down is another one, whatever it says; so is a text that is given words to fill in.
+    // A command that the agent's command starts is a different one, even with the same text; so is one with positional
+    // parameters.
     let whole = line.positional.is_empty();
     if !whole || judgment.risk.tier == Tier::Critical || !engine.caller.is_child_of_agent() {
         return None;
     }
-    // An agent's prompt signs nothing, and decides nothing for a person.
+    // An agent's prompt cannot sign, and cannot replace a decision that a person has to take.
     if judgment.risk.is_decision() {
         return None;
     }
@@ -143,7 +145,7 @@ fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Opt
     Some(ApprovedCommand { approved, receipt, asked: false })
 }
 
-/// Asks, and acts on the answer.
+/// Asks, and applies the answer.
 fn with_a_person(
     engine: &Engine,
     invocation: Invocation,
@@ -158,21 +160,21 @@ fn with_a_person(
     shown.apply_answer(answered)
 }
 
-/// A command that a person is asked about, as it was when the prompt was shown.
+/// A command that guard asks about, as it was when the prompt appeared.
 struct PromptedCommand<'a> {
     engine: &'a Engine,
     invocation: Invocation,
     judgment: &'a Judgment,
-    /// Device and inode of the working directory.
+    /// The device and inode of the working directory.
     directory: Option<(u64, u64)>,
 }
 
 /// The outcome of asking, and how long it took.
 struct TimedOutcome {
     outcome: AskOutcome,
-    /// How long that took.
+    /// The duration.
     time: Duration,
-    /// What a reviewer thought of it.
+    /// The opinion of the reviewer.
     opinion: Option<Opinion>,
 }
 
@@ -182,7 +184,7 @@ impl<'a> PromptedCommand<'a> {
         Self { engine, invocation, judgment, directory }
     }
 
-    /// Asks the reviewer and whoever may answer.
+    /// Consults the reviewer, and asks the people who may answer.
     fn ask(&self, prompt: &Prompt, no_wait: bool) -> TimedOutcome {
         let Self { engine, invocation, judgment, .. } = self;
         let begun = Instant::now();
@@ -216,7 +218,7 @@ impl<'a> PromptedCommand<'a> {
         }
     }
 
-    /// What a person said yes to, as far as it is still what they were shown: written down, with the grant they gave.
+    /// Records the approval of a person, with a grant if there is one, if the command is still what the card showed.
     fn allowed(self, grant: Option<&GrantOffer>, details: RowDetails<'_>) -> Result<ApprovedCommand, u8> {
         let approved = match self.still_approved() {
             Ok(approved) => approved,
@@ -229,7 +231,7 @@ impl<'a> PromptedCommand<'a> {
         Ok(ready)
     }
 
-    /// Time has passed since it was shown: what was approved must still be what would run.
+    /// Judges the command again, and returns the approval if it is valid for the new judgment.
     fn still_approved(&self) -> Result<Approved, Refusal> {
         let fresh = self.engine.judge_again(&self.invocation);
         if self.directory != paths::directory_identity(&self.invocation.cwd) {
@@ -243,8 +245,7 @@ impl<'a> PromptedCommand<'a> {
     }
 }
 
-/// Whether it was a person who had the time that asking took: nobody could be asked, or nobody was about what the
-/// reviewer refused.
+/// Reports whether a person was asked: not if nobody could be, or if the reviewer denied the command.
 const fn was_asked(refusal: &Refusal) -> bool {
     !matches!(
         refusal,
@@ -252,7 +253,7 @@ const fn was_asked(refusal: &Refusal) -> bool {
     )
 }
 
-/// What a reviewer let run: nobody was asked, and it is waited for, so that what came of it is known.
+/// Records the approval of a reviewer. guard waits for the command, so that its result is recorded.
 fn reviewed(
     engine: &Engine,
     approved: Approved,
@@ -267,7 +268,7 @@ fn reviewed(
     ready(engine, approved, judgment, &details, true)
 }
 
-/// Writes down that a command runs. Without that it does not, and this is said.
+/// Records that a command runs. If that fails, the command is refused and the reason printed.
 fn ready(
     engine: &Engine,
     approved: Approved,
@@ -282,12 +283,12 @@ fn ready(
     }
 }
 
-/// Writes down a refusal and says it. A refusal that cannot be written down is one all the same.
+/// Records and prints a refusal. It is a refusal even if it cannot be recorded.
 fn refuse(engine: &Engine, invocation: &Invocation, judgment: &Judgment, refusal: &Refusal) -> u8 {
     refuse_with(engine, invocation, judgment, refusal, (None, None))
 }
 
-/// The same, with how long somebody had to answer, and what a reviewer thought of it.
+/// Records and prints a refusal, with the time that people had to answer and the reviewer's opinion.
 fn refuse_with(
     engine: &Engine,
     invocation: &Invocation,
@@ -313,17 +314,17 @@ fn refuse_with(
     code
 }
 
-/// Whether whoever reads of this refusal has just said no on the card, which shows the risk.
+/// Reports whether the reader of the refusal has just denied the command on the card, which shows the risk.
 fn knows_the_risk(origin: Origin, refusal: &Refusal) -> bool {
     origin == Origin::Cli && matches!(refusal, Refusal::Person { .. })
 }
 
-/// Whether this opinion tells what kept the reviewer from deciding, where nobody is asked. On the card it was seen.
+/// Reports whether the opinion explains why the reviewer did not decide. It is printed only if no card showed it.
 fn kept_from_deciding(opinion: &Opinion, refusal: &Refusal) -> bool {
     opinion.says == OpinionVerdict::Nothing && matches!(refusal, Refusal::NoOne { .. })
 }
 
-/// One line on stderr: which kind of refusal, the worst finding, and what to do instead.
+/// Prints one line on standard error: the kind of refusal, the most severe finding, and the alternative.
 fn say(refusal: &Refusal, risk: &Risk) -> u8 {
     let _ = writeln!(std::io::stderr(), "{}", verdict::refused(refusal, risk));
     exit::REFUSED

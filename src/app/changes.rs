@@ -1,6 +1,6 @@
-//! The files that an approved command will change, and their state before it runs: for the ledger.
+//! The files that an approved command will change, and their state before it runs, for the ledger.
 //!
-//! Out of scope: judging. Of the ledger it reads only what had been brought to where something is taken from.
+//! Out of scope: judging. This module reads the ledger only to find what was moved to the source of a move.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::world::World;
 
 use super::engine::Engine;
 
-/// The changes of a judged command. Of a person's own commands only what they bring somewhere is remembered: what a person
-/// makes is theirs.
+/// Returns the changes of a judged command. Of a user's own commands, only moves and copies into other directories are
+/// recorded: the files that a user creates are not a session's own work.
 #[must_use]
 pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> CommandChanges {
     let PlannedChanges { named, ran } = planned_changes(invocation, &judgment.facts, &engine.catalog, engine.policy());
@@ -47,7 +47,7 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
                 let Some(was) = snapshot(&world, &from).map(|look| look.stat) else { continue };
                 for to in places {
                     if on && thrown_away {
-                        // What lay there is made again, but for what had been brought there.
+                        // The content can be generated again, except what was moved there before.
                         changes.brought.extend(brought_on(&earlier, &from, &to, moved));
                     } else if thrown_away {
                         changes.brought.push(BroughtContent { to: to.clone(), from: from.clone(), moved });
@@ -83,7 +83,7 @@ fn made(world: &World, named: &str) -> Option<PathChange> {
     let facts = path(world, named)?;
     let before = match facts.kind {
         PathKind::Missing => PriorState::Nothing,
-        // A directory that is there is not made.
+        // An existing directory is not created.
         PathKind::Directory | PathKind::Device => return None,
         PathKind::File | PathKind::Other => before(world, &facts)?,
     };
@@ -101,7 +101,8 @@ fn before(world: &World, facts: &PathFacts) -> Option<PriorState> {
     })
 }
 
-/// What is copied into a directory that is there. A copy to a path that is none is made there like any other file.
+/// Returns the change of a copy into an existing directory. A copy to another path creates a file like any other
+/// command.
 fn put(world: &World, from: &str, to: &str) -> Option<PathChange> {
     let target = path(world, to).filter(|facts| facts.kind == PathKind::Directory)?;
     let name = Path::new(from).file_name()?.to_str()?;
@@ -113,22 +114,23 @@ fn gone(world: &World, named: &str) -> Option<PathChange> {
     Some(PathChange { path: facts.canonical, done: PathChangeKind::Gone })
 }
 
-/// Where what had been brought to one place lies when that is brought on to another.
+/// Returns the new paths of files that were moved to a directory, after that directory is moved on.
 fn brought_on(earlier: &[BroughtContent], from: &str, to: &str, moved: bool) -> Vec<BroughtContent> {
     earlier.iter().filter_map(|brought| brought.on(from, to, moved)).take(MAX_CHANGES).collect()
 }
 
-/// Where something comes from, and where it comes to lie: in a directory, under its own name; or in one of two places, of which
-/// only the command can tell.
+/// Returns the source and the target of a move. The target is in a directory under the name of the source, or at one of
+/// two
+/// paths if only the command decides which.
 fn ends(world: &World, from: &str, to: &str, found: bool, replaces: bool) -> Option<(String, Vec<String>)> {
     let (source, target) = (path(world, from)?, path(world, to)?);
     let name = Path::new(from).file_name()?.to_str()?;
-    // What a search or a glob stands for has names that are not known.
+    // The files of a search or a glob have unknown names.
     if found || target.kind != PathKind::Directory {
         return Some((source.canonical, vec![target.canonical]));
     }
     let into = format!("{}/{name}", target.canonical.trim_end_matches('/'));
-    // A directory may take the place of an empty one.
+    // A directory can replace an empty one.
     let is_empty =
         || snapshot(world, &target.canonical).and_then(|look| look.below).is_some_and(|below| below.is_empty());
     let both = replaces && source.kind == PathKind::Directory && is_empty();

@@ -1,4 +1,4 @@
-//! `guard check`: judging without running.
+//! `guard check`: judges a command without running it.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -62,10 +62,10 @@ struct CheckRow {
     cwd: Option<PathBuf>,
 }
 
-/// Judges, prints, and returns the exit code.
+/// Judges, prints the verdict, and returns the exit code.
 ///
 /// # Errors
-/// There is no one to judge for, or standard input or output failed.
+/// The engine could not start, or standard input or output failed.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     if args.batch {
@@ -107,7 +107,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     Ok(exit::after(printed, code(&judged.decision))?)
 }
 
-/// The exit code of a decision that is not carried out.
+/// Returns the exit code for a decision.
 pub(super) const fn code(decision: &Decision) -> u8 {
     match decision {
         Decision::Run(_) => exit::ALLOW,
@@ -116,12 +116,12 @@ pub(super) const fn code(decision: &Decision) -> u8 {
     }
 }
 
-/// Judges every line. The exit code says whether all lines could be read, not how they were judged.
+/// Judges every line. The exit code says whether all lines could be parsed; it does not depend on the verdicts.
 fn batch(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
     unless_unread(judge_lines(engine, origin))
 }
 
-/// The origins by name.
+/// Returns the parser of the names of origins.
 fn origins() -> impl TypedValueParser<Value = Origin> {
     let names = [Origin::Cli, Origin::Agent, Origin::Api, Origin::Discord, Origin::Telegram].map(Origin::name);
     PossibleValuesParser::new(names).try_map(|name| Origin::named(&name).ok_or("unknown origin"))
@@ -130,7 +130,7 @@ fn origins() -> impl TypedValueParser<Value = Origin> {
 fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
-    // The policy must not change between one line and the next.
+    // Reading all pattern files now keeps the policy from changing between two lines.
     let _ = engine.broken();
     let mut base = engine.caller.invocation(Request::Argv(Vec::new()));
     base.origin = origin.unwrap_or(base.origin);
@@ -171,7 +171,7 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
             }
         }
         out.write_all(b"\n")?;
-        // Whoever asks line by line waits for each answer.
+        // The caller may wait for each verdict before it writes the next line.
         out.flush()?;
     }
     Ok(if failed { exit::FAILED } else { exit::ALLOW })

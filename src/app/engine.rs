@@ -34,32 +34,32 @@ use crate::world::World;
 use crate::world::identity::{Caller, IdentityError};
 use crate::world::shell::{self, NoShell};
 
-/// Everything that is known before a command is.
+/// The state that does not depend on the command: the caller, the policy, the rules, the record.
 #[derive(Debug)]
 pub struct Engine {
     pub caller: Caller,
     pub catalog: Catalog,
     config: Loaded,
-    /// Pattern files that cannot be read.
+    /// The pattern files that cannot be read.
     unreadable: Vec<String>,
     patterns: OnceCell<Patterns>,
     store: OnceCell<Result<RecordBackend, StoreError>>,
     shell: OnceCell<shell::Shell>,
 }
 
-/// What is said where the policy fails closed and would have asked a reviewer.
+/// The message if the policy fails closed and would have consulted a reviewer.
 const LEFT_OUT: &str = "the reviewer is not asked until this is fixed (mode = \"smart\" acts as \"manual\"):";
 
-/// All pattern files, read and checked.
+/// All pattern files, parsed and checked.
 #[derive(Debug)]
 struct Patterns {
-    /// What is wrong with them, a sentence each.
+    /// Their errors, one sentence each.
     problems: Vec<String>,
-    /// The tightened configuration, where anything is.
+    /// The stricter configuration that applies if there are errors.
     closed: Option<Box<Loaded>>,
 }
 
-/// A command, judged and decided on.
+/// A judged command, with the decision.
 #[derive(Debug)]
 pub struct JudgedCommand {
     pub judgment: Judgment,
@@ -78,11 +78,12 @@ pub enum EngineError {
 }
 
 impl Engine {
-    /// Finds out who is asking and reads the configuration. Pattern files are read as they come to matter: one that
-    /// speaks of the command, when it is judged; all of them, when anything is found.
+    /// Identifies the caller and loads the configuration. Pattern files are read when they are needed: those about the
+    /// programs
+    /// of the command when it is judged, all of them if it has a finding.
     ///
     /// # Errors
-    /// [`EngineError`]: nothing can be judged then.
+    /// [`EngineError`]: nothing can be judged.
     pub fn open() -> Result<Self, EngineError> {
         if nix::unistd::getuid() != nix::unistd::geteuid() || nix::unistd::getgid() != nix::unistd::getegid() {
             return Err(EngineError::Setuid);
@@ -90,7 +91,7 @@ impl Engine {
         Ok(Self::of(Caller::of_this_process()?))
     }
 
-    /// The engine of a caller: the configuration and the rules that hold where they stand.
+    /// Creates the engine of a caller, with the configuration and the rules of the caller's directory.
     #[must_use]
     pub fn of(caller: Caller) -> Self {
         let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
@@ -98,7 +99,8 @@ impl Engine {
         Self::under(caller, config)
     }
 
-    /// The engine of a caller whose own files are closed to this account: under what the machine and the project say.
+    /// Creates the engine of a caller whose files this account cannot read, with the layers of the machine and the
+    /// project.
     #[must_use]
     pub fn of_a_stranger(caller: Caller) -> Self {
         let roots = Roots::of(&caller.env, None, caller.account.uid, &caller.cwd);
@@ -106,7 +108,7 @@ impl Engine {
         Self::under(caller, config)
     }
 
-    /// The engine of a caller under another configuration than their own.
+    /// Creates the engine of a caller with another configuration.
     #[must_use]
     pub fn under(caller: Caller, mut config: Loaded) -> Self {
         let (catalog, unreadable) = catalog(&config);
@@ -120,13 +122,14 @@ impl Engine {
         Self { caller, catalog, config, unreadable, patterns, store, shell }
     }
 
-    /// The configuration as it holds: tightened, as far as it is known, when anything is wrong.
+    /// Returns the configuration that applies, which is stricter if a file has errors.
     pub fn config(&self) -> &Loaded {
         self.patterns.get().and_then(|patterns| patterns.closed.as_deref()).unwrap_or(&self.config)
     }
 
-    /// What is wrong with pattern files, a sentence each. All are read for it, and from then on the configuration is
-    /// tightened if there is anything.
+    /// Reads all pattern files and returns their errors, one sentence each. If there are any, the configuration is
+    /// stricter from
+    /// then on.
     pub fn broken(&self) -> &[String] {
         let patterns = self.patterns.get_or_init(|| {
             let found = self.catalog.problems();
@@ -141,7 +144,9 @@ impl Engine {
         &patterns.problems
     }
 
-    /// What is wrong with the configuration or a pattern file, a sentence each. The policy is tightened then.
+    /// Returns the errors in the configuration and the pattern files, one sentence each. If there are any, the policy
+    /// is
+    /// stricter.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let broken = self.broken().iter().cloned();
@@ -149,28 +154,28 @@ impl Engine {
         self.left_out().map(str::to_owned).into_iter().chain(all).collect()
     }
 
-    /// That no reviewer is asked because of such a problem, where one is configured.
+    /// Returns the message that guard does not consult the configured reviewer because of such an error.
     #[must_use]
     pub fn left_out(&self) -> Option<&'static str> {
         let is_broken = !self.broken().is_empty() || !self.config.problems.is_empty();
         (is_broken && self.config().reviewer_left_out).then_some(LEFT_OUT)
     }
 
-    /// Who is enrolled to approve what is of tier 3 and above.
+    /// Returns the approvers who are enrolled for tier 3 and above.
     #[must_use]
     pub fn approvers(&self) -> Enrolled {
         let caller = &self.caller;
         let account = &caller.account;
         let roots = Roots::of(&caller.env, account.home.as_deref(), account.uid, &caller.cwd);
-        // Where root names who may answer, nobody else names who signs.
+        // With the system service, only root enrols approvers.
         let shared = self.service().is_some();
         approvers::load(&if shared { Roots { home: None, named: None, ..roots } } else { roots })
     }
 
-    /// A command string for the account's real shell.
+    /// Creates the request to run a command string with the account's real shell.
     ///
     /// # Errors
-    /// [`EngineError::NoShell`] when there is none.
+    /// [`EngineError::NoShell`] if there is none.
     pub fn line(
         &self,
         text: Vec<u8>,
@@ -188,17 +193,17 @@ impl Engine {
         Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new(), envelope: None }))
     }
 
-    /// A call of a tool, with what of its input nobody is shown noted in it.
+    /// Creates the request of a tool call, and marks the parts of its input that are not shown to people.
     #[must_use]
     pub fn tool(&self, mut call: ToolCall) -> Request {
         tools::conceal(&mut call, &self.catalog);
         Request::Tool(Box::new(call))
     }
 
-    /// The real shell of this name, or the account's.
+    /// Returns the real shell of this name, or that of the account.
     ///
     /// # Errors
-    /// [`EngineError::NoShell`] when there is none.
+    /// [`EngineError::NoShell`] if there is none.
     pub fn shell(&self, dialect: Option<Dialect>) -> Result<shell::Shell, EngineError> {
         let Caller { account, env, cwd, .. } = &self.caller;
         let found = match dialect {
@@ -208,22 +213,23 @@ impl Engine {
         Ok(found?)
     }
 
-    /// A command string as `-c` gives it.
+    /// Creates the request to run a command string as `-c` does.
     ///
     /// # Errors
-    /// [`EngineError::NoShell`] when there is none.
+    /// [`EngineError::NoShell`] if there is none.
     pub fn plain_line(&self, text: OsString) -> Result<Request, EngineError> {
         self.line(text.into_vec(), vec!["-c".into()], Vec::new())
     }
 
-    /// The policy as it holds.
+    /// Returns the policy that applies.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.config().policy
     }
 
-    /// What the command would do, with the world's answers. Nothing that is flagged passes while any pattern file is
-    /// broken, be it one that does not speak of the command.
+    /// Judges a command with facts about the system. While any pattern file has errors, a command with a finding is
+    /// judged by the
+    /// stricter policy.
     #[must_use]
     pub fn work_out(&self, invocation: &Invocation) -> Judgment {
         let ledger = || self.ledger(invocation);
@@ -235,13 +241,13 @@ impl Engine {
         judgment
     }
 
-    /// What the command would do where nothing of the world is known: nothing is asked, and it is judged strictly.
+    /// Judges a command without facts about the system, with the strictest assumptions.
     #[must_use]
     pub fn work_out_unseen(&self, invocation: &Invocation) -> Judgment {
         judge(invocation, &self.catalog, self.policy(), &Answers::none())
     }
 
-    /// What the command would do in this session's standing, anew: for what somebody said yes to a while ago.
+    /// Judges a command again, with the current state of the session, after it was approved.
     #[must_use]
     pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
         let mut fresh = self.work_out(invocation);
@@ -249,14 +255,14 @@ impl Engine {
         Rejudged::just_now(fresh)
     }
 
-    /// Judges a command, weighs it against the session's past, and decides.
+    /// Judges a command, adds the behaviour of the session, and decides.
     #[must_use]
     pub fn judge(&self, invocation: &Invocation) -> JudgedCommand {
         self.decided(invocation, self.work_out(invocation))
     }
 
-    /// Judges a command in a directory that somebody names. Where there is none of that name, it is judged strictly: what
-    /// lies elsewhere says nothing of it.
+    /// Judges a command in a given directory. If the directory does not exist, the command is judged with the strictest
+    /// assumptions.
     #[must_use]
     pub fn judge_in(&self, directory: &Path, invocation: &mut Invocation) -> JudgedCommand {
         put_in(directory, invocation);
@@ -264,7 +270,7 @@ impl Engine {
         self.decided(invocation, judgment)
     }
 
-    /// Weighs a judgment against the session's past, and decides.
+    /// Adds the behaviour of the session to a judgment, and decides.
     fn decided(&self, invocation: &Invocation, mut judgment: Judgment) -> JudgedCommand {
         let mut standing = SessionState::default();
         let mut grants: Vec<Grant> = Vec::new();
@@ -277,7 +283,7 @@ impl Engine {
         }
         let by = |policy: &Policy| decide(invocation, &judgment, policy, &standing, &grants);
         let mut decision = by(self.policy());
-        // The help that guard comes with is looked up only where it would be held up.
+        // The built-in support commands are looked up only if the command would not run anyway.
         if judgment.risk.tier <= Tier::Medium && !matches!(decision, Decision::Run(_)) {
             let support = self.catalog.support();
             if !support.is_empty()
@@ -286,7 +292,7 @@ impl Engine {
                 decision = helped;
             }
         }
-        // Denials that were taken out by hand would be asked about again and again.
+        // Without this check, removing the rows of denials would make it possible to ask again and again.
         if matches!(decision, Decision::Ask(_))
             && invocation.origin.is_guarded()
             && let Some(refusal) = self.edited(invocation)
@@ -296,11 +302,14 @@ impl Engine {
         JudgedCommand { judgment, decision }
     }
 
-    /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a
-    /// command could make up.
+    /// Returns the ancestor process that is a guard. It is alive and executes the same file; guard does not rely on
+    /// anything
+    /// that a command could forge.
     #[must_use]
     pub fn parent(&self) -> Option<String> {
-        // Most commands run below no guard, and need not look at files to know it. Under a shell's name it is called so.
+        // Most commands have no such ancestor. The names of the ancestors show that without a look at files: guard is
+        // called guard,
+        // or has the name of a shell.
         let may_be = |name: &str| name.starts_with("guard") || ["bash", "sh", "zsh"].contains(&name);
         if !self.caller.ancestors.iter().any(|process| may_be(&process.name)) {
             return None;
@@ -309,19 +318,19 @@ impl Engine {
     }
 }
 
-/// Whether it is known what lies in a directory that somebody names: it is there, and named from the root.
+/// Reports whether a given directory exists and its path is absolute.
 #[must_use]
 pub fn is_known(directory: &Path) -> bool {
     directory.is_absolute() && directory.is_dir()
 }
 
-/// Puts a command into a directory, as a shell that stands there starts it.
+/// Sets the directory of a command, as if a shell in that directory started it.
 pub fn put_in(directory: &Path, invocation: &mut Invocation) {
     directory.clone_into(&mut invocation.cwd);
     invocation.env.variables.insert("PWD".into(), directory.into());
 }
 
-/// The built-in rules and those of the configured layers, and which files cannot be read.
+/// Returns the built-in rules with those of the configured layers, and the files that cannot be read.
 fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
     let mut unreadable = Vec::new();
     let mut catalog = Catalog::builtin();
@@ -341,13 +350,13 @@ fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
     (catalog, unreadable)
 }
 
-/// Judges with the world's answers and no record: of a session that has done nothing yet.
+/// Judges a command with facts about the system, as that of a new session.
 #[must_use]
 pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -> Judgment {
     judge_with(invocation, catalog, policy, &|| Some(Ledger::default()))
 }
 
-/// Judges with the world's answers and those of the record, each looked up when it is asked for.
+/// Judges a command with facts about the system and from the record, each looked up when the judge asks for it.
 fn judge_with(
     invocation: &Invocation,
     catalog: &Catalog,
@@ -361,7 +370,7 @@ fn judge_with(
         _ => world().answer(question),
     };
     let mut judgment = judge(invocation, catalog, policy, &Answers::of(&source));
-    // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
+    // An approval is bound to the programs that the command runs. They are resolved only if guard may ask.
     if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {
         let found = Answers::none();
         for SearchedName { name, dirs } in &judgment.facts.programs {
@@ -374,8 +383,9 @@ fn judge_with(
     judgment
 }
 
-/// The first of the files that a judgment rests on which no longer holds what was judged: looked at once more just
-/// before a command runs. A command may still read other bytes than these when the file is written to from then on.
+/// Returns the first file whose content differs from what was judged. It is called right before the command runs; the
+/// file
+/// can still change after that.
 #[must_use]
 pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<String> {
     let mut world = None;

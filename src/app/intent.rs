@@ -1,6 +1,6 @@
-//! Writing a decision down before it takes effect: the intent that a command needs in order to run, or the refusal.
+//! Records a decision before it takes effect: the intent, without which a command does not run, or the refusal.
 //!
-//! Out of scope: deciding, and saying anything.
+//! Out of scope: taking the decision, and printing.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::{IntentRow, RecordedDecision, Retention, StoreError};
 
-/// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
-/// stands in the way is told by `guard log prune` and `guard verify`.
+/// Prunes the record to the limits of the policy, at a time when no command waits for guard. `guard log prune` and
+/// `guard verify` report why rows cannot be pruned.
 pub(super) fn keep_to_retention(engine: &Engine) {
     if let Ok(store) = engine.store() {
         let kept = Retention { days: engine.policy().retention_days, mib: engine.policy().retention_mib };
@@ -28,21 +28,21 @@ pub(super) fn keep_to_retention(engine: &Engine) {
     }
 }
 
-/// What a row of the record holds beside the decision.
+/// The content of a row besides the decision.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RowDetails<'a> {
     pub answer: Option<Duration>,
-    /// What was said with a yes.
+    /// The message of the person who approved.
     pub words: Option<&'a str>,
-    /// This guard, where it will wait for the command.
+    /// The process of guard, if it will wait for the command.
     pub process: Option<&'a str>,
     pub opinion: Option<&'a Opinion>,
 }
 
-/// Writes the intent.
+/// Records the intent.
 ///
 /// # Errors
-/// It could not be written, and the command is of tier 2 or above.
+/// It could not be recorded, and the command has tier 2 or above.
 pub(super) fn record(
     engine: &Engine,
     invocation: &Invocation,
@@ -70,16 +70,17 @@ pub(super) fn record(
     write_down(engine, &row, |backend| backend.intent(&row))
 }
 
-/// For how long, as the record counts it.
+/// Returns a duration in milliseconds, the unit of the record.
 pub(super) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what
-/// is not is left out.
+/// Records a decision with the given function, and sends the row to the collectors. If the policy keeps only commands
+/// with a
+/// finding, others are not recorded.
 ///
 /// # Errors
-/// It could not be written, and the command is of tier 2 or above.
+/// It could not be recorded, and the command has tier 2 or above.
 pub(super) fn write_down(
     engine: &Engine,
     row: &IntentRow<'_>,
@@ -97,7 +98,7 @@ pub(super) fn write_down(
             deliver::at_once(engine, receipt.row());
             Ok(receipt)
         }
-        // Help is given whether or not it can be written down.
+        // A support command runs even if it cannot be recorded.
         Err(_)
             if risk.tier <= Tier::Low || matches!(row.settled, RecordedDecision::Allowed(ApprovalReason::Support)) =>
         {

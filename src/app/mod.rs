@@ -1,4 +1,4 @@
-//! The subcommands, one file each. Only this level knows the order of the steps from a command to its exit code.
+//! The subcommands, one file each. Only this module knows the order of the steps from a command to its exit code.
 
 pub mod allow;
 pub mod answer;

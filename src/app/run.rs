@@ -1,8 +1,10 @@
-//! `guard -- …` and `guard -c …`: the main job, from the command to its exit code.
+//! `guard -- …` and `guard -c …`: from the command to its exit code.
 //!
-//! The steps on one page: what is asked for is judged, decided on and written down ([`authorize`]); what nobody was asked
-//! about replaces guard, what somebody was asked about is waited for. Commands on standard input go the same way, one
-//! after the other (`shell::stdin`).
+//! [`authorize`] judges the command, decides, asks if necessary, and records the intent. A command that ran without a
+//! prompt
+//! then replaces guard; guard waits for one that it asked about. A shell processes the commands on its standard input
+//! in the
+//! same way, one after the other (`shell::stdin`).
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,7 +22,7 @@ use crate::judge::invocation::Request;
 use crate::store::{CommandResult, ExitStatus, StoreError};
 use crate::world::paths;
 
-/// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
+/// Runs a command, or prints why it does not run. It returns only if the command did not replace guard.
 #[must_use]
 pub fn run(argv: Vec<OsString>, options: RunOptions, mut inherited: Inherited) -> u8 {
     match Engine::open() {
@@ -29,12 +31,12 @@ pub fn run(argv: Vec<OsString>, options: RunOptions, mut inherited: Inherited) -
     }
 }
 
-/// Runs one command, or says why not.
+/// Runs one command, or prints why it does not run.
 pub(super) fn one(engine: &Engine, request: Request, options: RunOptions, inherited: &mut Inherited) -> u8 {
     one_with(engine, request, &[], options, inherited)
 }
 
-/// Runs one command with some variables of guard's, or says why not.
+/// Runs one command with additional variables, or prints why it does not run.
 pub(super) fn one_with(
     engine: &Engine,
     request: Request,
@@ -63,7 +65,7 @@ pub(super) fn one_with(
     }
 }
 
-/// Why the result of a command is not written down.
+/// Why the result of a command could not be recorded.
 #[derive(Debug, thiserror::Error)]
 enum NoResult<'a> {
     /// The record cannot be opened.
@@ -90,7 +92,7 @@ pub(super) fn could_not_start(error: &ExecError) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(exit::FAILED)
 }
 
-/// Says that guard itself failed.
+/// Prints that guard itself failed, and returns the exit code for that.
 pub fn failed(why: &str) -> u8 {
     super::screen::complain(&format!("guard: {why}"));
     exit::FAILED
