@@ -1,7 +1,8 @@
-//! Acts: what each simple command would do, with quoting, wrappers and nesting already gone.
+//! Acts: what each simple command would do, after quoting, wrappers and nesting are resolved.
 //!
-//! In scope: values that rules match against. How they are derived is the business of the
-//! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
+//! This module defines the values that rules are matched with. The other modules of the analysis compute them, and
+//! rules
+//! ([`super::super::rules`]) say which are dangerous.
 
 use std::rc::Rc;
 
@@ -13,27 +14,27 @@ pub use crate::judge::effect::Effect;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
-/// Index of an act in [`Facts::acts`].
+/// The index of an act in [`Facts::acts`].
 pub type ActId = usize;
 
-/// Everything that was worked out about one invocation.
+/// The result of the analysis of an invocation.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     pub acts: Vec<Act>,
-    /// What could not be understood. Never empty-handed: each carries its reason, and each is at least tier 3.
+    /// The parts that could not be analysed, each with its reason.
     pub opaque: Vec<Opaque>,
-    /// Every variable whose value from the environment was expanded: part of the digest.
+    /// The variables whose value in the environment was expanded. They are part of the digest.
     pub expanded: std::collections::BTreeSet<String>,
-    /// The programs that it runs by name or path: an approval is bound to the files that they lead to.
+    /// The programs that it runs by name or path. An approval is bound to the resolved files.
     pub programs: Vec<super::lookup::SearchedName>,
-    /// The files that it runs as programs and that were read for what they do, with the digest of their bytes.
+    /// The scripts that it runs and whose content was analysed, with the digest of their bytes.
     pub scripts: std::collections::BTreeMap<String, [u8; 32]>,
-    /// The lines of scripts in which acts stand, counted from 1.
+    /// For acts in scripts, the number of the line, counted from 1.
     pub lines: std::collections::BTreeMap<ActId, u32>,
 }
 
 impl Facts {
-    /// The script in which an act stands, or the program that it is an effect of, and the line there.
+    /// Returns the script that contains an act, or the program act of an effect, and the number of the line.
     #[must_use]
     pub fn line(&self, id: ActId) -> Option<(&str, u32)> {
         let act = self.acts.get(id)?;
@@ -43,40 +44,40 @@ impl Facts {
     }
 }
 
-/// A part that could not be understood.
+/// A part that could not be analysed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opaque {
     pub why: OpaqueReason,
-    /// A sentence for a person.
+    /// An explanation for the user.
     pub detail: String,
     pub span: Span,
 }
 
-/// The kinds of [`Opaque`]. Each has a rule of its own (`opaque.…`) that gives it a tier and a reason.
+/// Why a part could not be analysed. For each there is a rule (`opaque.…`) with a tier and a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpaqueReason {
-    /// The text does not parse.
+    /// The text has a syntax error.
     Syntax,
-    /// A limit of size, depth, work or includes was hit.
+    /// A limit of size, depth, work or includes was reached.
     Limit,
-    /// The command word itself is not known.
+    /// The command word is unknown.
     CommandWord,
-    /// Code handed to a shell or interpreter is not known.
+    /// The code that a shell or an interpreter runs is unknown.
     Code,
-    /// Bytes fetched or decoded in this line are then run.
+    /// The command runs data that it downloads or decodes.
     FetchedCode,
-    /// The same as root.
+    /// The command runs data that it downloads or decodes, as root.
     FetchedCodeAsRoot,
-    /// A script that is run cannot be read.
+    /// A script cannot be read.
     Script,
-    /// The name of a file is not text, so that nothing can be asked about it.
+    /// The name of a file is not valid UTF-8, so that no question about it is possible.
     FileName,
-    /// A name holds characters that the judge keeps for itself, so that nothing can be asked about it.
+    /// A name contains characters that the judge reserves, so that no question about it is possible.
     ReservedCharacter,
 }
 
 impl OpaqueReason {
-    /// The end of the id of its rule: `opaque.command-word`.
+    /// Returns the last part of the ID of its rule: `command-word` for `opaque.command-word`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,66 +94,68 @@ impl OpaqueReason {
     }
 }
 
-/// One thing that a command does: a program run, or one effect of it.
+/// The run of a program, or one effect of a run.
 #[derive(Clone, Debug)]
 pub struct Act {
     pub verb: Verb,
-    /// What a plain run of the program or subcommand is by its description; 1 for a program that none describes, 0 for
-    /// an effect (its rules say what it is).
+    /// The tier of the program or subcommand in its description; 1 for an undescribed program, 0 for an effect, whose
+    /// tier comes
+    /// from rules.
     pub tier: Tier,
-    /// The subcommand path (`["remote", "remove"]`), canonical names, for programs that have subcommands.
+    /// The path of the subcommand in canonical names (`["remote", "remove"]`).
     pub sub: Vec<String>,
-    /// Options, in canonical spelling, clusters taken apart and abbreviations completed.
+    /// The options in canonical spelling, with clusters split and abbreviations completed.
     pub flags: Vec<Flag>,
-    /// What is no option, in order (after the subcommand).
+    /// The arguments after the subcommand that are not options, in order.
     pub operands: Vec<Operand>,
-    /// All arguments as they would reach the program, before any reading of options.
+    /// All arguments as the program receives them.
     pub args: Vec<Value>,
-    /// Assignments in front of the command and what `env`, `export` and wrappers set for it.
+    /// The variables that assignments, `env`, `export` and wrappers set for the command.
     pub env: EnvView,
-    /// The code that an interpreter is handed, when it is one.
+    /// The code that an interpreter runs.
     pub code: Option<Code>,
-    /// The program documents one of the given flags as a dry run.
+    /// Whether the program documents one of the given flags as a dry run.
     pub dry_run: bool,
-    /// The effect reaches into directories (`rm -r`, `chmod -R`).
+    /// Whether the effect is recursive (`rm -r`, `chmod -R`).
     pub recursive: bool,
     pub input: Input,
-    /// The acts that read this one's output through a pipe.
+    /// The acts that read its output through a pipe.
     pub feeds: Vec<ActId>,
     pub output: Output,
-    /// What can be said of the bytes this act prints.
+    /// The taints of its output.
     pub taint: Taint,
-    /// Runs as root: `sudo`, `su -c`, or uid 0 is certain.
+    /// Whether it certainly runs as root: `sudo`, `su -c`, or uid 0.
     pub root: bool,
-    /// Runs on another host or in a container.
+    /// The other host or the container in which it runs.
     pub remote: Option<Remote>,
-    /// The working directory when it runs; `None` when it is not known.
+    /// The working directory; `None` if it is unknown.
     pub cwd: Option<Place>,
-    /// What names the place that it acts on (a cluster context, a cloud profile, a database URL), by the program's
-    /// description: for the production context.
+    /// The arguments and variables that name its target (a cluster context, a cloud profile, a database URL), for the
+    /// production
+    /// context.
     pub targets: Vec<Value>,
-    /// The names of the wrappers it stood in, outermost first.
+    /// The names of the enclosing wrappers, the outermost first.
     pub wrappers: Rc<[Rc<str>]>,
-    /// Spelled so that a reader would not see it.
+    /// The kind of obfuscation, if there is one.
     pub disguise: Option<Disguise>,
-    /// The act that this effect belongs to; `None` for a program act.
+    /// The program act of an effect; `None` for a program act.
     pub parent: Option<ActId>,
-    /// Under a condition, in a loop or in a function body that may not run. It counts all the same.
+    /// Whether it is in a condition, a loop or a function that may not run. It is judged nevertheless.
     pub conditional: bool,
-    /// Files that a condition around it found not to be there.
+    /// The files that do not exist, because an enclosing condition tests that.
     pub absent: Rc<[NormalPath]>,
-    /// In a file of the session that the command may load. Only what is grave counts.
+    /// Whether it is in a file of the session that the command may load. Findings below tier 3 are then ignored.
     pub staged: bool,
-    /// What the program's file does was read, and its acts come after this one.
+    /// Whether the file of the program was analysed. Its acts follow this one.
     pub read: bool,
-    /// Where the text came from, when not from the command itself.
+    /// Where its text comes from.
     pub source: Source,
-    /// In the command as given, or of the construct that brought the text in.
+    /// Its position in the command as given, or the position of the construct that contains its text.
     pub span: Span,
 }
 
 impl Act {
-    /// An act of tier 1 in this directory, and nothing else said of it: it reads and prints where the whole command does.
+    /// Creates an act of tier 1 in this directory. Its input and output are those of guard.
     #[must_use]
     pub fn plain(verb: Verb, cwd: Option<Place>) -> Self {
         Self {
@@ -187,27 +190,27 @@ impl Act {
     }
 }
 
-/// Code handed to an interpreter of another language than the shell. (Shell code becomes acts of its own.)
+/// Code in another language than that of shells. Shell code is analysed into acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The language as the program's description names it (`python`, `js`, `sql`).
+    /// The name of the language in pattern files (`python`, `js`, `sql`).
     pub language: String,
     pub text: Value,
 }
 
-/// What an act is: the key that rules are indexed by.
+/// What an act does. Rules are indexed by it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// A program, builtin or library call: its name without a directory. A call made by code in another
-    /// language is written `language:callee` (`python:shutil.rmtree`, `js:fs.rmSync`), a statement of a query
-    /// language `sql:drop`, `redis:flushall`.
+    /// The run of a program or a builtin, by its name without a directory. A call in code has the name
+    /// `language:callee`
+    /// (`python:shutil.rmtree`, `js:fs.rmSync`), and a statement of a query language `sql:drop` or `redis:flushall`.
     Program { name: String, path: Option<String> },
-    /// An effect on files or the network, derived from a program's description or from a redirection.
+    /// An effect on files or the network, from the description of a program or from a redirection.
     Effect(Effect),
 }
 
 impl Verb {
-    /// The key under which rules for this verb are indexed: the name, or `:effect`.
+    /// Returns the key under which rules are indexed: the name, or `:effect`.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -217,16 +220,16 @@ impl Verb {
     }
 }
 
-/// An option in canonical spelling: the first name its program's description lists for it.
+/// An option in canonical spelling, which is the first name in the description of its program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flag {
-    /// With its dashes: `--force`, `-f`, `-auto-approve`; for `dd` the key with `=`: `of=`.
+    /// The name with its dashes (`--force`, `-f`, `-auto-approve`), or for `dd` the key with `=` (`of=`).
     pub name: String,
     pub value: Option<Value>,
     pub span: Span,
 }
 
-/// An argument that is no option.
+/// An argument that is not an option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     pub value: Value,
@@ -238,78 +241,81 @@ pub struct Operand {
 pub enum Piece {
     /// Known text.
     Text(String),
-    /// A live pathname pattern (`*`, `?`, `[…]`, an extended glob), as written.
+    /// An unquoted glob (`*`, `?`, `[…]`, an extended glob), as written.
     Glob(String),
-    /// Text that is not known before the command runs.
+    /// Text that is unknown before the command runs.
     Unknown(Unknown),
 }
 
-/// Why a piece is unknown.
+/// An unknown text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unknown {
     pub why: UnknownReason,
-    /// What is known of the bytes all the same.
+    /// The taints of the text.
     pub taint: Taint,
 }
 
-/// The reasons of [`Unknown`].
+/// Why a text is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownReason {
-    /// A variable whose value is not known (it may be empty or unset).
+    /// It is the value of a variable, which may be empty or unset.
     Variable(String),
-    /// The output of a command.
+    /// It is the output of a command.
     CommandOutput,
-    /// Read from standard input (`xargs`, `read`).
+    /// It is read from standard input (`xargs`, `read`).
     Input,
-    /// Shell code that a known program prints to be evaluated.
+    /// It is shell code that a known program prints to be evaluated.
     ShellCode,
-    /// A result of arithmetic, a clock's or a counter's reading, an identifier made of digits and letters: never a slash, and
-    /// only some shells leave it empty.
+    /// It is the result of arithmetic, a time, a counter, or an identifier of digits and letters. It never contains a
+    /// slash, and
+    /// is empty only in some shells.
     Number(NumberId),
-    /// The name of a temporary file or directory just made by `mktemp`, or what `TMPDIR` says (`variable`) where it is not
-    /// set here: what runs may have a directory of its own there, or nothing at all.
+    /// It is the name of a file or directory that `mktemp` creates, or the value of `TMPDIR` (`variable`) if the
+    /// command does
+    /// not set it, which may be any directory or empty.
     Temporary { variable: bool },
-    /// A pipe to another command (`<(…)`).
+    /// It is the name of a pipe (`<(…)`).
     Pipe,
-    /// What `find` or a loop over a glob found below the given start (its text, when known); empty behind a text: below what
-    /// that text names.
+    /// It is a path that `find` or a loop over a glob finds below this directory, if the directory is known. An empty
+    /// text after
+    /// a known piece means: below the path in that piece.
     Found(Option<String>),
-    /// Anything else, in words.
+    /// Another reason, described by this text.
     Other(&'static str),
 }
 
-/// Which number of the line it is, as far as that is told.
+/// The identity of an unknown number in a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NumberId {
-    /// The same for each use of one reading; 0 where it is not told apart.
+    /// Equal for all uses of one value; 0 if the identity is unknown.
     pub id: u16,
-    /// Letters and digits alone: no dash, dot or colon.
+    /// Whether it contains only letters and digits, and no dash, dot or colon.
     pub plain: bool,
 }
 
-/// What is known of bytes that are not known themselves. A set.
+/// The origins of data, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Taint(pub u8);
 
 impl Taint {
-    /// Fetched from the network in this line.
+    /// The command downloads it.
     pub const FETCHED: Self = Self(1);
-    /// Decoded from something (`base64 -d`, `xxd -r`).
+    /// The command decodes it (`base64 -d`, `xxd -r`).
     pub const DECODED: Self = Self(2);
-    /// The content of a secret.
+    /// It is the content of a secret.
     pub const SECRET: Self = Self(4);
-    /// Came in from outside: standard input of the whole line, another host.
+    /// It comes from the standard input of guard, or from another host.
     pub const FOREIGN: Self = Self(8);
-    /// The value of a variable whose name says that it is a secret.
+    /// It is the value of a variable whose name suggests a secret.
     pub const NAMED: Self = Self(16);
 
-    /// Both together.
+    /// Returns the union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is in it.
+    /// Reports whether it contains all of `other`.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -331,33 +337,33 @@ pub enum Input {
     Text(Value),
 }
 
-/// Where an act's standard output goes.
+/// The destination of an act's standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
-    /// guard's own standard output: whoever called sees it.
+    /// The standard output of guard, which the caller sees.
     #[default]
     Inherited,
-    /// Into another act.
+    /// A pipe to another act.
     Pipe,
-    /// Into a file or device.
+    /// A file or device.
     File,
-    /// Into a command substitution.
+    /// A command substitution.
     Captured,
-    /// Thrown away.
+    /// `/dev/null`, or closed.
     Nothing,
 }
 
-/// Where else an act runs.
+/// Another host or a container in which an act runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     pub kind: RemoteKind,
-    /// The host, container or pod, when known.
+    /// The name of the host, container or pod, if known.
     pub name: Option<String>,
-    /// The command starts it, so that nothing was in it before.
+    /// Whether the command starts the container, so that it contains no earlier work.
     pub fresh: bool,
 }
 
-/// The kinds of [`Remote`].
+/// The kind of a [`Remote`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteKind {
     Ssh,
@@ -365,29 +371,29 @@ pub enum RemoteKind {
     Cluster,
 }
 
-/// How a command was made hard to read.
+/// How a command is obfuscated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disguise {
-    /// Quotes or escapes inside a command word or option that need none.
+    /// Unnecessary quotes or escapes in a command word or an option.
     Quoting,
-    /// Encoded (`$'\x72m'`, base64 into a shell).
+    /// An encoding (`$'\x72m'`, base 64 into a shell).
     Encoding,
-    /// Put together from variables, substitutions or braces in the same line.
+    /// A command word that is composed of variables, substitutions or braces of the same command.
     Assembly,
-    /// Look-alike or invisible characters, control sequences.
+    /// Homoglyphs, invisible characters, or control sequences.
     Characters,
 }
 
-/// Where the text of an act came from.
+/// Where the text of an act comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// The command itself.
     #[default]
     Command,
-    /// A script file, named.
+    /// A script with this name.
     Script(String),
-    /// Code in another language inside the command.
+    /// Code in this language in the command.
     Code(String),
-    /// A definition that the command leads to: a git alias, an npm script, a make target.
+    /// A definition that the command uses: an alias of git, a script of npm, a target of make.
     Definition(String),
 }

@@ -1,6 +1,6 @@
-//! From a tree to acts: what would run, with quoting, wrappers and nesting gone.
+//! Analyses a syntax tree into acts: what would run, after quoting, wrappers and nesting are resolved.
 //!
-//! Out of scope: I/O and opinion. A fact is never "dangerous".
+//! Out of scope: I/O, and judging which acts are dangerous.
 
 pub mod act;
 mod act_builder;

@@ -1,6 +1,6 @@
-//! The state of a shell at one point of a line: what its variables, functions and directories are known to be.
+//! The state of a shell at one point of a command: its variables, functions and directories, as far as they are known.
 //!
-//! In scope: values and how two ways through a line join. Out of scope: words and programs.
+//! This module also joins the states of two branches. Out of scope: words and programs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,27 +15,27 @@ use super::traps::Trap;
 pub(super) use super::value::{Build, MAX_TEXT};
 use crate::judge::syntax::tree;
 
-/// The most values one variable is followed with; beyond it the variable is unknown.
+/// Maximum number of values of a variable. With more the variable is unknown.
 pub(super) const MAX_CHOICES: usize = 8;
 
-/// The most directories in which the shell may stand beside the one that is most likely.
+/// Maximum number of possible working directories besides the most likely one.
 const MAX_DIRECTORIES: usize = 3;
 
-/// The longest path of a directory that is followed, in bytes.
+/// Maximum length of the path of a directory, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// What a variable holds.
+/// A value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum VariableValue {
-    /// What the environment gives it.
+    /// The value in the environment.
     Inherited,
     Unset,
     Scalar(Value),
-    /// Elements by subscript, in order. Copies of a shell share them.
+    /// The elements of an array by subscript, in order. Copies of a shell share them.
     Array(Rc<Vec<(String, Value)>>),
 }
 
-/// What assignments to a variable do to its value.
+/// An attribute that changes assigned values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Attribute {
     #[default]
@@ -50,10 +50,10 @@ pub(super) enum Attribute {
     Reference,
 }
 
-/// A variable that was set in the line.
+/// A variable that the command sets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
-    /// What it may hold: never empty; more than one when ways through the line differ.
+    /// Its possible values. There is at least one; there are several if branches differ.
     pub values: Vec<VariableValue>,
     pub exported: bool,
     pub attribute: Attribute,
@@ -65,7 +65,7 @@ impl Variable {
     }
 }
 
-/// A function, with where it was written.
+/// A function, with the context of its definition.
 #[derive(Debug)]
 pub(super) struct DefinedFunction {
     pub name: String,
@@ -76,97 +76,97 @@ pub(super) struct DefinedFunction {
 /// The state of one shell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// What the line set; what is not here comes from the environment.
+    /// The variables that the command sets; others have their value in the environment.
     variables: Map<Variable>,
-    /// Those of them that are handed on to what it runs.
+    /// Those of them that are exported.
     exported: Map<Variable>,
-    /// Of these, what may carry something.
+    /// Those of them that may have a taint.
     tainted: Map<()>,
-    /// The variables that had several values at some time: all others have one, and need not be looked at.
+    /// The variables that had several values at some time. All others have one value.
     pub several: Map<()>,
     pub zero: Value,
     pub positional: Rc<Vec<Value>>,
     pub functions: Map<Rc<DefinedFunction>>,
     pub aliases: Map<Value>,
-    /// What `history -s` put into the history.
+    /// The entries that `history -s` added to the history.
     pub history: Rc<Vec<Value>>,
-    /// Programs by the path that `hash -p` gave them.
+    /// The paths that `hash -p` assigned to programs.
     pub hashed: Map<String>,
-    /// Variables and functions that were exported before they were set.
+    /// The variables and functions that were exported before they were set.
     exports: Map<()>,
     pub exported_functions: Map<()>,
-    /// The working directory; `None` when it is not known.
+    /// The working directory; `None` if it is unknown.
     pub cwd: Option<Place>,
-    /// Where the shell stands instead when an unguarded `cd` failed.
+    /// The working directories after an unchecked `cd` failed.
     pub doubt: Vec<Option<Place>>,
-    /// The last `cd` does not succeed even where the directory is there.
+    /// Whether the last `cd` fails even if the directory exists.
     pub fails: bool,
-    /// Where else the shell may stand, because ways through the line differ.
+    /// Other possible working directories, because branches differ.
     pub also: Vec<Option<Place>>,
     pub previous: Option<Place>,
     pub stack: Vec<Option<Place>>,
     pub last_argument: Option<Value>,
     pub streams: Streams,
-    /// What it runs when a signal comes, or when it ends.
+    /// The traps.
     pub traps: Vec<Rc<Trap>>,
-    /// What `local` hid, by function call, to be put back.
+    /// The variables that `local` hides, for each function call.
     pub scopes: Vec<Vec<(String, Option<Variable>)>>,
-    /// Which of several values is looked at now, by variable.
+    /// For variables with several values, the index of the value that is being evaluated.
     pub chosen: BTreeMap<String, usize>,
-    /// The environment is another machine's or account's: nothing is known of it.
+    /// Whether the environment is that of another machine or account, which is unknown.
     pub elsewhere: bool,
-    /// It was started by another shell of the line.
+    /// Whether another shell of the command started it.
     pub inner: bool,
     /// `set -e`
     pub errexit: bool,
     /// `set -f`
     pub noglob: bool,
-    /// `set -a`: what is assigned is handed on.
+    /// `set -a`: assigned variables are exported.
     pub allexport: bool,
-    /// The last command of a pipeline runs in this shell.
+    /// Whether the last command of a pipeline runs in this shell.
     pub lastpipe: bool,
 }
 
 impl State {
-    /// A shell in a directory, of which nothing else is known.
+    /// Creates the state of a shell in a directory.
     pub fn at(cwd: Option<Place>) -> Self {
         Self { cwd, ..Self::default() }
     }
 
-    /// The place that a path names from the working directory.
+    /// Returns the place of a path relative to the working directory.
     pub fn place(&self, path: &str) -> Option<Place> {
         Place::at(self.cwd.as_ref(), path)
     }
 
-    /// The place by which a file is remembered that a value names.
+    /// Returns the place under which a file is stored that a value names.
     pub fn file(&self, value: &Value) -> Option<Place> {
         Place::of_file(self.cwd.as_ref(), value)
     }
 
-    /// The path of [`Self::place`], when all of it is known.
+    /// Returns the path of [`Self::place`] if it is completely known.
     pub fn path(&self, path: &str) -> Option<String> {
         self.place(path)?.text().map(str::to_owned)
     }
 
-    /// The working directory, when all of its path is known.
+    /// Returns the working directory if it is completely known.
     pub fn dir(&self) -> Option<&str> {
         self.cwd.as_ref()?.text()
     }
 
-    /// A copy for a process beside this one, or for another way through the line.
+    /// Copies the state for a concurrent process, or for another branch.
     #[inline(never)]
     pub fn fork(&self) -> Box<Self> {
         Box::new(self.clone())
     }
 
-    /// A copy for a process beside this one, which does not run this one's traps.
+    /// Copies the state for a subshell, which does not run the traps.
     pub fn subshell(&self) -> Box<Self> {
         let mut child = self.fork();
         child.traps.clear();
         child
     }
 
-    /// Sets a variable to one value, keeping what it was declared to be.
+    /// Sets a variable to one value. Its attributes remain.
     pub fn set(&mut self, name: &str, bound: VariableValue) {
         // `printf -v 'a[x]'`: an element.
         if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
@@ -196,7 +196,7 @@ impl State {
         self.chosen.remove(name);
     }
 
-    /// An array of bash that is one of its own tables.
+    /// Sets an array of bash that is one of its internal tables.
     fn set_table(&mut self, name: &str, elements: &[(String, Value)]) {
         match name {
             "BASH_ALIASES" => elements.iter().for_each(|(key, value)| self.aliases.insert(key, value.clone())),
@@ -209,22 +209,22 @@ impl State {
         }
     }
 
-    /// What the line set a variable to.
+    /// Returns a variable that the command sets.
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.get(name)
     }
 
-    /// The names of the variables that the line set.
+    /// Returns the names of the variables that the command sets.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|(name, _)| &**name)
     }
 
-    /// Whether the line set a variable.
+    /// Reports whether the command sets a variable.
     pub fn sets(&self, name: &str) -> bool {
         self.variables.contains_key(name)
     }
 
-    /// Changes a variable that the line set. `false`: it did not.
+    /// Changes a variable that the command sets. `false`: it does not set it.
     pub fn change(&mut self, name: &str, change: impl FnOnce(&mut Variable)) -> bool {
         let Some(variable) = self.variables.get_mut(name) else { return false };
         change(variable);
@@ -232,7 +232,7 @@ impl State {
         true
     }
 
-    /// Makes a variable what it was at another time.
+    /// Replaces a variable by an earlier state of it.
     pub fn put(&mut self, name: &str, variable: Option<Variable>) {
         match variable {
             Some(variable) => self.variables.insert(name, variable),
@@ -241,14 +241,14 @@ impl State {
         self.hand_on(name);
     }
 
-    /// Exports a variable, now or once it is set.
+    /// Exports a variable, now or when it is set.
     pub fn export(&mut self, name: &str) {
         if !self.change(name, |variable| variable.exported = true) {
             self.exports.insert(name, ());
         }
     }
 
-    /// Keeps what is handed on in step with a variable that was changed.
+    /// Updates the exported variables after a change.
     fn hand_on(&mut self, name: &str) {
         let was_asked = !self.exports.is_empty() && self.exports.contains_key(name);
         let is_exported = self.variables.get(name).map(|variable| variable.exported);
@@ -271,12 +271,12 @@ impl State {
         }
     }
 
-    /// Whether both have the same variables.
+    /// Reports whether both states have equal variables.
     pub fn has_variables_of(&self, other: &Self) -> bool {
         self.variables == other.variables
     }
 
-    /// What a call that begins here may hang on.
+    /// Returns the part of the state on which a call that begins here may depend.
     pub fn begun(&self) -> Self {
         Self {
             variables: self.variables.clone(),
@@ -289,29 +289,29 @@ impl State {
         }
     }
 
-    /// The names of the variables that are not what they are in another one.
+    /// Returns the names of the variables that differ from another state.
     pub fn changed_variables(&self, other: &Self) -> Vec<Rc<str>> {
         self.variables.differences(&other.variables)
     }
 
-    /// What a copy of it costs, in units of work.
+    /// Returns the cost of a copy, in units of fuel.
     pub fn size(&self) -> usize {
         let paths = [&self.cwd, &self.previous].into_iter().flatten().map(|place| place.shown().len()).sum::<usize>();
         let runs = self.variables.runs() + self.functions.runs() + self.several.runs() + self.exported.runs();
         runs + paths / 8
     }
 
-    /// Sets a variable to a scalar.
+    /// Sets a variable to a scalar value.
     pub fn set_scalar(&mut self, name: &str, value: Value) {
         self.set(name, VariableValue::Scalar(value));
     }
 
-    /// The environment of a command that this is set for.
+    /// Returns the environment of a command with these assignments.
     pub fn env(&self, own: &[(String, Value)]) -> EnvView {
         EnvView::new(&self.exported, &self.tainted, own)
     }
 
-    /// Hides a variable until the running function returns.
+    /// Hides a variable until the current function returns.
     pub fn localize(&mut self, name: &str) {
         let old = self.variables.get(name).cloned();
         if let Some(scope) = self.scopes.last_mut()
@@ -321,14 +321,14 @@ impl State {
         }
     }
 
-    /// As [`Self::localize`], where a function is running.
+    /// As [`Self::localize`], if a function is running.
     pub fn localize_if(&mut self, name: &str, context: &Context) {
         if !context.calls.is_empty() {
             self.localize(name);
         }
     }
 
-    /// The state of a shell that is started from here: what was exported, and what is set for it.
+    /// Returns the state of a child shell: the exported variables, and those set for it.
     #[inline(never)]
     pub fn child(&self, env: &[(String, Value)]) -> Box<Self> {
         let mut child = Box::new(Self {
@@ -360,7 +360,8 @@ impl State {
         child
     }
 
-    /// The state of a shell on another machine, or of another account: nothing of it is known but what is sent along.
+    /// Returns the state of a shell on another machine or of another account, of which only the variables set for it
+    /// are known.
     #[inline(never)]
     pub fn elsewhere(&self, env: &[(String, Value)]) -> Box<Self> {
         let mut other =
@@ -371,29 +372,29 @@ impl State {
         other
     }
 
-    /// Puts back what the function that just ended had hidden.
+    /// Restores the variables that the function which just ended had hidden.
     pub fn leave_scope(&mut self) {
         for (name, old) in self.scopes.pop().unwrap_or_default() {
             self.put(&name, old);
         }
     }
 
-    /// Changes the directory for certain.
+    /// Sets the working directory, without a doubt.
     pub fn move_to(&mut self, dir: Option<Place>) {
         self.previous = self.cwd.take();
-        // No system has longer ones.
+        // No system has longer paths.
         self.cwd = dir.filter(|dir| dir.shown().len() <= MAX_PATH);
         self.doubt.clear();
         self.also.clear();
     }
 
-    /// A program changes to a directory for itself.
+    /// Changes the directory for a program that changes to it itself.
     pub fn enter(&mut self, dir: &Value) {
         let to = Place::of_directory(self.cwd.as_ref(), dir);
         self.move_to(to);
     }
 
-    /// The directory is where an unguarded `cd` left it when it failed.
+    /// Restores the directory in which a failed, unchecked `cd` leaves the shell.
     pub fn stay(&mut self) {
         let mut dirs = std::mem::take(&mut self.doubt).into_iter();
         if let Some(dir) = dirs.next() {
@@ -403,7 +404,7 @@ impl State {
         }
     }
 
-    /// More than a few directories are as good as unknown.
+    /// Makes the directory unknown if there are too many possible ones.
     pub fn forget_many_directories(&mut self) {
         self.also.retain(|dir| *dir != self.cwd);
         self.doubt.retain(|dir| *dir != self.cwd);
@@ -414,14 +415,14 @@ impl State {
         }
     }
 
-    /// Makes this the state after either of two ways.
+    /// Joins the states of two branches.
     #[inline(never)]
     pub fn join(&mut self, other: &Self) {
         let names = self.variables.differences(&other.variables);
         for name in names {
             let ours = self.variables.get(&name);
             let theirs = other.variables.get(&name);
-            // A variable that only one way sets has, on the other, what the environment gives it.
+            // A variable that only one branch sets has its value in the environment in the other.
             let mut values = ours.map_or_else(|| vec![VariableValue::Inherited], |variable| variable.values.clone());
             for bound in theirs.map_or(&[VariableValue::Inherited][..], |variable| &variable.values) {
                 if !values.contains(bound) {
@@ -478,7 +479,7 @@ impl State {
     }
 }
 
-/// A value of which nothing but its reason and taint is known.
+/// Creates an unknown value with this reason and taint.
 pub(super) fn unknown(why: UnknownReason, taint: Taint) -> Value {
     Value::of(vec![Piece::Unknown(Unknown { why, taint })])
 }

@@ -1,58 +1,60 @@
-//! What can be said of a [`Value`] whose parts may be unknown: its beginning, its rest, its rough text.
+//! Texts with unknown parts, and what is known of them: the beginning, the rest, an approximate text.
 
 use std::borrow::Cow;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason};
 
-/// Stands for an unknown piece where a text is needed for matching; no pattern names it.
+/// The character for an unknown piece in an approximate text. No pattern contains it.
 pub const HOLE: char = '\u{fffc}';
 
-/// The longest text that a value is followed with, in bytes.
+/// Maximum length of the text of a value, in bytes. Longer values are unknown.
 pub(super) const MAX_TEXT: usize = 64 * 1024;
 
-/// So many pieces of a value are followed.
+/// Maximum number of pieces of a value.
 const MAX_PIECES: usize = 1024;
 
-/// Text whose parts may be unknown. Its pieces are seen by all and put together here alone.
+/// A text with unknown parts, as a sequence of pieces. Only this module changes the sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Value {
     pieces: Vec<Piece>,
-    /// Code gives it by name (`force=True`), and a reader of code wrote it as an option. No text of code ever is one.
+    /// Whether it is a keyword argument in code (`force=True`), which the parser of the code turned into an option. A
+    /// text in
+    /// code is never an option.
     option: bool,
 }
 
 impl Value {
-    /// A value of these pieces, in order.
+    /// Creates a value of these pieces.
     #[must_use]
     pub fn of(pieces: Vec<Piece>) -> Self {
         Self { pieces, option: false }
     }
 
-    /// The same as an option of a call in code: `--force=True`.
+    /// Marks the value as an option of a call in code (`--force=True`).
     #[must_use]
     pub fn into_option(self) -> Self {
         Self { option: true, ..self }
     }
 
-    /// Whether a reader of code wrote it as an option.
+    /// Reports whether it is an option of a call in code.
     #[must_use]
     pub fn is_option(&self) -> bool {
         self.option
     }
 
-    /// Its pieces, in order.
+    /// Returns its pieces.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Its pieces by themselves.
+    /// Returns its pieces by value.
     #[must_use]
     pub fn into_pieces(self) -> Vec<Piece> {
         self.pieces
     }
 
-    /// The same without newlines at its end, as far as that is known.
+    /// Removes newlines at its end, as far as the end is known.
     #[must_use]
     pub fn without_last_lines(mut self) -> Self {
         if let Some(Piece::Text(text)) = self.pieces.last_mut() {
@@ -64,13 +66,13 @@ impl Value {
         self
     }
 
-    /// A value that is wholly known.
+    /// Creates a completely known value.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::of(vec![Piece::Text(text.into())])
     }
 
-    /// The text, when every piece of it is known. A live glob is not.
+    /// Returns the text if every piece is known. An unquoted glob is not known.
     #[must_use]
     pub fn known(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self.pieces.as_slice() {
@@ -89,7 +91,7 @@ impl Value {
         }
     }
 
-    /// The known text with globs as written; `None` when a piece is unknown.
+    /// Returns the text with globs as written; `None` if a piece is unknown.
     #[must_use]
     pub fn pattern(&self) -> Option<String> {
         let mut all = String::new();
@@ -102,13 +104,13 @@ impl Value {
         Some(all)
     }
 
-    /// Whether a piece of it is unknown.
+    /// Reports whether a piece is unknown.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
     }
 
-    /// What is known of its unknown pieces.
+    /// Returns the taints of its unknown pieces.
     #[must_use]
     pub fn taint(&self) -> Taint {
         self.pieces.iter().fold(Taint::default(), |all, piece| match piece {
@@ -117,7 +119,7 @@ impl Value {
         })
     }
 
-    /// The known text that it begins with.
+    /// Returns the known text at its beginning.
     #[must_use]
     pub fn leading(&self) -> Cow<'_, str> {
         let texts = self.pieces.iter().take_while(|piece| matches!(piece, Piece::Text(_))).count();
@@ -128,8 +130,9 @@ impl Value {
         }
     }
 
-    /// Without the first `bytes` bytes of its leading text. A cut inside a character or beyond the text leaves
-    /// everything that follows the text.
+    /// Removes the first `bytes` bytes of its leading text. If that position is inside a character or after the text,
+    /// the whole
+    /// text is removed.
     #[must_use]
     pub fn without_leading(&self, mut bytes: usize) -> Self {
         let mut pieces = Vec::with_capacity(self.pieces.len());
@@ -149,19 +152,19 @@ impl Value {
         Self::of(pieces)
     }
 
-    /// Whether it is wholly known and this text.
+    /// Reports whether it is completely known and equal to this text.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         self.known().is_some_and(|known| known == text)
     }
 
-    /// Nothing at all: no piece, or known pieces without text.
+    /// Reports whether it has no piece, or only known pieces without text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.is_empty()))
     }
 
-    /// The text with live globs as written and [`HOLE`] for what is unknown.
+    /// Returns the text with globs as written and [`HOLE`] for unknown pieces.
     #[must_use]
     pub fn rough(&self) -> Cow<'_, str> {
         match self.pieces.as_slice() {
@@ -180,13 +183,13 @@ impl Value {
         }
     }
 
-    /// Whether a piece of it is a live glob.
+    /// Reports whether a piece is an unquoted glob.
     #[must_use]
     pub fn has_glob(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_)))
     }
 
-    /// Adds a piece at the end; texts that meet become one.
+    /// Appends a piece. Adjacent texts are joined.
     pub fn push(&mut self, piece: Piece) {
         match (self.pieces.last_mut(), piece) {
             (Some(Piece::Text(last)), Piece::Text(text)) => last.push_str(&text),
@@ -194,8 +197,7 @@ impl Value {
         }
     }
 
-    /// The values one after another with `between` in between, read as plain text: a glob in one of them is text
-    /// again, as a program that joins its arguments sees it.
+    /// Joins values with a separator. Globs become text, as for a program that joins its arguments.
     #[must_use]
     pub fn join<'a>(values: impl IntoIterator<Item = &'a Self>, between: &str) -> Self {
         let mut all = Self::default();
@@ -215,7 +217,7 @@ impl Value {
 }
 
 impl Piece {
-    /// Its text, when it is known text.
+    /// Returns its text, if it is known text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -225,19 +227,19 @@ impl Piece {
     }
 }
 
-/// Building values piece by piece.
+/// Composing values.
 pub(super) trait Build {
-    /// Adds known text.
+    /// Appends known text.
     fn push_text(&mut self, text: &str);
-    /// Adds a piece.
+    /// Appends a piece.
     fn push_piece(&mut self, piece: &Piece);
-    /// Adds another value.
+    /// Appends another value.
     fn push_value(&mut self, value: &Value);
-    /// Adds another value as a shell would need its known parts written.
+    /// Appends another value with its known parts quoted for a shell.
     fn push_quoted(&mut self, value: &Value);
-    /// The known text, within the length that is followed.
+    /// Returns the known text, if it is not too long.
     fn known_text(&self) -> Option<String>;
-    /// About how many bytes it takes in memory.
+    /// Returns its approximate size in memory, in bytes.
     fn size(&self) -> usize;
 }
 
@@ -263,7 +265,7 @@ impl Build for Value {
         match piece {
             Piece::Text(text) => self.push_text(text),
             _ if is_cut(self) => {}
-            // A run of the same unknown says no more than one of it, and would grow without end.
+            // Repetitions of the same unknown piece add no information, and could grow without limit.
             other if self.pieces.last() == Some(other) && matches!(other, Piece::Unknown(_)) => {}
             other => self.pieces.push(other.clone()),
         }
@@ -277,7 +279,7 @@ impl Build for Value {
         for piece in &value.pieces {
             match piece {
                 Piece::Text(text) => self.push_text(&crate::judge::invocation::quote(text)),
-                // A glob that was live stands for names.
+                // An unquoted glob stands for names.
                 other => self.push_piece(other),
             }
         }
@@ -296,7 +298,8 @@ impl Build for Value {
     }
 }
 
-/// Whether nothing more is to be added: a variable that is doubled again and again would grow without end.
+/// Reports whether the maximum size is reached. Without it a variable that is doubled in a loop would grow without
+/// limit.
 fn is_cut(value: &mut Value) -> bool {
     if value.pieces.len() >= MAX_PIECES {
         value.pieces.truncate(MAX_PIECES - 1);

@@ -1,11 +1,15 @@
-//! The walk over the tree: every simple command in every body, substitution and branch becomes acts.
+//! The walk over the tree, which turns every simple command in every body, substitution and branch into acts.
 //!
-//! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
-//! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
-//! its own and never means that nothing is there.
+//! It is an abstract interpreter: it follows variables, directories, written files and the data in pipes as far as they
+//! are
+//! known. Work is limited in steps and depth in levels. If a limit is reached, the facts contain an opaque part; the
+//! rest is
+//! never assumed to be harmless.
 //!
-//! Functions of the walk that are large or called in one place are `#[inline(never)]`: inlined, their locals would lie on
-//! the stack at each level of nesting, and the deepest one has to fit 256 KiB (`no_nesting_overflows_a_small_stack`).
+//! Functions of the walk that are large or have one caller are `#[inline(never)]`. Otherwise their locals would be on
+//! the
+//! stack at each level of nesting, and the deepest nesting has to fit in 256 KiB
+//! (`no_nesting_overflows_a_small_stack`).
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -35,25 +39,25 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
 use crate::judge::syntax::{self, Source, lines_before};
 
-/// What one level of each kind adds.
+/// The depth that each kind of nesting adds.
 pub(super) mod depth {
     /// A compound command, or a list of statements.
     pub const BODY: u32 = 1;
-    /// A command or process substitution, beside the list in it.
+    /// A command or process substitution, without the list in it.
     pub const SUBSTITUTION: u32 = 3;
-    /// A command that another one runs.
+    /// A command that another command runs.
     pub const COMMAND: u32 = 3;
-    /// A text that is read as code, beside the list in it.
+    /// A text that is parsed as code, without the list in it.
     pub const TEXT: u32 = 5;
 }
 
-/// What is said where the fuel ends.
+/// The detail of the opaque part if no fuel is left.
 pub const TOO_LARGE: &str = "too large to analyse";
 
-/// How far back a part that could not be understood is looked for before it is put on record again.
+/// The number of last opaque parts that are compared with a new one to avoid duplicates.
 const NEAR: usize = 64;
 
-/// Works out what an invocation would do.
+/// Analyses an invocation.
 #[must_use]
 pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Facts {
     let mut walker = Walker::new(invocation, catalog, inquiry);
@@ -75,7 +79,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                 .collect();
             walker.run(&mut state, &context, fields, Vec::new(), span, Lookup::Programs);
         }
-        // An agent's own files, as its template has it.
+        // By the agent's template, the command only prepares the agent's own files.
         Request::Line(line) if line.envelope.as_deref().is_some_and(|envelope| envelope.is_preparation) => {}
         Request::Line(line) => {
             let mut positional = line.positional.iter().map(|word| Value::text(word.to_string_lossy()));
@@ -106,30 +110,30 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
     walker.facts
 }
 
-/// The arguments as they are displayed: quoted, with a blank in between.
+/// Returns the span of the arguments as they are displayed: quoted, and separated by blanks.
 fn argv_span(argv: &[std::ffi::OsString]) -> Span {
     let length: usize = argv.iter().map(|word| word.as_bytes().len() + 1).sum();
     Span::new(0, u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX))
 }
 
-/// Everything that is the same wherever in the line the walk stands.
+/// The state of the walk that is shared by all shells of the command.
 pub(super) struct Walker<'a> {
     pub input: AnalysisInput<'a>,
     pub facts: Facts,
     pub sinks: Vec<Sink>,
     pub files: FileModel,
     pub substituted: ProcessSubstitutions,
-    /// What reads from descriptors that stay open.
+    /// The acts that read from descriptors which stay open.
     pub waiting: Vec<WaitingReader>,
     pub expansion: Expansion,
-    /// Functions that were called.
+    /// The functions that were called.
     pub called: BTreeSet<String>,
-    /// Files that were read as code.
+    /// The files that were read as code.
     pub read: BTreeSet<String>,
-    /// Files of the session that were read with a program, as whom and from which directory.
+    /// The files of the session that were read for a program: the file and program, whether as root, and the directory.
     pub staged: BTreeSet<(String, bool, String)>,
     pub resolver: Resolver<'a>,
-    /// How many acts were looked at for one that builds, and which one does.
+    /// The number of acts that were searched for one that builds a project, and the act that was found.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
     pub dashed: DashedFiles,
     pub limits: Limits,
@@ -164,13 +168,13 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The line up to where the walk stands.
+    /// Returns a view of the command up to the current position.
     pub fn progress(&self) -> WalkProgress<'_, 'a> {
         let Self { input, facts, sinks, files, substituted, .. } = self;
         WalkProgress { input, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
     }
 
-    /// What an agent's own tool does to files: effects that no command stands behind.
+    /// Adds the effects of a file tool of an agent.
     fn changes(&mut self, state: &State, changes: &[FileChange]) {
         let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
         let mut at: u32 = 0;
@@ -193,7 +197,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Takes one step. `false`: there are none left, and that is on record.
+    /// Takes one step. `false`: no steps are left, and an opaque part was added.
     pub fn step(&mut self, span: Span) -> bool {
         let lasts = self.input.spend(cost::STEP);
         if !lasts {
@@ -202,7 +206,8 @@ impl<'a> Walker<'a> {
         lasts
     }
 
-    /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
+    /// Increases the depth. `false`: the limit is reached, and an opaque part was added. After `true` the caller has to
+    /// call
     /// [`Self::leave`] with the same amount.
     pub fn enter(&mut self, by: u32, span: Span) -> bool {
         let fits = self.limits.enter(by);
@@ -212,7 +217,7 @@ impl<'a> Walker<'a> {
         fits
     }
 
-    /// Comes back.
+    /// Decreases the depth.
     pub fn leave(&mut self, by: u32) {
         self.limits.leave(by);
     }
@@ -224,28 +229,28 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Puts on record that a part could not be understood. `span` is in the command as given.
+    /// Adds an opaque part. `span` is in the command as given.
     #[inline(never)]
     pub fn opaque(&mut self, why: OpaqueReason, detail: impl Into<String>, span: Span) {
         let opaque = Opaque { why, detail: detail.into(), span };
-        // What says the same again says it at once: in a second reading of the same part.
+        // A duplicate comes from a second reading of the same part, soon after the first.
         if !self.facts.opaque.iter().rev().take(NEAR).any(|other| *other == opaque) {
             self.facts.opaque.push(opaque);
         }
     }
 
-    /// Reads and walks a text that was brought in by a construct, in this shell.
+    /// Parses and walks a text in this shell.
     pub fn text(&mut self, state: &mut State, context: &Context, text: &str) {
         self.bytes(state, context, text.as_bytes());
     }
 
-    /// Reads and walks a text.
+    /// Parses and walks bytes in this shell.
     pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
         let translated = context.fish.then(|| syntax::fish::as_bash(text));
         let mut text = translated.as_deref().unwrap_or(text);
         while self.reads(context, text.len()) {
             match syntax::parse(text, context.dialect) {
-                // A shell runs the lines before the one that it cannot read.
+                // A shell executes the lines before the one with the syntax error.
                 Err(error) if context.takes_for_no_command(&error) => match lines_before(text, error.begins()) {
                     Some(lines) => text = lines,
                     None => return,
@@ -255,7 +260,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Reads and walks a text that is known in part, in this shell.
+    /// Parses and walks a partly known text in this shell.
     #[inline(never)]
     pub fn composed(&mut self, state: &mut State, context: &Context, text: &Value) {
         if !self.reads(context, text.size()) {
@@ -265,7 +270,7 @@ impl<'a> Walker<'a> {
         for piece in text.pieces() {
             match piece {
                 Piece::Text(text) => source.push_text(text),
-                // What was live outside stands for names, however it is quoted inside.
+                // A glob was expanded outside, so it stands for names even if it is quoted here.
                 hole => source.push_hole(self.expansion.hole(hole)),
             }
         }
@@ -274,7 +279,7 @@ impl<'a> Walker<'a> {
         }
         loop {
             match syntax::parse_source(&source, context.dialect) {
-                // A shell runs the lines before the one that it cannot read.
+                // A shell executes the lines before the one with the syntax error.
                 Err(error) if context.takes_for_no_command(&error) => match source.lines_before(error.begins()) {
                     Some(lines) if self.reads(context, lines.size()) => source = lines,
                     _ => return,
@@ -284,7 +289,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
+    /// Charges parsing and walking a text. `false`: there is not enough fuel.
     fn reads(&mut self, context: &Context, bytes: usize) -> bool {
         let lasts = self.input.spend(bytes as u64 / 4);
         if !lasts {
@@ -306,8 +311,8 @@ impl<'a> Walker<'a> {
         self.leave(depth::TEXT);
     }
 
-    /// Walks what the shell ran before: its state stays, what it did is past, and handed back. What keeps that state from
-    /// being known is still on record.
+    /// Walks the commands that the shell executed before. Their effect on the state remains; their acts are removed and
+    /// returned, and opaque parts remain.
     #[inline(never)]
     pub fn what_came_before(&mut self, state: &mut State, context: &Context, text: &[u8]) -> Vec<Act> {
         let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
@@ -319,9 +324,9 @@ impl<'a> Walker<'a> {
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
         self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
         self.sinks.iter_mut().for_each(|sink| sink.writers.clear());
-        // What its traps do when it ends was judged when they were set.
+        // The traps were judged when they were set.
         state.traps.clear();
-        // What is read there was judged before.
+        // The acts of these readers were judged before.
         for waiting in &self.waiting {
             if let Some(sink) = self.sinks.get_mut(waiting.sink) {
                 *sink = Sink::default();
@@ -337,13 +342,13 @@ impl<'a> Walker<'a> {
         self.opaque(why, error.to_string(), span);
     }
 
-    /// A new pipe, capture or file.
+    /// Creates a sink for a pipe, a capture or a file.
     pub fn new_sink(&mut self) -> SinkId {
         self.sinks.push(Sink::default());
         self.sinks.len() - 1
     }
 
-    /// Adds an act and links it to what it reads from and writes to.
+    /// Adds an act, and links it to the source of its input and the readers of its output.
     #[inline(never)]
     pub fn emit(&mut self, state: &State, mut act: Act) -> usize {
         let id = self.facts.acts.len();
@@ -357,7 +362,7 @@ impl<'a> Walker<'a> {
         id
     }
 
-    /// Walks what was only defined, where something that is not understood could call it.
+    /// Walks functions that were defined but not called, if an opaque part could call them.
     fn finish(&mut self, state: &State) {
         self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
@@ -377,12 +382,12 @@ impl<'a> Walker<'a> {
 }
 
 impl Context {
-    /// The context of a text that stands nowhere in the command: all of it is where `span` is.
+    /// Returns the context of a text that is not part of the command: all its positions are `span`.
     pub fn elsewhere(&self, span: Span) -> Self {
         Self { spans: SpanMap::At(span), ..self.clone() }
     }
 
-    /// The context of a text read by another shell.
+    /// Returns the context of a text that another shell parses.
     pub fn reading(&self, dialect: Dialect) -> Self {
         Self { dialect, fish: false, ..self.clone() }
     }
