@@ -1,7 +1,6 @@
-//! Acts as values: what a program, or an effect of one, would do where it stands.
+//! Creates acts of programs and of effects, and links them to the acts that they read from.
 //!
-//! In scope: making an act of a reading, and linking it to those that it reads from. Out of scope: walking
-//! what the program runs in turn.
+//! Out of scope: walking the commands that a program runs.
 
 use std::rc::Rc;
 
@@ -23,11 +22,11 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::model::{OutputTaint, Program};
 use crate::judge::syntax::tree::Span;
 
-/// The most acts that one feeds, and the most that write to one pipe.
+/// Maximum number of readers of an act's output, and of writers to one pipe.
 const MAX_LINKS: usize = 64;
 
 impl WalkProgress<'_, '_> {
-    /// An act at this place with nothing said of it yet.
+    /// Creates an act in this context, with default values for everything else.
     #[inline(never)]
     pub fn blank(&self, state: &State, context: &Context, verb: Verb, span: Span) -> Act {
         Act {
@@ -47,7 +46,7 @@ impl WalkProgress<'_, '_> {
         }
     }
 
-    /// The act of a program whose arguments were read.
+    /// Creates the act of a program with parsed arguments.
     #[inline(never)]
     pub fn of_program(
         &self,
@@ -58,7 +57,7 @@ impl WalkProgress<'_, '_> {
         called: &CommandCall<'_>,
     ) -> Act {
         let (input_text, input_taint, decoded) = self.stdin_of(state);
-        // A program that is given operands seldom reads what nobody feeds it.
+        // A program with operands rarely reads the standard input of guard.
         let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
         let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
         let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
@@ -67,7 +66,7 @@ impl WalkProgress<'_, '_> {
             OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
             OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
-            // A wrapper prints what the command in it prints.
+            // A wrapper prints the output of its command.
             OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
             OutputTaint::Secret => Taint::SECRET,
         };
@@ -87,7 +86,7 @@ impl WalkProgress<'_, '_> {
         }
     }
 
-    /// The act of an effect, of a program when it has a `parent`.
+    /// Creates the act of an effect, which is that of a program if it has a `parent`.
     #[inline(never)]
     pub fn of_effect(
         &self,
@@ -119,7 +118,7 @@ impl WalkProgress<'_, '_> {
 }
 
 impl AnalysisInput<'_> {
-    /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
+    /// Returns the other directories in which a command may run: in another branch, or after a failed `cd`.
     #[inline(never)]
     pub fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<Place>> {
         if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
@@ -135,15 +134,16 @@ impl AnalysisInput<'_> {
         dirs
     }
 
-    /// Pays for an act.
+    /// Charges an act.
     pub fn pay(&self, act: &Act) {
         let arguments = act.args.len() + act.operands.len() + act.flags.len();
         let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
         self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
     }
 
-    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
-    /// make of an environment and read again. What is left says that it is declared.
+    /// Removes assignments of the value that a variable has already. Agents store a snapshot of the environment and
+    /// source it
+    /// for each command. The name of the variable remains, as declared.
     pub fn leave_out_what_holds_already(&self, act: &mut Act) {
         let is_declaring = |name: &str| DECLARING.contains(&name);
         if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
@@ -163,7 +163,7 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// Links an act to come, of this number, to what it reads from and writes to.
+/// Links the next act, which will have this index, to the source of its input and the readers of its output.
 pub(super) fn link(facts: &mut Facts, sinks: &mut [Sink], state: &State, act: &Act, id: usize) {
     if let Stream::Sink(sink, _) = &state.streams.stdin
         && act.parent.is_none()
@@ -185,7 +185,7 @@ pub(super) fn link(facts: &mut Facts, sinks: &mut [Sink], state: &State, act: &A
     }
 }
 
-/// The arguments with each `/dev/fd/N` replaced by the file that the descriptor has open; `None` where none is.
+/// Replaces each `/dev/fd/N` in arguments by the file of that descriptor; `None` if there is none.
 pub(super) fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<Field>> {
     let file = |field: &Field| {
         let number = descriptor(&field.value.known()?).filter(|number| *number > 2)?;
@@ -209,9 +209,9 @@ pub(super) fn through_descriptors(state: &State, args: &[Field]) -> Option<Vec<F
     through
 }
 
-/// The arguments with unset variables empty, where that names another place: `rm -rf $X/` is then `rm -rf /`.
+/// Replaces unset variables in arguments by empty text, if the result is another path: `rm -rf $X/` becomes `rm -rf /`.
 pub(super) fn emptied(described: Option<&Program>, words: &[Arg]) -> Option<(Vec<Arg>, Reading)> {
-    // A word that is a variable alone goes altogether.
+    // A word that consists of an unset variable disappears.
     let stays = |arg: &&Arg| !is_unset_temporary(&arg.value);
     let left = words.iter().filter(stays);
     let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), ..arg.clone() }).collect();
@@ -222,7 +222,7 @@ pub(super) fn emptied(described: Option<&Program>, words: &[Arg]) -> Option<(Vec
         Some(program) => arguments::read(program, &emptied),
         None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &emptied) },
     };
-    // Where no temporary directory could be made, only deleting does harm.
+    // If `mktemp` failed, only deletion is harmful.
     let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
     let is_temporary =
         |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }));
@@ -234,12 +234,12 @@ pub(super) fn emptied(described: Option<&Program>, words: &[Arg]) -> Option<(Vec
     Some((emptied, reading))
 }
 
-/// A value with unset variables taken out, where what is left is a path of its own.
+/// Removes unset variables from a value, if the rest is a path.
 fn without_unset(value: &Value) -> Value {
-    // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
+    // Such a name does not exist in the root directory: only the whole remaining path is harmful.
     let is_temporary = |piece: &Piece| match piece {
         Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
-        // Where `mktemp` cannot make anything it prints nothing.
+        // If `mktemp` fails, it prints nothing.
         Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { .. }),
         Piece::Text(_) | Piece::Glob(_) => false,
     };

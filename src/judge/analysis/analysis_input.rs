@@ -1,7 +1,8 @@
-//! What a judgment is given: the invocation, the descriptions, and the answers of the world.
+//! The input of the analysis: the invocation, the descriptions, and the answers about the system.
 //!
-//! In scope: questions that these alone answer, and paying for work. Out of scope: anything that the walk
-//! found out, so that every pass may share it.
+//! This module answers questions that depend only on the input, and charges work. Out of scope: results of the walk, so
+//! that
+//! every pass can share the input.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -16,7 +17,7 @@ use super::state::{Build as _, State};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::rules::catalog::Catalog;
 
-/// What is the same wherever in the line a pass stands, and is never changed.
+/// The values that are the same for the whole command and never change.
 pub(super) struct AnalysisInput<'a> {
     pub invocation: &'a Invocation,
     pub catalog: &'a Catalog,
@@ -29,23 +30,24 @@ impl<'a> AnalysisInput<'a> {
         Self { invocation, catalog, inquiry, placer: OnceCell::new() }
     }
 
-    /// Pays for work. `false`: what is left is for the rules alone; the next step of the walk puts that on record.
+    /// Charges work. `false`: the remaining fuel is reserved for the rules; the next step of the walk adds an opaque
+    /// part.
     pub fn spend(&self, units: u64) -> bool {
         self.inquiry.fuel.spend(units)
     }
 
-    /// Pays for texts that are copied from these values.
+    /// Charges copies of the text of these values.
     pub fn copies(&self, values: &[&Value]) {
         self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
     }
 
-    /// A copy of a shell's state, paid for.
+    /// Copies the state of a shell and charges it.
     pub fn fork(&self, state: &State) -> Box<State> {
         self.spend(cost::FORK + state.size() as u64);
         state.fork()
     }
 
-    /// The shell that reads the line, when it is one.
+    /// Returns the path of the shell that runs the command, if there is one.
     pub fn shell_path(&self) -> Option<String> {
         match &self.invocation.request {
             Request::Line(line) => line.shell.to_str().map(str::to_owned),
@@ -53,46 +55,46 @@ impl<'a> AnalysisInput<'a> {
         }
     }
 
-    /// What tells places of paths apart; it is made when it is first needed.
+    /// Returns the classifier of paths, which is created on first use.
     pub fn placer(&self) -> &Placer {
         self.placer.get_or_init(|| self.inquiry.placer(self.invocation))
     }
 
-    /// What kind of place a value names in a directory; without one, only where it does not depend on that.
+    /// Returns the path classes of a value in a directory. Without a directory, only classes that do not depend on it.
     pub fn classes(&self, dir: Option<&Place>, path: &Value) -> PathClasses {
         self.placer().classes(path, dir, self.catalog, self.inquiry)
     }
 
-    /// Whether a value names a place of the project or of temporary files.
+    /// Reports whether a value is a path in the project or in the temporary directory.
     #[inline(never)]
     pub fn is_ours(&self, path: &Value) -> bool {
         self.classes(None, path).has_any(&[PathClass::Project, PathClass::Temp])
     }
 
-    /// Whether a value names a place of temporary files.
+    /// Reports whether a value is a path in the temporary directory.
     #[inline(never)]
     pub fn is_temporary(&self, path: &Value) -> bool {
         self.classes(None, path).has(PathClass::Temp)
     }
 
-    /// Whether an assignment gives a variable the value that it has from the start.
+    /// Reports whether an assignment sets a variable to the value that it has in the environment.
     pub fn holds_already(&self, name: &str, value: &Value) -> bool {
         let held = self.invocation.env.get(name);
         held.is_some() && value.known().as_deref() == held
     }
 
-    /// `PATH` as the environment of the line has it.
+    /// Returns `PATH` in the environment of the command.
     pub fn outer_path(&self) -> Value {
         self.invocation.env.get("PATH").map(Value::text).unwrap_or_default()
     }
 
-    /// Whether the world says nothing of a place, or that nothing is there.
+    /// Reports whether nothing exists at a place, or the question has no answer.
     pub fn is_not_there(&self, place: &Place) -> bool {
         let there = place.text().and_then(|path| self.inquiry.path(path));
         there.is_none_or(|facts| facts.kind == PathKind::Missing)
     }
 
-    /// Whether this session made something at the path where nothing was.
+    /// Reports whether this session created a path that did not exist.
     pub fn has_made(&self, path: &str) -> bool {
         let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
         let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.rough());

@@ -1,7 +1,9 @@
-//! Arguments read by a program's description: options, operands, subcommand, and what the program would do with them.
+//! Parses arguments by the description of a program: options, operands, the subcommand, and what the program does with
+//! them.
 //!
-//! In scope: what can be said from the arguments alone. Out of scope: I/O, rules, and any knowledge of
-//! a single program: programs are described in the pattern files.
+//! The result depends on the arguments alone. Out of scope: I/O, rules, and knowledge about programs, which is in the
+//! pattern
+//! files.
 
 mod inner;
 mod options;
@@ -19,112 +21,112 @@ use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 use scan::ArgumentScan;
 
-/// One argument as it reaches the program, and where it was written.
+/// An argument as the program receives it, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
     pub value: Value,
     pub span: Span,
-    /// It is an operand, whatever it looks like: no option, and no word of the program's own grammar.
+    /// Whether it is an operand even if it looks like an option or a keyword of the program.
     pub operand: bool,
 }
 
 impl Arg {
-    /// An argument that the program reads for itself.
+    /// Creates an argument that the program parses.
     #[must_use]
     pub fn word(value: Value, span: Span) -> Self {
         Self { value, span, operand: false }
     }
 
-    /// An argument that reaches the program as an operand.
+    /// Creates an argument that is an operand.
     #[must_use]
     pub fn of(operand: &Operand) -> Self {
         Self { value: operand.value.clone(), span: operand.span, operand: true }
     }
 
-    /// The same as an argument of the command that stands among the operands: that reads it for itself.
+    /// Returns the argument as one of the inner command, which parses it again.
     #[must_use]
     pub fn anew(&self) -> Self {
         Self::word(self.value.clone(), self.span)
     }
 
-    /// As an operand.
+    /// Returns it as an operand.
     #[must_use]
     pub fn operand(&self) -> Operand {
         Operand { value: self.value.clone(), span: self.span }
     }
 }
 
-/// What a program makes of its arguments.
+/// The parsed arguments of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// The subcommand path in canonical names; one unknown word when the program has subcommands and none fits.
+    /// The path of the subcommand in canonical names; one unknown word if the program has subcommands and none matches.
     pub sub: Vec<String>,
-    /// Options in canonical spelling, in order.
+    /// The options in canonical spelling, in order.
     pub flags: Vec<Flag>,
-    /// What is no option, after the subcommand. A wrapper's command stands among them.
+    /// The arguments after the subcommand that are not options, including the command of a wrapper.
     pub operands: Vec<Operand>,
-    /// One of the given flags is documented as a dry run.
+    /// Whether one of the given flags is documented as a dry run.
     pub dry_run: bool,
-    /// Of a plain run.
+    /// The tier of a run that no rule matches.
     pub tier: Tier,
-    /// Commands that it runs.
+    /// The commands that the program runs.
     pub inner: Vec<InnerCommand>,
     pub effects: Vec<DerivedEffect>,
-    /// What it runs as an interpreter. Several when code is given in several ways at once.
+    /// The code that the program runs as an interpreter, possibly from several sources.
     pub code: Vec<CodeSource>,
     pub output: OutputTaint,
-    /// What names the place that it acts on; environment variables ([`Target::env`]) are for the caller.
+    /// The arguments that name the target of its acts. The caller adds the environment variables of [`Target::env`].
     pub target: Vec<Value>,
-    /// The directories that it changes to before all else, each from the one before.
+    /// The directories to which the program changes first, each relative to the one before.
     pub chdir: Vec<Value>,
-    /// The program's arguments are an expression of tests and actions.
+    /// Whether the arguments are an expression of tests and actions.
     pub expression: bool,
-    /// What it makes is made of the sources that it is given.
+    /// Whether the program compiles its operands.
     pub compiles: bool,
-    /// What it makes of files that no effect speaks of.
+    /// What the program does with files that no effect mentions.
     pub files: Files,
 }
 
 impl Reading {
-    /// Whether one of these options was given, in canonical spelling.
+    /// Reports whether one of these options was given, in canonical spelling.
     #[must_use]
     pub fn has_flag(&self, names: &[String]) -> bool {
         self.flags.iter().any(|flag| names.contains(&flag.name))
     }
 }
 
-/// A command inside a command.
+/// A command that a wrapper runs.
 #[derive(Clone, Debug)]
 pub struct InnerCommand {
     pub what: InnerText,
-    /// The words that an [`InnerText::Line`] was joined of.
+    /// The words of which an [`InnerText::Line`] was joined.
     pub words: Vec<Arg>,
-    /// `$0`, `$1`, … of a [`InnerText::Line`].
+    /// `$0`, `$1`, … of an [`InnerText::Line`].
     pub positional: Vec<Operand>,
-    /// What the wrapper sets for it.
+    /// The variables that the wrapper sets for it.
     pub env: Vec<(String, Value)>,
     pub root: bool,
     pub remote: Option<Remote>,
     /// What the wrapper adds to its arguments.
     pub adds: Added,
-    /// What is added comes in place of this text wherever it stands in an argument; appended when `None`.
+    /// The text in its arguments that is replaced by what the wrapper adds; `None`: that is appended.
     pub replace: Option<String>,
 }
 
-/// How the inner command is given.
+/// The form of an inner command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InnerText {
-    /// As arguments, the command word first. Never empty.
+    /// Arguments, of which the first is the command word. Never empty.
     Argv(Vec<Arg>),
-    /// As a text that a shell reads.
+    /// A command string, which a shell interprets.
     Line(Value, Span),
-    /// As arguments that begin somewhere among these.
+    /// Arguments, of which an unknown one is the command word.
     Somewhere(Vec<Arg>),
-    /// None: a shell that reads standard input.
+    /// No command: a shell that reads standard input.
     BareShell,
 }
 
-/// An effect of a program, with what it falls on.
+/// An effect of a program, with the operands to which it applies.
 #[derive(Clone, Debug)]
 pub struct DerivedEffect {
     pub effect: Effect,
@@ -133,7 +135,7 @@ pub struct DerivedEffect {
 }
 
 impl DerivedEffect {
-    /// An effect on these alone, not on what is below them.
+    /// Creates an effect that is not recursive.
     pub fn of(effect: Effect, on: Vec<Operand>) -> Self {
         Self { effect, on, recursive: false }
     }
@@ -142,27 +144,27 @@ impl DerivedEffect {
 /// Code for an interpreter.
 #[derive(Clone, Debug)]
 pub struct CodeSource {
-    /// As described: `shell`, `zsh`, `python`, `sql`, …
+    /// The language as in the description: `shell`, `zsh`, `python`, `sql`, …
     pub language: String,
     pub from: CodeFrom,
-    /// The arguments that the code sees. For a shell's `-c` the first is `$0`, for a script `$1`.
+    /// The arguments of the code. For a shell's `-c` the first is `$0`, for a script `$1`.
     pub positional: Vec<Operand>,
 }
 
-/// Stands in front of an option of the program that its subcommand has another of.
+/// The prefix of an option of the program if its subcommand has another option of that name.
 pub const GLOBAL: &str = "global ";
 
-/// Where the code is.
+/// The source of code.
 #[derive(Clone, Debug)]
 pub enum CodeFrom {
     Inline(Value, Span),
-    /// A file.
+    /// A script file.
     Script(Operand),
     Stdin,
 }
 
-/// Reads `args` (without the command word) by the description of the program. A program that nothing describes is read
-/// by `Program::default()`.
+/// Parses `args` (without the command word) by the description of the program; for an undescribed program, pass
+/// `Program::default()`.
 #[must_use]
 pub fn read(program: &Program, args: &[Arg]) -> Reading {
     let scan = ArgumentScan::new(program, args).run();
@@ -174,7 +176,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     let code = runs.map(|runs| code(runs, &scan, &operands)).unwrap_or_default();
     let effects = sub.map(|sub| sub.effects.as_slice()).unwrap_or_default().iter().chain(&program.effects);
     let effects: Vec<&EffectSpec> = effects.fold(Vec::new(), |mut all, spec| {
-        // Layers may describe the same effect more than once.
+        // Several layers may describe the same effect.
         if !all.contains(&spec) {
             all.push(spec);
         }
@@ -186,7 +188,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         derived.extend(derive(spec, &scan.flags, &operands, here));
     }
     let dry_run = is_rehearsed(&scan, &operands) || inner.is_empty() && code.is_empty() && asks_for_help(&scan);
-    // A dry run hands nothing on: `bash -n`, `parallel --dry-run`.
+    // A dry run runs nothing: `bash -n`, `parallel --dry-run`.
     let (inner, code) = if dry_run { (Vec::new(), Vec::new()) } else { (inner, code) };
     let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
     Reading {
@@ -210,13 +212,14 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     }
 }
 
-/// The tests of a dry run, the subcommand's own first.
+/// Returns the tests of a dry run, those of the subcommand first.
 fn rehearsals<'a>(scan: &ArgumentScan<'a>) -> impl Iterator<Item = &'a FlagTest> {
     scan.sub.map(|sub| sub.dry_run.as_slice()).unwrap_or_default().iter().chain(&scan.program.dry_run)
 }
 
-/// Whether one of the documented flags is given, or one of the documented words (`help`, `/?`, `test=True`) stands last:
-/// one of letters alone, which may be a name as well, as the only operand.
+/// Reports whether one of the documented flags is given, or the last argument is one of the documented words (`help`,
+/// `/?`,
+/// `test=True`). A word of letters, which may also be a name, must be the only operand.
 fn is_rehearsed(scan: &ArgumentScan<'_>, operands: &[Operand]) -> bool {
     let ends = |last: &&Operand| scan.args.last().is_some_and(|arg| arg.span == last.span && !arg.operand);
     let last = operands.last().filter(ends);
@@ -229,8 +232,9 @@ fn is_rehearsed(scan: &ArgumentScan<'_>, operands: &[Operand]) -> bool {
     })
 }
 
-/// Whether help is asked for by another spelling of a `--help` that the program documents: `help` in place of a
-/// subcommand, or `-h` and `-help` as the last argument, where they are described as nothing else.
+/// Reports whether another spelling of a documented `--help` is given: `help` instead of a subcommand, or `-h` or
+/// `-help` as
+/// the last argument if these have no other description.
 fn asks_for_help(scan: &ArgumentScan<'_>) -> bool {
     if !rehearsals(scan).any(|test| test.names.iter().any(|name| name == "--help")) {
         return false;
@@ -252,8 +256,7 @@ fn sub_path(sub: Option<&Sub>, scan: &ArgumentScan<'_>) -> Vec<String> {
     }
 }
 
-/// The directories that the program's own options name, in front of a subcommand too that has another option of the
-/// same name.
+/// Returns the directories that options of the program name, even if the subcommand has another option of that name.
 fn directories(program: &Program, flags: &[Flag]) -> Vec<Value> {
     let names = |flag: &&Flag| {
         let own = flag.name.strip_prefix(GLOBAL).unwrap_or(&flag.name);
@@ -262,17 +265,17 @@ fn directories(program: &Program, flags: &[Flag]) -> Vec<Value> {
     flags.iter().filter(names).filter_map(|flag| flag.value.clone()).collect()
 }
 
-/// All of the tests are given, or there are none.
+/// Reports whether all of the tests succeed.
 fn all_given(flags: &[Flag], tests: &[FlagTest]) -> bool {
     tests.iter().all(|test| given(flags, test).is_some())
 }
 
-/// Any of the tests is given.
+/// Reports whether one of the tests succeeds.
 fn any_given(flags: &[Flag], tests: &[FlagTest]) -> bool {
     tests.iter().any(|test| given(flags, test).is_some())
 }
 
-/// The values of the flags of these names.
+/// Returns the values of the flags with these names.
 fn values<'f>(flags: &'f [Flag], names: &'f [impl AsRef<str>]) -> impl Iterator<Item = (&'f Value, Span)> {
     flags
         .iter()
@@ -284,11 +287,11 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
     if !all_given(flags, &spec.when) || any_given(flags, &spec.unless) {
         return None;
     }
-    // What is linked alone is linked into the directory that the command runs in.
+    // A link with one operand is created in the working directory.
     let alone = spec.does == Effect::Link && operands.len() == 1;
     let to = if alone && spec.to == ArgumentPlace::Init { &ArgumentPlace::Operands } else { &spec.to };
     let on = place(to, flags, operands, here);
-    // What goes over the network goes also where no argument names it.
+    // An effect on the network exists even if no argument names the host.
     let named = matches!(spec.to, ArgumentPlace::Flag(_));
     let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) && !named || spec.to == ArgumentPlace::Stdin;
     if on.is_empty() && !needs_none {
@@ -298,7 +301,7 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
     Some(DerivedEffect { effect: spec.does, on, recursive })
 }
 
-/// What stands at a place.
+/// Returns the arguments to which an effect applies.
 fn place(place: &ArgumentPlace, flags: &[Flag], operands: &[Operand], here: Span) -> Vec<Operand> {
     match place {
         ArgumentPlace::Operands => operands.to_vec(),
@@ -320,7 +323,7 @@ fn place(place: &ArgumentPlace, flags: &[Flag], operands: &[Operand], here: Span
     }
 }
 
-/// An operand where it lies below each of these directories; one that is absolute, or without any directory, as it is.
+/// Returns an operand relative to each of these directories; unchanged if it is absolute or there is no directory.
 fn below(dirs: &[&Value], operand: &Operand) -> Vec<Operand> {
     let leading = operand.value.leading();
     if dirs.is_empty() || leading.starts_with(['/', '~']) {
@@ -335,7 +338,7 @@ fn below(dirs: &[&Value], operand: &Operand) -> Vec<Operand> {
     dirs.iter().map(joined).collect()
 }
 
-/// The file that a download of this address is saved as.
+/// Returns the file name under which a download of this address is saved.
 fn last_name(operand: &Operand) -> Option<Operand> {
     let text = operand.value.known()?;
     let path = text.split(['?', '#']).next()?.trim_end_matches('/').trim_end_matches(".git");
@@ -358,7 +361,7 @@ fn code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeS
     found
 }
 
-/// Returns the code that the arguments name, or standard input where they name none.
+/// Returns the code that the arguments name, or standard input if they name none.
 fn named_code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
     let source = |from, positional: &[Operand]| CodeSource {
         language: runs.language.clone(),
@@ -380,14 +383,14 @@ fn named_code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec
     let scripts = values(&scan.flags, &runs.script);
     let scripts: Vec<CodeSource> =
         scripts.map(|(value, span)| source(script(Operand { value: value.clone(), span }), operands)).collect();
-    // A shell reads such a file before what it is told to run, not in its place.
+    // A shell reads such a file before the code that it runs, not instead of it.
     if scan.is_shell() && !scripts.is_empty() {
         let plain = Runs { script: Vec::new(), ..runs.clone() };
         let rest = named_code(&plain, scan, operands);
         return scripts.into_iter().chain(rest).collect();
     }
     found.extend(scripts);
-    // What is told before a database is opened does not stand for what is told it.
+    // Code that runs before a database is opened does not replace the code that runs on it.
     if !found.is_empty() && runs.code_at.is_some() {
         let plain = Runs { code: Vec::new(), script: Vec::new(), ..runs.clone() };
         found.extend(named_code(&plain, scan, operands));
@@ -419,7 +422,7 @@ fn named_code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec
     if runs.stdin { vec![source(CodeFrom::Stdin, operands)] } else { Vec::new() }
 }
 
-/// A script file by name, or standard input by one of its names.
+/// Returns the script of this name, or standard input for one of its names.
 fn script(operand: Operand) -> CodeFrom {
     let stdin = operand.value.is("-") || operand.value.known().as_deref().and_then(descriptor) == Some(0);
     if stdin { CodeFrom::Stdin } else { CodeFrom::Script(operand) }

@@ -1,11 +1,12 @@
-//! Arithmetic on known numbers: what `$(( … ))` comes to when nothing in it is unknown.
+//! Evaluates constant arithmetic in `$(( … ))`.
 //!
-//! Out of scope: state. Names are looked up by the caller's closure; assignments are only found, not made.
+//! Out of scope: the state of the shell. A closure of the caller looks up names, and assignments are found but not
+//! made.
 
-/// The deepest nesting of parentheses and operators that is followed.
+/// Maximum nesting of parentheses and operators.
 const MAX_NESTING: u32 = 24;
 
-/// The value of an expression, when it is constant. `lookup` gives the number that a name holds.
+/// Returns the value of a constant expression. `lookup` returns the number in a variable.
 pub(super) fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
     if text.len() > 1024 {
         return None;
@@ -22,7 +23,7 @@ pub(super) fn evaluate(text: &str, lookup: &dyn Fn(&str) -> Option<i64>) -> Opti
     reader.rest.is_empty().then_some(value)
 }
 
-/// The names that an expression assigns to.
+/// Returns the names to which an expression assigns.
 pub(super) fn assigned(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -55,7 +56,7 @@ struct ArithmeticReader<'a> {
     lookup: &'a dyn Fn(&str) -> Option<i64>,
 }
 
-/// Binary operators by how tightly they bind, loosest first; longer spellings before their prefixes.
+/// The binary operators by precedence, the lowest first; longer operators are before their prefixes.
 const LEVELS: &[&[&str]] = &[
     &["||"],
     &["&&"],
@@ -104,7 +105,7 @@ impl ArithmeticReader<'_> {
     fn operator(&mut self, level: usize) -> Option<&'static str> {
         let found = LEVELS.get(level)?.iter().find(|operator| self.rest.starts_with(**operator))?;
         let after = self.rest.get(found.len()..)?;
-        // `|` is not `||`, `&` not `&&`, `<` not `<<`, and nothing here assigns.
+        // `|` must not match `||`, `&` not `&&`, `<` not `<<`, and none an assignment.
         let doubled = matches!(*found, "|" | "&" | "<" | ">") && after.starts_with(found);
         let assigns = after.starts_with('=') && !matches!(*found, "==" | "!=" | "<=" | ">=");
         let power = *found == "*" && after.starts_with('*');
@@ -196,7 +197,7 @@ impl ArithmeticReader<'_> {
     }
 }
 
-/// A number as shells write it: decimal, `0x`, `0` octal, `base#digits` up to base 36.
+/// Parses a number in the syntax of shells: decimal, `0x`, octal with `0`, and `base#digits` up to base 36.
 pub(super) fn number(token: &str) -> Option<i64> {
     if let Some((base, digits)) = token.split_once('#') {
         let base: u32 = base.parse().ok()?;

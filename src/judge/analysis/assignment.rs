@@ -1,4 +1,4 @@
-//! Assignments: scalars, arrays and their elements, as the variable was declared to take them.
+//! Assignments to scalars, arrays and elements, by the attributes of the variable.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -17,16 +17,18 @@ use super::walk::Walker;
 use crate::judge::sort;
 use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Span, Word};
 
-/// Variables whose value a shell runs by itself.
+/// Variables whose value a shell executes.
 const RUN_BY_SHELLS: [&str; 3] = ["NULLCMD", "PROMPT_COMMAND", "READNULLCMD"];
 
-/// Variables of the shell that take numbers: what they are set to is evaluated.
+/// Variables of the shell that hold numbers: assigned values are evaluated.
 const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
-/// Arrays of zsh by which names of commands are given a meaning.
+/// Arrays of zsh that define commands.
 const ZSH_TABLES: [&str; 5] = ["aliases", "commands", "functions", "galiases", "saliases"];
 
-/// The elements of a table by key. In a list those without a subscript are keys and values in turn; a key may be unknown.
+/// Returns the elements of a table by key. In a list, elements without a subscript are alternately keys and values; a
+/// key may
+/// be unknown.
 fn pairs(elements: &[(String, Value)], is_list: bool) -> Vec<(Option<Cow<'_, str>>, &Value)> {
     let is_listed = |key: &str| is_list && key.parse::<u64>().is_ok();
     let listed: Vec<&Value> = elements.iter().filter(|(key, _)| is_listed(key)).map(|(_, value)| value).collect();
@@ -40,7 +42,7 @@ fn pairs(elements: &[(String, Value)], is_list: bool) -> Vec<(Option<Cow<'_, str
 type Elements = Rc<Vec<(String, Value)>>;
 
 impl Walker<'_> {
-    /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
+    /// Applies an assignment to an internal table of zsh: aliases, functions, paths of commands.
     fn zsh_table(
         &mut self,
         state: &mut State,
@@ -76,7 +78,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Makes an assignment, or only works out its value where a command follows.
+    /// Performs an assignment, or only computes its value if a command follows.
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, context: &Context, assignment: &Assignment, lasting: bool) -> Value {
         let subscript = assignment.subscript.as_ref().map(|word| {
@@ -94,7 +96,7 @@ impl Walker<'_> {
                 if lasting {
                     if context.dialect == Dialect::Zsh {
                         self.zsh_table(state, context, assignment, &array);
-                        // The directories of `PATH`, as an array.
+                        // `path` of zsh is the array of the directories in `PATH`.
                         if name == "path" {
                             let old = path_in(state, &[]).cloned().unwrap_or_else(|| self.input.outer_path());
                             let is_old = |dir: &Value| matches!(dir.pieces(), [Piece::Unknown(of)] if of.why == UnknownReason::Variable("path".to_owned()));
@@ -119,7 +121,7 @@ impl Walker<'_> {
                             value = self.appended(state, name, &value);
                         }
                         self.set_scalar(state, context, name, value.clone());
-                        // What the environment has is handed on as it is now.
+                        // A variable of the environment remains exported.
                         if state.allexport || self.input.invocation.env.get(name).is_some() {
                             state.change(name, |variable| variable.exported = true);
                         }
@@ -166,7 +168,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
+    /// Sets a scalar by the attributes of the variable: in lower case, as a number, through a reference.
     #[inline(never)]
     pub fn set_scalar(&mut self, state: &mut State, context: &Context, name: &str, value: Value) {
         let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
@@ -196,7 +198,8 @@ impl Walker<'_> {
         }
     }
 
-    /// What a variable holds as an array. Where it is to be set next it is taken out, so that adding to it copies nothing.
+    /// Returns the array in a variable. If the variable is set next, the array is moved out, so that appending copies
+    /// nothing.
     fn held_elements(&mut self, state: &mut State, name: &str, taken: bool) -> Elements {
         if taken
             && let Some([VariableValue::Array(_)]) = state.variable(name).map(|variable| variable.values.as_slice())
@@ -218,14 +221,15 @@ impl Walker<'_> {
         }
     }
 
-    /// Pays for the copy that a change of these elements makes.
+    /// Charges the copy that a change of these elements requires.
     fn copying(&mut self, elements: &Elements) {
         if Rc::strong_count(elements) > 1 {
             self.input.spend(elements.len() as u64);
         }
     }
 
-    /// The elements of `( … )`, behind those that the variable has where it `appends`. `lasting`: it is set to them.
+    /// Returns the elements of `( … )`, after those of the variable if it `appends`. `lasting`: the variable is set to
+    /// them.
     #[inline(never)]
     pub fn elements(
         &mut self,
@@ -254,7 +258,7 @@ impl Walker<'_> {
         self.copying(&held);
         let array = Rc::make_mut(&mut held);
         let number = |key: &str| key.parse::<u64>().ok();
-        // What has no number stands at the end.
+        // Elements without a number are at the end.
         let mut is_sorted = array.last().is_none_or(|(key, _)| number(key).is_some());
         let last = array.iter().rev().find_map(|(key, _)| number(key));
         let mut next = last.map_or(0, |last| last.saturating_add(1));
@@ -282,7 +286,8 @@ impl Walker<'_> {
         held
     }
 
-    /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
+    /// Expands an assignment in the arguments of a declaring builtin. It is not split, and the builtin performs it
+    /// later.
     #[inline(never)]
     pub fn declared(&mut self, state: &mut State, context: &Context, word: &Word, out: &mut Vec<Field>) {
         let value = self.expand().assigned_value(state, context, word);
@@ -295,7 +300,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Sets the assignments in front of a function or builtin; what they hide.
+    /// Performs the assignments before a function or builtin, and returns the previous values.
     pub fn set_for(state: &mut State, env: &[(String, Value)]) -> Vec<(String, Option<super::state::Variable>)> {
         env.iter()
             .map(|(name, value)| {
@@ -306,7 +311,7 @@ impl Walker<'_> {
             .collect()
     }
 
-    /// Puts back what [`Self::set_for`] hid.
+    /// Restores the values that [`Self::set_for`] replaced.
     pub fn put_back(state: &mut State, outer: Vec<(String, Option<super::state::Variable>)>) {
         for (name, old) in outer {
             state.put(&name, old);

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use crate::judge::syntax::tree::Part;
 
-/// The most words that one word may become.
+/// Maximum number of words that one word expands to.
 const MAX_WORDS: usize = 256;
 
-/// The deepest nesting of braces in braces that is followed.
+/// Maximum nesting of braces.
 const MAX_NESTING: u32 = 12;
 
-/// What became of a word.
+/// The result of brace expansion.
 pub(super) enum Braces<'a> {
-    /// It has no braces that expand.
+    /// The word has no braces that expand.
     None,
     Words(Vec<Vec<Cow<'a, Part>>>),
-    /// More words than are followed.
+    /// The word expands to too many words.
     TooMany,
 }
 
@@ -25,7 +25,7 @@ enum Token<'a> {
     Part(&'a Part),
 }
 
-/// A brace that has a partner, and the commas between them that are its own.
+/// A pair of braces with the commas that separate its items.
 struct BracePair {
     close: usize,
     commas: Vec<usize>,
@@ -53,7 +53,7 @@ pub(super) fn expand(parts: &[Part]) -> Braces<'_> {
     Braces::Words(words.into_iter().map(parts_of).collect())
 }
 
-/// For each token that is an opening brace with a partner and something to expand, its pair.
+/// Returns, for each token that is an opening brace of an expansion, its pair.
 fn pair(tokens: &[Token<'_>]) -> Vec<Option<BracePair>> {
     let mut pairs: Vec<Option<BracePair>> = tokens.iter().map(|_| None).collect();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -68,12 +68,12 @@ fn pair(tokens: &[Token<'_>]) -> Vec<Option<BracePair>> {
             Token::Char('}') => {
                 let Some((start, commas)) = open.pop() else { continue };
                 let inside = tokens.get(start + 1..at).unwrap_or_default();
-                // A sequence is short: looking only there keeps nested braces linear.
+                // A sequence is short. Looking only at short texts keeps the cost of nested braces linear.
                 if !commas.is_empty() || (inside.len() < 64 && text_of(inside).is_some_and(|t| sequence(&t).is_some()))
                 {
                     pairs[start] = Some(BracePair { close: at, commas });
                 } else if let Some((_, outer)) = open.last_mut() {
-                    // Braces that do not expand are text, and no commas were in them.
+                    // Braces that do not expand are text, and so their commas belong to the enclosing pair.
                     outer.extend(commas);
                 }
             }
@@ -83,7 +83,7 @@ fn pair(tokens: &[Token<'_>]) -> Vec<Option<BracePair>> {
     pairs
 }
 
-/// The characters, when there are only those.
+/// Returns the text of tokens that are all characters.
 fn text_of(tokens: &[Token<'_>]) -> Option<String> {
     tokens
         .iter()
@@ -94,7 +94,7 @@ fn text_of(tokens: &[Token<'_>]) -> Option<String> {
         .collect()
 }
 
-/// Appends all words that `tokens[from..to]` becomes. `None` when there are too many.
+/// Appends all words to which `tokens[from..to]` expands. `None`: there are too many.
 fn product<'a>(
     tokens: &[Token<'a>],
     pairs: &[Option<BracePair>],
@@ -145,7 +145,7 @@ fn product<'a>(
     (words.len() <= MAX_WORDS).then_some(())
 }
 
-/// The items of `1..9`, `a..e`, `01..10..3`. The outer `None`: it is no sequence; the inner: it is too long.
+/// Returns the items of `1..9`, `a..e`, `01..10..3`. The outer `None`: it is not a sequence; the inner: it is too long.
 #[allow(clippy::option_option)]
 fn sequence(text: &str) -> Option<Option<Vec<String>>> {
     let mut fields = text.split("..");

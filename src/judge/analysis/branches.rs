@@ -1,4 +1,4 @@
-//! Choices: a command is walked once for each way that its variables may stand.
+//! Walks a command once for each combination of the possible values of its variables.
 
 use super::act::UnknownReason;
 use super::map::Map;
@@ -6,7 +6,7 @@ use super::state::{Build as _, MAX_CHOICES, State, unknown};
 use super::walk::Walker;
 
 impl Walker<'_> {
-    /// Runs a walk once for each value of the variables that it looks up and that have several.
+    /// Performs a walk once for each combination of the values of the variables that it looks up.
     pub fn choices(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
         if state.several.is_empty() {
             run(self, state);
@@ -17,7 +17,8 @@ impl Walker<'_> {
 
     #[inline(never)]
     fn several(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
-        // What runs inside looks at the value that is chosen here: only what comes to have several in it is chosen there.
+        // An inner walk uses the values that are selected here; it selects only values of variables that get several
+        // values in it.
         let several = std::mem::take(&mut state.several);
         let outer_seen = std::mem::take(&mut self.expansion.seen);
         let sink = state.streams.stdout.sink();
@@ -50,7 +51,7 @@ impl Walker<'_> {
             && let Some(sink) = self.sinks.get_mut(id)
             && sink.text != before
         {
-            // Each run wrote what it would have written alone.
+            // Each walk wrote the output of one run.
             let taint = sink.text.taint();
             sink.text = before;
             sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
@@ -63,7 +64,7 @@ impl Walker<'_> {
     }
 }
 
-/// Counts the combination up by one. `false`: it was the last.
+/// Advances to the next combination. `false`: it was the last one.
 fn advance(combination: &mut [usize], counts: &[(String, usize)]) -> bool {
     for (index, (_, count)) in combination.iter_mut().zip(counts) {
         *index += 1;

@@ -1,50 +1,51 @@
-//! Where something lies: a directory that a shell stands in, a file that the line writes.
+//! Places: the working directory of a shell, or a file that the command writes.
 //!
-//! Here alone is a name put into a directory. Out of scope: what is there.
+//! Only this module joins directories and names. Out of scope: what exists at a place.
 
 use super::act::{Piece, Unknown, UnknownReason, Value};
 use super::letter::{Letter, PathText};
 
-/// A place, as far as the text of the line says which one it is.
+/// A path, as far as the text of the command determines it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Form);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Form {
-    /// An absolute path, lexically normal; a live glob in it is as it is written.
+    /// An absolute, lexically normalised path; globs in it are as written.
     Path(PathText),
-    /// What lies in this directory, under whatever name.
+    /// A file of unknown name in this directory.
     AnyIn(PathText),
-    /// What only this value names, shown as its pieces.
+    /// A file that is known only by this unknown value.
     Unnamed(String),
 }
 
 impl Place {
-    /// The place of an absolute path, as the system gives it.
+    /// Creates the place of an absolute path from the system.
     pub fn of(path: impl Into<String>) -> Self {
         Self(Form::Path(PathText::text(path)))
     }
 
-    /// What `mktemp` makes, whatever it is called.
+    /// Returns the place that stands for all files and directories of `mktemp`.
     pub fn temporary() -> Self {
         let mut path = PathText::text("/tmp/tmp.");
         path.push(Letter::MadeUp);
         Self(Form::Path(path))
     }
 
-    /// The place that a path names from a directory; `None` when that is not known, and for what no path holds.
+    /// Returns the place of a path relative to a directory; `None` if the directory is unknown, or the text cannot be a
+    /// path.
     pub fn at(dir: Option<&Self>, path: &str) -> Option<Self> {
         if path.contains('\0') {
             return None;
         }
-        // Most are written so.
+        // Most paths are normalised already.
         if is_normal(path) {
             return Some(Self::of(path));
         }
         Self::spelled_at(dir, &PathText::text(path))
     }
 
-    /// As [`Self::at`], of a path that is known in part.
+    /// As [`Self::at`], for a partly known path.
     pub fn spelled_at(dir: Option<&Self>, path: &PathText) -> Option<Self> {
         if path.rough().is_empty() {
             return None;
@@ -69,7 +70,8 @@ impl Place {
         Some(Self(Form::Path(all)))
     }
 
-    /// By which a file is remembered that a value names: its path, a glob as it is written, or the one unknown that names it.
+    /// Returns the place under which a file is stored that a value names: its path, a glob as written, or its only
+    /// unknown piece.
     pub fn of_file(dir: Option<&Self>, value: &Value) -> Option<Self> {
         if let Some(text) = value.pattern() {
             return match text.strip_suffix('*').filter(|_| ends_in_star(value)) {
@@ -82,7 +84,7 @@ impl Place {
         if let Some(below) = Self::below_temporary(value) {
             return Some(below);
         }
-        // By its name, where each number in it is told apart.
+        // By its name, if the identity of each number in it is known.
         if let Some(path) = value.spelled() {
             return Self::spelled_at(dir, &path).filter(|_| value.is_told_apart());
         }
@@ -93,7 +95,9 @@ impl Place {
         named.then(|| Self(Form::Unnamed(format!("{:?}", value.pieces()))))
     }
 
-    /// The directory that a value names. What only part of is known is told where that is a number, or what `mktemp` made.
+    /// Returns the directory that a value names. A partly known name is accepted if the unknown parts are numbers or
+    /// names of
+    /// `mktemp`.
     pub fn of_directory(dir: Option<&Self>, value: &Value) -> Option<Self> {
         if let Some(text) = value.known() {
             return Self::at(dir, &text);
@@ -104,18 +108,18 @@ impl Place {
             Piece::Glob(_) => false,
         };
         if let Some(path) = value.spelled().filter(|_| value.pieces().iter().all(is_number)) {
-            // A number alone may be empty after all.
+            // A component that is only a number may be empty.
             let whole = path.split('/').all(|name| name.rough().is_empty() || !name.is_all_unknown());
             return whole.then(|| Self::spelled_at(dir, &path))?;
         }
         match value.pieces() {
-            // `cd` without a word goes home, and with an empty one nowhere.
+            // `cd` with an unset variable changes to the home directory or does nothing.
             [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })] => None,
             _ => Self::below_temporary(value),
         }
     }
 
-    /// The place below what stands for all that `mktemp` makes.
+    /// Returns the place of a path below a directory of `mktemp`.
     pub fn below_temporary(value: &Value) -> Option<Self> {
         let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces() else {
             return None;
@@ -129,12 +133,12 @@ impl Place {
         stays.then_some(place)
     }
 
-    /// What a name, or several below each other, names in it.
+    /// Returns the place of a relative path in it.
     pub fn join(&self, names: &str) -> Option<Self> {
         Self::at(Some(self), if names.is_empty() { "." } else { names.trim_start_matches('/') })
     }
 
-    /// As [`Self::join`], of names that are known in part.
+    /// As [`Self::join`], for a partly known path.
     pub fn join_spelled(&self, names: &PathText) -> Option<Self> {
         let mut path = self.path()?.clone();
         path.push_str("/");
@@ -142,17 +146,17 @@ impl Place {
         Self::spelled_at(None, &path)
     }
 
-    /// What lies in it, under whatever name.
+    /// Returns the place of files of unknown name in it.
     pub fn any_in(&self) -> Option<Self> {
         Some(Self(Form::AnyIn(self.path()?.clone())))
     }
 
-    /// Whether it is what lies in a directory, under whatever name.
+    /// Reports whether it stands for files of unknown name in a directory.
     pub fn is_any(&self) -> bool {
         matches!(self.0, Form::AnyIn(_))
     }
 
-    /// Its path, as far as it is known.
+    /// Returns its path, as far as it is known.
     pub fn path(&self) -> Option<&PathText> {
         match &self.0 {
             Form::Path(path) => Some(path),
@@ -160,22 +164,22 @@ impl Place {
         }
     }
 
-    /// Its path, when all of it is known: what the world can be asked about.
+    /// Returns its path if it is completely known, so that questions about it are possible.
     pub fn text(&self) -> Option<&str> {
         self.path()?.known()
     }
 
-    /// Its path as it is shown, with a sign for what is not known.
+    /// Returns its path for display, with a character for unknown parts.
     pub fn shown(&self) -> &str {
         self.path().map_or("?", PathText::rough)
     }
 
-    /// The value that names it.
+    /// Returns a value that names it.
     pub fn value(&self) -> Value {
         self.path().map(PathText::value).unwrap_or_default()
     }
 
-    /// The directories above it, the nearest first and the root last.
+    /// Returns its parent directories, from the nearest to the root.
     pub fn above(&self) -> impl Iterator<Item = Self> {
         let (path, holds) = match &self.0 {
             Form::Path(path) => (path.clone(), None),
@@ -190,18 +194,21 @@ impl Place {
         holds.into_iter().chain(above)
     }
 
-    /// Whether something holds of a directory above it. It is given the directory, and what stands for its files whose names
-    /// nothing says.
+    /// Reports whether a predicate is true for a parent directory. Its arguments are the directory, and the place of
+    /// files of
+    /// unknown name in it.
     pub fn any_above(&self, mut holds: impl FnMut(&Self, &Self) -> bool) -> bool {
         self.above().any(|dir| dir.any_in().is_some_and(|any| holds(&dir, &any)))
     }
 
-    /// Whether it is the root.
+    /// Reports whether it is the root directory.
     pub fn is_root(&self) -> bool {
         self.text() == Some("/")
     }
 
-    /// What is behind a directory in its path, with a slash in front, when it lies below it. Of itself that is nothing.
+    /// Returns the rest of its path after a directory, with a leading slash, if it is below that directory; empty for
+    /// the directory
+    /// itself.
     pub fn below(&self, dir: &Self) -> Option<PathText> {
         let (path, dir) = (self.path()?, dir.path()?);
         if dir.rough() == "/" {
@@ -211,7 +218,7 @@ impl Place {
         path.after(dir).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'))
     }
 
-    /// The directory that holds it, and its name there.
+    /// Returns its directory and its name there.
     pub fn split(&self) -> Option<(Self, PathText)> {
         let path = self.path()?;
         let at = path.rough().rfind('/')?;
@@ -219,13 +226,13 @@ impl Place {
     }
 }
 
-/// Whether a path is absolute and nothing in it would be taken away.
+/// Reports whether a path is absolute and normalised.
 fn is_normal(path: &str) -> bool {
     let names = |names: &str| names.split('/').all(|name| !matches!(name, "" | "." | ".."));
     path == "/" || path.strip_prefix('/').is_some_and(names)
 }
 
-/// Whether the last letter of a value is a live star.
+/// Reports whether a value ends in an unquoted `*`.
 fn ends_in_star(value: &Value) -> bool {
     matches!(value.pieces().last(), Some(Piece::Glob(glob)) if glob.ends_with('*'))
 }

@@ -1,4 +1,4 @@
-//! The commands that a wrapper runs.
+//! Finds the commands that a wrapper runs.
 
 use super::scan::{ArgumentScan, EnclosedCommand, assignment};
 use super::{Arg, InnerCommand, InnerText, values};
@@ -8,10 +8,10 @@ use crate::judge::rules::model::{Added, Inner, RemoteName, Wrap, WrapFrom};
 use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
 
-/// All commands that the arguments hold, by the wraps of the program and of its subcommand.
+/// Returns all commands in the arguments, by the descriptions of the program and its subcommand.
 pub(super) fn commands(scan: &ArgumentScan<'_>) -> Vec<InnerCommand> {
     let mut found = Vec::new();
-    // Layers may describe the same wrapping more than once: each command is taken once.
+    // Several layers may describe the same wrapper; each command is returned once.
     let mut took_operands = false;
     let mut taken: Vec<&EnclosedCommand<'_>> = Vec::new();
     let mut options: Vec<&str> = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn commands(scan: &ArgumentScan<'_>) -> Vec<InnerCommand> {
             found.push(shaped(wrap, scan, InnerText::BareShell, Vec::new()));
         }
     }
-    // A described bare shell starts only where nothing else is run.
+    // The program starts a shell only if it runs nothing else.
     if found.iter().any(|inner| inner.what != InnerText::BareShell) {
         found.retain(|inner| inner.what != InnerText::BareShell);
     }
@@ -89,7 +89,7 @@ fn operands(wrap: &Wrap, scan: &ArgumentScan<'_>) -> Option<InnerCommand> {
     Some(inner)
 }
 
-/// The same line with its words kept whole: who joins them means them so, whatever the shell behind it makes of them.
+/// Returns a joined line with each word quoted, which is what the author of the words meant.
 fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
     let joined = joined.filter(|inner| !inner.words.is_empty() && inner.adds == Added::Nothing)?;
     let line = quoted_line(&joined.words)?;
@@ -97,7 +97,7 @@ fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
     Some(InnerCommand { what: InnerText::Line(line, *span), words: Vec::new(), ..joined.clone() })
 }
 
-/// Several words as a line in which each is quoted; `None` where that says the same.
+/// Joins words into a line in which each is quoted; `None` if quoting makes no difference.
 fn quoted_line(words: &[Arg]) -> Option<Value> {
     let has_blank =
         |arg: &Arg| arg.value.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\n']));
@@ -111,7 +111,7 @@ fn quoted_line(words: &[Arg]) -> Option<Value> {
     Some(line)
 }
 
-/// What `KEY=value` or `KEY value` sets one of the keys to.
+/// Returns the value of one of the keys in `KEY=value` or `KEY value`.
 fn setting(value: &Value, keys: &[String]) -> Option<Value> {
     let leading = value.leading();
     let text = leading.trim_start();
@@ -124,7 +124,7 @@ fn setting(value: &Value, keys: &[String]) -> Option<Value> {
     (!["", "none", "yes", "no"].iter().any(|word| line.is(word))).then_some(line)
 }
 
-/// Commands in option values. Whether the operands were used up with it.
+/// Adds the commands in the values of options. Returns whether they include the operands.
 fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &ArgumentScan<'_>, found: &mut Vec<InnerCommand>) -> bool {
     let rest: Vec<Arg> = scan.operands.iter().filter_map(|index| scan.args.get(*index)).cloned().collect();
     let mut used = false;
@@ -168,7 +168,7 @@ fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &ArgumentScan<'_>, f
     used
 }
 
-/// An argument as a shell would need it written, at the end of a line.
+/// Appends an argument to a line, quoted for a shell.
 fn append_quoted(line: &mut Value, value: &Value) {
     line.push(Piece::Text(" ".into()));
     for piece in value.pieces() {
@@ -179,12 +179,12 @@ fn append_quoted(line: &mut Value, value: &Value) {
     }
 }
 
-/// Arguments as the command that they are reads them.
+/// Returns arguments as the inner command parses them.
 fn anew(args: &[Arg]) -> Vec<Arg> {
     args.iter().map(Arg::anew).collect()
 }
 
-/// A command of these arguments; `None` when there are none.
+/// Creates a command of these arguments; `None` if there are none.
 fn command(wrap: &Wrap, scan: &ArgumentScan<'_>, args: &[Arg]) -> Option<InnerCommand> {
     let span = args.iter().map(|arg| arg.span).reduce(Span::to)?;
     let what = match wrap.inner {
@@ -222,7 +222,7 @@ fn remote(kind: RemoteName, wrap: &Wrap, scan: &ArgumentScan<'_>) -> Remote {
     }
 }
 
-/// The text that what is added replaces: the one an option names, or `{}` where it stands in the command.
+/// Returns the text that is replaced by what the wrapper adds: that of an option, or `{}` if the command contains it.
 fn replace(wrap: &Wrap, scan: &ArgumentScan<'_>, what: &InnerText) -> Option<String> {
     if wrap.adds == Added::Nothing {
         return None;

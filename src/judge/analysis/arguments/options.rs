@@ -1,4 +1,4 @@
-//! Reading one option, in the style of the program.
+//! Parses an option by the syntax of the program.
 
 use super::Arg;
 use super::scan::{ArgumentScan, Family};
@@ -6,11 +6,11 @@ use crate::judge::analysis::act::{Flag, Value};
 use crate::judge::rules::model::{Inner, OptionSpec, OptionStyle, ValueKind, WrapFrom};
 
 impl<'a> ArgumentScan<'a> {
-    /// Reads an option; `false` when it is none.
+    /// Parses an option; `false` if the argument is not one.
     pub(super) fn option(&mut self, arg: &Arg) -> bool {
         let leading = arg.value.leading();
         match self.program.style {
-            // What a reader of code says of a call is no argument of it.
+            // An option that the parser of code added is not an argument of the call.
             OptionStyle::None if arg.value.is_option() => {
                 self.at += 1;
                 true
@@ -50,8 +50,8 @@ impl<'a> ArgumentScan<'a> {
         self.specs().find(|spec| spec.names.iter().any(|known| known == name))
     }
 
-    /// The described long option that `name` abbreviates, when there is only one. A subcommand's own come before those
-    /// of the program.
+    /// Returns the described long option that `name` abbreviates, if it is unique. Options of the subcommand take
+    /// precedence.
     fn abbreviated(&self, name: &str) -> Option<&'a OptionSpec> {
         if name.len() < 3 {
             return None;
@@ -66,7 +66,7 @@ impl<'a> ArgumentScan<'a> {
         None
     }
 
-    /// `--no-x` takes back `--x`, where that is described and the other is not.
+    /// Removes `--x` for `--no-x`, if only the former is described.
     fn takes_back(&mut self, name: &str) {
         let Some(word) = name.strip_prefix("--no-") else { return };
         if let Some(first) = self.spec(&format!("--{word}")).and_then(|spec| spec.names.first()) {
@@ -80,7 +80,7 @@ impl<'a> ArgumentScan<'a> {
         self.at += 1;
     }
 
-    /// Pushes a flag whose value is the next argument, when there is one.
+    /// Adds a flag whose value is the next argument, if there is one.
     fn push_with_next(&mut self, spec: &OptionSpec, name: &str, arg: &Arg) {
         let next = self.args.get(self.at + 1);
         let span = next.map_or(arg.span, |next| arg.span.to(next.span));
@@ -90,7 +90,7 @@ impl<'a> ArgumentScan<'a> {
         self.ends_with(spec);
     }
 
-    /// An option whose value is a command, or a module, ends the options: the rest are arguments of that.
+    /// Ends the options after one whose value is a command or a module: the other arguments belong to that.
     fn ends_with(&mut self, spec: &OptionSpec) {
         let is = |name: &String| spec.names.contains(name);
         let command = self.wraps().any(|wrap| {
@@ -129,7 +129,7 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// One dash and a word: `-name`, `-var=x`; two dashes are taken as one.
+    /// Parses a long option with one dash (`-name`, `-var=x`). Two dashes are equivalent.
     fn word_option(&mut self, arg: &Arg, leading: &str) -> bool {
         let (name, attached) = match leading.split_once('=') {
             Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
@@ -151,7 +151,7 @@ impl<'a> ArgumentScan<'a> {
             }
             return true;
         };
-        // `-p$PASSWORD`: what is not known stands in the same word.
+        // `-p$PASSWORD`: the unknown value is in the same word.
         let goes_on = spec.value != ValueKind::None && arg.value.is_dynamic();
         let attached = attached.or_else(|| goes_on.then(|| arg.value.without_leading(name.len())));
         if spec.value == ValueKind::Required && attached.is_none() {
@@ -162,9 +162,9 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// Short options in one word.
+    /// Parses short options in one word.
     fn cluster(&mut self, arg: &Arg, leading: &str) -> bool {
-        // A described name of several letters (`-exec`, `-SIGKILL`) comes first.
+        // A described name of several letters (`-exec`, `-SIGKILL`) takes precedence.
         let (whole, attached) = match leading.split_once('=') {
             Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
             None => (leading, None),
@@ -219,7 +219,7 @@ impl<'a> ArgumentScan<'a> {
                 }
             }
         }
-        // What follows an unknown piece in the cluster may be any option.
+        // After an unknown piece the word may contain any option.
         if arg.value.is_dynamic() {
             self.flags.push(Flag { name: "-".into(), value: Some(arg.value.clone()), span: arg.span });
         }
@@ -227,7 +227,7 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// A shell's options: `-lc`, `+e`, `-eo pipefail`, `-O extglob`, `--norc`.
+    /// Parses options of a shell: `-lc`, `+e`, `-eo pipefail`, `-O extglob`, `--norc`.
     fn shell_option(&mut self, arg: &Arg, leading: &str) -> bool {
         if arg.value.is("--") || arg.value.is("-") {
             self.ended = true;
@@ -273,7 +273,7 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// Whether this is an option whose value is code.
+    /// Reports whether the value of this option is code.
     fn is_code(&self, name: &str) -> bool {
         let spellings = self.spec(name).map(|spec| spec.names.as_slice()).unwrap_or_default();
         let is = |code: &String| code == name || spellings.contains(code);
@@ -295,7 +295,7 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// The first argument of `tar xzf a.tar`: a cluster without a dash whose values are the next arguments.
+    /// Parses the first argument of `tar xzf a.tar`: short options without a dash, whose values are the next arguments.
     pub(super) fn bundle(&mut self, first: &Arg) {
         self.at = 1;
         for letter in first.value.leading().chars() {

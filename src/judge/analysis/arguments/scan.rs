@@ -1,4 +1,4 @@
-//! Telling options, subcommand, operands and inner commands apart.
+//! Separates options, the subcommand, operands and inner commands.
 
 use std::cell::OnceCell;
 
@@ -6,31 +6,32 @@ use super::{Arg, all_given, any_given};
 use crate::judge::analysis::act::{Flag, Value};
 use crate::judge::rules::model::{OptionSpec, OptionStyle, Program, Sub, Wrap, WrapFrom};
 
-/// The state of reading, and its result.
+/// The state of the parser, and its result.
 pub(super) struct ArgumentScan<'a> {
     pub program: &'a Program,
     pub args: &'a [Arg],
     pub sub: Option<&'a Sub>,
-    /// The path by which it was named.
+    /// The path under which the subcommand was named.
     pub sub_path: Vec<String>,
-    /// The first operand, when the program has subcommands and it is none of them.
+    /// The first operand, if the program has subcommands and it is not one of them.
     pub unknown_sub: Option<String>,
     pub flags: Vec<Flag>,
-    /// Operands, as indices into `args`.
+    /// The indices of the operands in `args`.
     pub operands: Vec<usize>,
-    /// What an abbreviated option took as its value, as an index into `args`: a program that knows no abbreviations, or has
-    /// an option of that name, takes it for an operand.
+    /// The index in `args` of the value of an abbreviated option. If the program does not accept abbreviations, or has
+    /// an option
+    /// of that name, it is an operand.
     pub perhaps_operand: Option<usize>,
-    /// Commands between a word like `-exec` and its `;`: the word and the arguments in between.
+    /// The commands between a word such as `-exec` and its `;`.
     pub enclosed: Vec<EnclosedCommand<'a>>,
-    /// A shell's `-s`.
+    /// Whether `-s` of a shell is given.
     pub reads_stdin: bool,
-    /// An option that names a module to run ended the options (`python -m`).
+    /// Whether an option that names a module ended the options (`python -m`).
     pub runs_module: bool,
-    /// Everything from here on belongs to an inner command.
+    /// Whether all further arguments belong to an inner command.
     raw: bool,
     pub at: usize,
-    /// Words that may be the beginning of a subcommand path, as indices into `args`.
+    /// The indices in `args` of words that may be the beginning of the path of a subcommand.
     path: Vec<usize>,
     path_open: bool,
     pub ended: bool,
@@ -38,18 +39,18 @@ pub(super) struct ArgumentScan<'a> {
     replacing: OnceCell<Option<usize>>,
 }
 
-/// A command enclosed by `-exec` and `;`.
+/// A command between `-exec` and `;`.
 pub(super) struct EnclosedCommand<'a> {
     pub word: String,
     pub args: &'a [Arg],
 }
 
-/// Interpreters whose options do not follow their style alone.
+/// Interpreters whose options have a special syntax.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Family {
-    /// `-c` and `-o` in a cluster take what follows the cluster; `+` also begins options.
+    /// The values of `-c` and `-o` follow the word that contains them; `+` also begins options.
     Shell,
-    /// As a shell, but `-o` may have its value attached.
+    /// As [`Family::Shell`], but the value of `-o` may be attached.
     Zsh,
     /// `-m` runs a module and ends the options.
     Python,
@@ -119,38 +120,37 @@ impl<'a> ArgumentScan<'a> {
         self
     }
 
-    /// The option that names what is replaced by what is added. It is looked for once, when all options are read.
+    /// Returns the option that names the text which is replaced. It is searched once, after all options were parsed.
     pub fn replacing(&self) -> Option<&Flag> {
         let is_it = |flag: &Flag| ["-I", "-J", "-i", "--replace"].contains(&flag.name.as_str());
         let at = *self.replacing.get_or_init(|| self.flags.iter().position(is_it));
         self.flags.get(at?)
     }
 
-    /// Whether the program is a shell.
+    /// Reports whether the program is a shell.
     pub fn is_shell(&self) -> bool {
         matches!(self.family, Family::Shell | Family::Zsh)
     }
 
-    /// The wraps that may apply with what is known so far.
+    /// Returns the descriptions of inner commands that may apply so far.
     pub fn wraps(&self) -> impl Iterator<Item = &'a Wrap> + use<'a> {
         let described = self.sub.is_some();
-        // A subcommand's operands are its own; options that run something run it with any subcommand.
+        // The operands belong to the subcommand; an option of the program runs its command with any subcommand.
         let of_option = |wrap: &Wrap| matches!(wrap.from, WrapFrom::Option(_) | WrapFrom::Setting(..));
         let program = self.program.wraps.iter().filter(move |wrap| !described || of_option(wrap));
         self.sub.map(|sub| sub.wraps.as_slice()).unwrap_or_default().iter().chain(program)
     }
 
-    /// Whether a wrap is on, by its flags.
+    /// Reports whether the flags enable a description of an inner command.
     pub fn is_on(&self, wrap: &Wrap) -> bool {
         all_given(&self.flags, &wrap.when) && !any_given(&self.flags, &wrap.unless)
     }
 
-    /// The place among the operands where a wrap's command begins, when it stands there: after what is skipped and
-    /// the assignments.
+    /// Returns the index of the operand at which the command begins: after the skipped operands and assignments.
     pub fn command_at(&self, wrap: &Wrap) -> usize {
         let mut at = wrap.skip as usize;
         if wrap.assignments {
-            // Assignments may stand in front of what is skipped or behind it.
+            // Assignments may be before or after the skipped operands.
             let is = |index: &usize| self.args.get(*index).is_some_and(|arg| assignment(&arg.value).is_some());
             let leading = self.operands.iter().take_while(|index| is(index)).count();
             at += leading;
@@ -159,7 +159,7 @@ impl<'a> ArgumentScan<'a> {
         at
     }
 
-    /// Whether everything from here on belongs to an inner command.
+    /// Reports whether all further arguments belong to an inner command.
     fn operands_are_raw(&self) -> bool {
         let Some(last) = self.operands.last().and_then(|at| self.args.get(*at)) else { return false };
         if self.path_open {
@@ -172,7 +172,7 @@ impl<'a> ArgumentScan<'a> {
         })
     }
 
-    /// The end of the options by style once an operand stands.
+    /// Reports whether, by the syntax of the program, an operand ends the options.
     fn operand_ends_options(&self) -> bool {
         let runs = self.sub.and_then(|sub| sub.runs.as_ref()).or(self.program.runs.as_ref());
         if runs.is_some_and(|runs| runs.script_operand) {
@@ -181,7 +181,7 @@ impl<'a> ArgumentScan<'a> {
         if self.program.style != OptionStyle::Posix {
             return false;
         }
-        // What a wrapper skips (`timeout 5`) may be followed by options again, and so may assignments.
+        // Options may follow skipped operands (`timeout 5`) and assignments.
         let last = self.operands.last().and_then(|at| self.args.get(*at));
         let assigns = last.is_some_and(|last| assignment(&last.value).is_some());
         let wraps = || self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands);
@@ -218,7 +218,7 @@ impl<'a> ArgumentScan<'a> {
         self.ended && index > 0
     }
 
-    /// Takes the word as the next one of a subcommand path, when there is such a path.
+    /// Adds the word to the path of the subcommand, if there is such a path.
     fn grow_path(&mut self, index: usize) -> bool {
         let program = self.program;
         let mut words: Vec<String> = self.path.iter().chain([&index]).map_while(|at| self.word(*at)).collect();
@@ -249,8 +249,9 @@ impl<'a> ArgumentScan<'a> {
         self.args.get(index).and_then(|arg| arg.value.known()).map(|word| word.into_owned())
     }
 
-    /// From here on the options are a subcommand's. What was given so far belongs to the program: an option of the same
-    /// spelling that takes a value otherwise is another one behind it (`git -C dir branch -C new`).
+    /// Selects the options of a subcommand for the following arguments. Earlier options belong to the program, even if
+    /// the
+    /// subcommand has an option of the same name (`git -C dir branch -C new`).
     fn enter(&mut self, sub: &'a Sub) {
         if self.sub.replace(sub).is_some() {
             return;
@@ -266,7 +267,7 @@ impl<'a> ArgumentScan<'a> {
         }
     }
 
-    /// No further word belongs to the path: words beyond the longest subcommand are operands after all.
+    /// Ends the path of the subcommand: words after the longest match are operands.
     fn close_path(&mut self) {
         self.path_open = false;
         let path = std::mem::take(&mut self.path);
@@ -285,7 +286,7 @@ impl<'a> ArgumentScan<'a> {
         self.operands.splice(0..0, path.into_iter().skip(taken));
     }
 
-    /// `find -exec … ;`
+    /// Parses `find -exec … ;`.
     fn enclosed(&mut self, arg: &Arg) -> bool {
         let args = self.args;
         let Some(word) = self.wraps().find_map(|wrap| match &wrap.from {
@@ -309,7 +310,7 @@ impl<'a> ArgumentScan<'a> {
         true
     }
 
-    /// The word after which a command stands. The arguments behind it are no business of this program.
+    /// Recognises the word that precedes a command. The program does not parse the arguments after it.
     fn after_word(&mut self, arg: &Arg) -> bool {
         let wrap = self.wraps().find(|wrap| match &wrap.from {
             WrapFrom::After(word) => self.is_on(wrap) && arg.value.is(word),
@@ -325,11 +326,11 @@ impl<'a> ArgumentScan<'a> {
     }
 }
 
-/// `NAME=value`: the name and the rest.
+/// Splits `NAME=value` into the name and the value.
 pub(super) fn assignment(value: &Value) -> Option<(String, Value)> {
     let leading = value.leading();
     let (name, _) = leading.split_once('=')?;
-    // An exported function: `BASH_FUNC_name%%=() { …; }`.
+    // An exported function has the name `BASH_FUNC_name%%`.
     let function = name.starts_with("BASH_FUNC_");
     let mut letters = name.chars();
     let first = letters.next()?;
