@@ -1,5 +1,5 @@
-//! What builtins and simple filters print, when their arguments and input are known: `echo`, `printf`, decoders. Which program
-//! is such a filter is for its description to say.
+//! Computes the output of builtins and simple filters from known arguments and input: `echo`, `printf`, decoders. The
+//! descriptions of programs say which programs are such filters.
 
 use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
@@ -13,17 +13,17 @@ use crate::judge::sort;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct KnownOutput {
     pub text: Value,
-    /// It was written in a form that a reader cannot read.
+    /// Whether its source was encoded.
     pub decoded: bool,
 }
 
-/// Builtins that print nothing.
+/// The builtins that print nothing.
 const SILENT: &[&str] = &[
     "true", ":", "false", "cd", "export", "set", "shift", "unset", "local", "readonly", "declare", "typeset", "test",
     "[", "trap", "exit", "return", "break", "continue", "shopt", "umask", "wait", "read",
 ];
 
-/// What a builtin of this name prints with these arguments, without what it looks up.
+/// Returns the output of a builtin with these arguments, if that does not depend on the state of the shell.
 pub(super) fn of_builtin(name: &str, args: &[&Value]) -> Option<KnownOutput> {
     let plain = |text: Value| KnownOutput { text, decoded: false };
     match name {
@@ -33,7 +33,7 @@ pub(super) fn of_builtin(name: &str, args: &[&Value]) -> Option<KnownOutput> {
     }
 }
 
-/// What comes of these arguments and this input, where nothing else has to be known.
+/// Computes the output of a filter from its arguments and input.
 pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<KnownOutput> {
     let plain = |text: Value| Some(KnownOutput { text, decoded: false });
     let line = |text: Value| {
@@ -106,7 +106,7 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<KnownO
     }
 }
 
-/// How many lines are asked for: ten when nothing is said.
+/// Returns the requested number of lines; the default is ten.
 fn count_of(words: &[String]) -> Option<usize> {
     match words {
         [] => Some(10),
@@ -116,7 +116,7 @@ fn count_of(words: &[String]) -> Option<usize> {
     }
 }
 
-/// The last name of a path, without an ending that is given.
+/// Returns the last part of a path, without a given suffix.
 fn name_of(words: &[Vec<Letter>]) -> Option<&[Letter]> {
     match words {
         [path] => Some(base(path)),
@@ -157,7 +157,7 @@ fn sequence(first: i64, last: i64) -> Option<KnownOutput> {
     Some(KnownOutput { text: Value::text(text), decoded: false })
 }
 
-/// `echo`, with `-e` and without: bash needs the option to read escapes, dash does not take it.
+/// Computes the output of `echo`. bash interprets escapes with `-e`; dash always does, and has no such option.
 fn echo(args: &[&Value]) -> Value {
     let (mut newline, mut escaped) = (true, false);
     let mut rest = args;
@@ -187,7 +187,9 @@ fn echo(args: &[&Value]) -> Value {
     text
 }
 
-/// `printf` with a known format; unknown arguments stay unknown in it. `None` for `-v`, which prints nothing.
+/// Computes the output of `printf` with a known format; unknown arguments remain unknown in it. `None` for `-v`, which
+/// prints
+/// nothing.
 pub(super) fn printf(args: &[&Value]) -> Option<Value> {
     let (format, mut args) = args.split_first()?;
     let mut format = format.known()?;
@@ -235,14 +237,14 @@ pub(super) fn printf(args: &[&Value]) -> Option<Value> {
             }
         }
         text.push_text(&escapes(&literal)?);
-        // The format is used again as long as it takes arguments.
+        // The format is repeated while it consumes arguments.
         if args.is_empty() || args.len() == before {
             return Some(text);
         }
     }
 }
 
-/// Whether a value is a number alone, whatever it is.
+/// Reports whether a value is one unknown number.
 fn is_number(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }

@@ -1,4 +1,4 @@
-//! Builtins: what changes the state of the shell, and what runs more of the line.
+//! Builtins that change the state of the shell, or run other commands.
 
 mod directory;
 
@@ -17,7 +17,7 @@ use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The builtins that the walk knows.
+/// The builtins that the walk performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Builtin {
     Cd,
@@ -54,19 +54,20 @@ pub(super) enum Builtin {
     AddPath,
 }
 
-/// The other commands that shells have in themselves: no `PATH` leads elsewhere.
+/// Other builtins, which are never searched in `PATH`.
 const OTHERS: [&str; 26] = [
     ":", "bg", "bind", "break", "builtin", "caller", "compgen", "complete", "continue", "dirs", "disown", "echo",
     "exit", "false", "fc", "fg", "help", "history", "jobs", "kill", "logout", "pwd", "return", "times", "true", "type",
 ];
 
-/// Whether a shell runs the name itself.
+/// Reports whether the name is that of a builtin.
 pub(super) fn is_builtin(name: &str) -> bool {
     Builtin::of(name, true).is_some() || OTHERS.contains(&name) || matches!(name, "ulimit" | "umask")
 }
 
 impl Builtin {
-    /// The builtin of this name. Where no shell looks it up, only those that run what follows them count.
+    /// Returns the builtin with this name. If no shell looks the name up, only builtins that run their arguments are
+    /// returned.
     pub fn of(name: &str, by_shell: bool) -> Option<Self> {
         let found = match name {
             "cd" | "chdir" => Self::Cd,
@@ -106,12 +107,12 @@ impl Builtin {
         (by_shell || found.runs()).then_some(found)
     }
 
-    /// It runs what it is given, so that a description of it as a wrapper says nothing more.
+    /// Reports whether it runs its arguments, so that its description as a wrapper is not needed.
     pub fn runs(self) -> bool {
         matches!(self, Self::Eval | Self::Source | Self::Exec | Self::Command | Self::Trap)
     }
 
-    /// Some of its arguments may be names of variables with subscripts.
+    /// Reports whether its arguments may be names of variables with subscripts.
     fn names_variables(self) -> bool {
         matches!(
             self,
@@ -119,14 +120,14 @@ impl Builtin {
         )
     }
 
-    /// It changes variables of the shell for good.
+    /// Reports whether its changes of variables outlast assignments before it.
     pub fn sets(self) -> bool {
         matches!(self, Self::Export | Self::Declare | Self::Set | Self::Unset | Self::Eval | Self::Source)
     }
 }
 
 impl Walker<'_> {
-    /// Does what a builtin does. Whether what it prints is dealt with.
+    /// Performs a builtin. Returns whether its output was handled.
     pub fn builtin(
         &mut self,
         state: &mut State,
@@ -137,7 +138,7 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         if builtin.names_variables() {
-            // A subscript in a name is evaluated, with what it substitutes.
+            // A subscript in a name is evaluated, including substitutions in it.
             for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
                 let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
                 self.walk_embedded(state, context, name);
@@ -171,7 +172,7 @@ impl Walker<'_> {
             }
             Builtin::Trap => self.trap(state, context, args, span),
             Builtin::Alias => {
-                // `alias name text` of fish
+                // `alias name text` of fish.
                 let words: Vec<&Field> = operands(args).collect();
                 if let [name, text] = words.as_slice()
                     && let Some(name) = name.value.known_text().filter(|name| !name.contains('='))
@@ -185,7 +186,7 @@ impl Walker<'_> {
                         state.aliases.insert(suffix_alias(&name), value);
                         continue;
                     }
-                    // One of zsh that stands for marks of the shell, wherever the name is written.
+                    // A global alias of zsh may contain operators of the shell, and applies to every word.
                     if has("-g") && value.rough().contains(['|', ';', '&', '<', '>', '`', '$', '(']) {
                         self.opaque(
                             OpaqueReason::Syntax,
@@ -196,7 +197,7 @@ impl Walker<'_> {
                     state.aliases.insert(name, value);
                 }
             }
-            // A function whose text stands in a file of its own.
+            // A function that is defined in a file.
             Builtin::Autoload => {
                 let is_plain = |path: &String| {
                     path.contains('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.+".contains(c))
@@ -207,7 +208,7 @@ impl Walker<'_> {
                 }
             }
             Builtin::Enable => {
-                // What is switched off does nothing; another program of the name may.
+                // A disabled builtin does nothing, but a program of that name may run.
                 if args.iter().any(|field| field.value.is("-n")) {
                     let names = operands(args).filter_map(|field| field.value.known_text());
                     names.for_each(|name| state.aliases.insert(name, Value::text(":")));
@@ -263,7 +264,7 @@ impl Walker<'_> {
                 }
             }
             Builtin::Compgen => self.compgen(state, context, name, args, span),
-            // `add-zsh-hook precmd function`: zsh calls it later, as if it stood in the hook's array.
+            // `add-zsh-hook precmd function`: zsh calls the function later, as if it were in the hook's array.
             Builtin::AddHook => {
                 let removes = |field: &Field| field.value.is("-d") || field.value.is("-D");
                 if let Some(function) = operands(args).nth(1).filter(|_| !args.iter().any(removes)) {
@@ -316,11 +317,11 @@ impl Walker<'_> {
                 }
             }
         }
-        // What these print comes from what they run; the others print nothing that is followed.
+        // These print the output of what they run; the output of the others is not analysed.
         builtin.runs()
     }
 
-    /// `compgen -W words`, `-C command`: words are expanded once more, and a command is run.
+    /// Performs `compgen -W words`, which are expanded again, and `-C command`, which runs.
     fn compgen(&mut self, state: &mut State, context: &Context, name: &str, args: &[Field], span: Span) {
         let inside = within(context, name).elsewhere(span);
         for (at, field) in args.iter().enumerate() {
@@ -342,14 +343,14 @@ impl Walker<'_> {
                         self.read_value(&mut state.fork(), &inside.perhaps(), &Value::text(command), span);
                     }
                 }
-                // `complete -n 'command'` of fish: whether what it offers fits here
+                // `complete -n 'command'` of fish: a condition.
                 Some("-n" | "--condition") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
                 _ => {}
             }
         }
     }
 
-    /// Calls a function that the shell calls later, if it is known.
+    /// Walks a function that the shell calls later, if it is known.
     fn call_by_name(&mut self, state: &State, context: &Context, name: &str, function: &Value, span: Span) {
         if let Some(function) = function.known_text().and_then(|name| state.functions.get(&name).cloned()) {
             self.call(&mut state.fork(), &within(context, name).elsewhere(span).perhaps(), &function, &[], span);
@@ -401,7 +402,7 @@ impl Walker<'_> {
             self.set_traps(state, context, None, &names, span);
             return;
         }
-        // It may run at once, in the state that the shell has now, and in each that follows.
+        // It may run in the current state, and in every later one.
         let mut later = self.input.fork(state);
         let spans = self.input.spans_of(context, action.span, &action.value);
         let first = self.facts.acts.len();
@@ -411,7 +412,7 @@ impl Walker<'_> {
         self.set_traps(state, &inside, Some((&action.value, first)), &names, span);
     }
 
-    /// Walks a value that a shell reads as code, in this shell: parts that are not known stay so.
+    /// Walks a value as code in this shell; its unknown parts remain unknown.
     pub fn read_value(&mut self, state: &mut State, context: &Context, value: &Value, span: Span) {
         let taint = value.taint();
         if let Some(text) = value.known() {
@@ -448,14 +449,14 @@ impl Walker<'_> {
     }
 }
 
-/// The context inside a wrapper of this name.
+/// Returns the context inside a wrapper with this name.
 pub(super) fn within(context: &Context, wrapper: &str) -> Context {
     let mut context = context.clone();
     context.wrapped(wrapper);
     context
 }
 
-/// Arguments that are no options.
+/// Returns the arguments that are not options.
 pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
     let mut ended = false;
     args.iter().filter(move |field| {
@@ -473,7 +474,8 @@ pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
     })
 }
 
-/// What follows the options, which end at the first operand; `valued` are letters that take a value.
+/// Returns the arguments after the options, which end at the first operand; `valued` are the letters of options with a
+/// value.
 fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
     let mut rest = args;
     while let Some((first, others)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! Simple commands: assignments, words, redirections, and what the first word leads to.
+//! Simple commands: assignments, words, redirections, and the meaning of the command word.
 
 use super::act::{Disguise, OpaqueReason, Piece, UnknownReason, Value};
 use super::command_context::Context;
@@ -15,14 +15,14 @@ use super::walk::{Walker, depth};
 use crate::judge::effect::Effect;
 use crate::judge::syntax::tree::{Dialect, Part, Simple, Span, Word};
 
-/// How many words are looked at of a command in which the fuel ends.
+/// Maximum number of words that are analysed of a command for which the fuel is not sufficient.
 const MOST_LOOKED_AT: usize = 256;
 
-/// Builtins whose arguments may be assignments.
+/// The builtins whose arguments may be assignments.
 pub(super) const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
 impl Walker<'_> {
-    /// Walks a simple command, once for each way its variables may stand.
+    /// Walks a simple command, once for each combination of the values of its variables.
     pub fn simple(&mut self, state: &mut State, context: &Context, simple: &Simple) {
         if !self.step(context.spans.map(simple.span)) {
             return;
@@ -72,7 +72,7 @@ impl Walker<'_> {
         } else {
             let from = state.cwd.clone();
             let act = self.run(state, context, fields.clone(), env, span, Lookup::Shell);
-            // Where a file cannot be opened, nothing changes the directory.
+            // If a redirection fails, the directory is not changed.
             if state.cwd != from && !state.doubt.is_empty() {
                 state.fails |=
                     effects.iter().any(|(_, on)| !on.value.known().is_some_and(|to| to.starts_with("/dev/")));
@@ -95,7 +95,7 @@ impl Walker<'_> {
         self.substituted.pipes = outer_substituted.pipes;
     }
 
-    /// A command in which the fuel ends: what it begins with is still looked at.
+    /// Walks the beginning of a command for which the fuel is not sufficient.
     #[inline(never)]
     fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
         self.step(span);
@@ -103,7 +103,7 @@ impl Walker<'_> {
         fields.truncate(MOST_LOOKED_AT);
     }
 
-    /// `$(<file)` and `>file`: redirections without a command. Whether they print what they read.
+    /// Walks redirections without a command (`$(<file)`, `>file`). Returns whether they print their input.
     #[inline(never)]
     fn bare_redirects(&mut self, state: &State, simple: &Simple) -> bool {
         use crate::judge::syntax::tree::RedirectOp;
@@ -119,7 +119,7 @@ impl Walker<'_> {
         false
     }
 
-    /// Runs a command of known or unknown words; the act of the program, when one was made.
+    /// Walks a command of these words. Returns the act of its program, if there is one.
     pub fn run(
         &mut self,
         state: &mut State,
@@ -171,7 +171,7 @@ impl Walker<'_> {
                     OpaqueReason::CommandWord
                 };
                 self.opaque(why, format!("the program that runs is not known: {}", describe(&word.value)), word.span);
-                // An unset variable leaves the next word as the command.
+                // If the variable is unset, the next word is the command word.
                 if !args.is_empty() && word.value.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
                     return self.run(state, &context.perhaps(), args.to_vec(), env, span, lookup);
                 }
@@ -180,7 +180,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Runs what a name stands for.
+    /// Walks the function, builtin or program with a name.
     fn by_name(
         &mut self,
         state: &mut State,
@@ -190,7 +190,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let CommandCall { name, path, args, env, span, disguise } = called;
         let by_shell = lookup != Lookup::Programs && path.is_none();
-        // What an alias leaves behind, where one may stand for the name.
+        // The states after each alias that may apply.
         let mut replaced: Vec<Box<State>> = Vec::new();
         if context.dialect == Dialect::Zsh
             && lookup == Lookup::Shell
@@ -243,7 +243,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether this is `exec` without a command, whose redirections stay.
+/// Reports whether this is `exec` without a command, whose redirections remain.
 fn keeps_streams(fields: &[Field]) -> bool {
     let mut words = fields.iter().map(|field| field.value.known()).filter(|word| word.as_deref() != Some("--"));
     let mut word = words.next();
@@ -253,7 +253,7 @@ fn keeps_streams(fields: &[Field]) -> bool {
     matches!(word, Some(Some(ref name)) if name == "exec") && words.next().is_none()
 }
 
-/// The text of a word that is one unquoted piece.
+/// Returns the text of a word that is one unquoted literal.
 pub(super) fn plain_text(word: &Word) -> Option<&str> {
     match word.parts.as_slice() {
         [Part::Literal(text)] => Some(text),
@@ -261,7 +261,7 @@ pub(super) fn plain_text(word: &Word) -> Option<&str> {
     }
 }
 
-/// The name that a word assigns to, when it is `name=…`; with its `+` for `name+=…`.
+/// Returns the name in an assignment `name=…`, or with `+` in `name+=…`.
 pub(super) fn assignment_of(word: &Word) -> Option<&str> {
     let Some(Part::Literal(text)) = word.parts.first() else { return None };
     let (name, _) = text.split_once('=')?;
@@ -272,7 +272,7 @@ pub(super) fn assignment_of(word: &Word) -> Option<&str> {
     valid.then_some(name)
 }
 
-/// Whether the name of the program comes from variables of the line, or from substitutions.
+/// Reports whether the command word is composed of variables that the command sets, or of substitutions.
 fn is_assembled(state: &State, word: &Word) -> bool {
     let dynamic = |part: &Part| match part {
         Part::Parameter(parameter) => {
@@ -299,14 +299,14 @@ fn is_assembled(state: &State, word: &Word) -> bool {
         })
 }
 
-/// The disguise of the first option that is disguised.
+/// Returns the obfuscation of the first obfuscated option.
 fn option_disguise(args: &[Field]) -> Option<Disguise> {
     args.iter()
         .filter(|field| matches!(field.value.pieces().first(), Some(Piece::Text(text)) if text.starts_with('-')))
         .find_map(|field| field.disguise.filter(|d| matches!(d, Disguise::Quoting | Disguise::Encoding)))
 }
 
-/// An unknown value in words.
+/// Describes an unknown value for the user.
 pub(super) fn describe(value: &Value) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) | Piece::Glob(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Where a command stands: what surrounds it and holds for everything in it.
+//! The context of a command: what encloses it, and applies to everything in it.
 
 use std::rc::Rc;
 
@@ -8,20 +8,20 @@ use super::recursion::ActiveCall;
 use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::{Dialect, ParseError, Span};
 
-/// How spans of the text that is being read map onto the command as given.
+/// How positions in the parsed text correspond to positions in the command as given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SpanMap {
     /// The text is the command as given.
     #[default]
     Same,
-    /// The text stands in the command as given, this many bytes in.
+    /// The text begins at this byte of the command as given.
     Shifted(u32),
-    /// The text came from elsewhere: all of it is where this construct stands.
+    /// The text is not part of the command: all of its positions are that of this construct.
     At(Span),
 }
 
 impl SpanMap {
-    /// The span in the command as given.
+    /// Returns the position in the command as given.
     pub fn map(self, span: Span) -> Span {
         match self {
             Self::Same => span,
@@ -31,85 +31,86 @@ impl SpanMap {
     }
 }
 
-/// What surrounds a command.
+/// The context of a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
     pub spans: SpanMap,
     pub source: Source,
     pub dialect: Dialect,
-    /// The text is fish's, which is read in bash's grammar after a translation.
+    /// Whether the text is fish code, which is translated to the grammar of bash.
     pub fish: bool,
     pub conditional: bool,
-    /// In a file of the session that the command may load: only the grave counts.
+    /// Whether it is in a file of the session that the command may load. Findings below tier 3 are then ignored.
     pub staged: bool,
-    /// In a script that another program wrote: only what it says plainly counts.
+    /// Whether it is in a generated script, in which only literal commands are judged.
     pub plainly: bool,
     pub root: bool,
     pub remote: Option<Remote>,
-    /// Outermost first.
+    /// The enclosing wrappers, the outermost first.
     pub wrappers: Rc<[Rc<str>]>,
     pub disguise: Option<Disguise>,
-    /// Functions and scripts that are being walked, so that recursion is seen.
+    /// The functions and scripts that are being walked, to detect recursion.
     pub calls: Rc<[ActiveCall]>,
-    /// In a process of its own beside its caller's, since the outermost of `calls`.
+    /// Whether it runs in another process than the caller of the outermost of `calls`.
     pub beside: bool,
-    /// Under a condition, since the outermost of `calls`.
+    /// Whether it is in a condition inside the outermost of `calls`.
     pub under_condition: bool,
-    /// Files that a condition around it found not to be there.
+    /// The files that do not exist, because an enclosing condition tests that.
     pub absent: Rc<[NormalPath]>,
 }
 
 impl Context {
-    /// Why code that is fetched or decoded in this line is not known: as root it is worse.
+    /// Returns the reason for code that the command downloads or decodes, which depends on whether it runs as root.
     pub const fn fetched_code(&self) -> OpaqueReason {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
     }
 
-    /// From here on texts are read as this shell does, and no longer as fish.
+    /// Selects the grammar of this shell for inner texts, instead of fish's.
     pub fn reads(&mut self, dialect: Dialect) {
         self.dialect = dialect;
         self.fish = false;
     }
 
-    /// Inside one more wrapper of this name.
+    /// Adds an enclosing wrapper.
     pub fn wrapped(&mut self, name: &str) {
         self.wrappers = longer(&self.wrappers, name);
     }
 
-    /// The same place, but what stands there may not run, or more than once, or later.
+    /// Returns the context of a part that may run any number of times, or later.
     pub fn perhaps(&self) -> Self {
         Self { conditional: true, absent: Rc::default(), ..self.clone() }
     }
 
-    /// A file of the session that a command at this place may load.
+    /// Returns the context of a file of the session that a command here may load.
     pub fn staged(&self) -> Self {
         Self { staged: true, ..self.perhaps() }
     }
 
-    /// Whether a text is no command because a shell cannot read it. In code whose language guard does not know, a name with
-    /// texts behind it is taken for a call, and such a text for a line of a shell. A limit says nothing of the text.
+    /// Reports whether a text with this error is not a command. In code of an unknown language, a name that is followed
+    /// by strings
+    /// is treated as a call, and such a string as a command string. A reached limit says nothing about the text.
     pub fn takes_for_no_command(&self, error: &ParseError) -> bool {
         let other = matches!(&self.source, Source::Code(language) if Language::of(language) == Some(Language::Other));
         other && !error.kind.is_limit()
     }
 
-    /// A script that another program wrote.
+    /// Returns the context of a generated script.
     pub fn generated(&self) -> Self {
         Self { plainly: true, ..self.staged() }
     }
 
-    /// The same place, under a condition.
+    /// Returns the context of a part in a condition.
     pub fn guarded(&self) -> Self {
         Self { conditional: true, under_condition: true, ..self.clone() }
     }
 
-    /// The same place, in a process beside the caller's.
+    /// Returns the context of a part that runs in another process.
     pub fn forked(&self) -> Self {
         Self { beside: true, ..self.clone() }
     }
 }
 
-/// A list with one more name at its end.
+/// Returns a list with one more name.
 fn longer(names: &[Rc<str>], name: &str) -> Rc<[Rc<str>]> {
     names.iter().cloned().chain([name.into()]).collect()
 }

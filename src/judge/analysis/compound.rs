@@ -1,4 +1,4 @@
-//! Compound commands: every body is walked, and the ways through are joined.
+//! Compound commands: every body is walked, and the states after the branches are joined.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::state::{Build as _, State, unknown};
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{CaseArm, Compound, CompoundKind, CondToken, Redirect, Script, Word};
 
-/// Rounds of one loop over known words that are walked one by one.
+/// Maximum number of iterations of a loop over known words that are walked one by one.
 const MAX_LOOP: usize = 16;
 
 impl Walker<'_> {
@@ -162,8 +162,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A loop whose rounds are not known: its body is walked, and once more where a round changed what the next one
-    /// starts from.
+    /// Walks a loop with an unknown number of iterations: its body once, and again if the first iteration changed the
+    /// state.
     #[inline(never)]
     pub fn repeated(
         &mut self,
@@ -190,7 +190,7 @@ impl Walker<'_> {
         self.forget_repetition(first, second);
     }
 
-    /// What was walked a second time is kept only where it does something else than the first time.
+    /// Removes acts of the second iteration that are equal to those of the first.
     pub fn forget_repetition(&mut self, first: usize, second: usize) {
         let Some((old, new)) = self.facts.acts.split_at_checked(second) else { return };
         let same = old.len().checked_sub(first) == Some(new.len())
@@ -251,7 +251,7 @@ impl Walker<'_> {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);
             }
-            // An empty list runs nothing; what it may come to is not known here.
+            // If the list is empty, the body does not run.
             state.join(&before);
             return;
         }
@@ -263,7 +263,7 @@ impl Walker<'_> {
         self.repeated(state, context, &mut |walker, state, context| walker.script(state, context, body));
     }
 
-    /// The operands of `[[ … ]]`: each is expanded, and those that are arithmetic are evaluated as such.
+    /// Expands the operands of `[[ … ]]`, and evaluates those of arithmetic comparisons.
     #[inline(never)]
     fn condition(&mut self, state: &mut State, context: &Context, tokens: &[CondToken]) {
         let mut numeric = false;
@@ -301,12 +301,12 @@ impl Walker<'_> {
     }
 }
 
-/// What a loop variable holds for a word: a word that is unknown output stands for what it lists.
+/// Returns the value of a loop variable for a word. Unknown output stands for the names that it lists.
 fn found(value: Value) -> Value {
     value
 }
 
-/// What all of many values begin with, and the fact that something follows.
+/// Returns the common beginning of values, followed by an unknown piece.
 fn in_common(values: &[Value]) -> Option<Value> {
     let texts: Vec<String> = values.iter().map(Value::pattern).collect::<Option<_>>()?;
     let first = texts.first()?;
@@ -324,7 +324,7 @@ fn in_common(values: &[Value]) -> Option<Value> {
     Some(value)
 }
 
-/// What the branches of one command write, kept apart: only one of them runs.
+/// The output of each branch of a command, of which only one runs.
 struct Outputs {
     sink: Option<usize>,
     before: Value,
@@ -338,7 +338,7 @@ impl Outputs {
         Self { sink, before, branches: Vec::new() }
     }
 
-    /// What a condition wrote stays.
+    /// Keeps the output of a condition, which always runs.
     fn condition(&mut self, walker: &Walker<'_>) {
         if let Some(sink) = self.sink.and_then(|id| walker.sinks.get(id)) {
             self.before = sink.text.clone();
@@ -367,7 +367,7 @@ impl Outputs {
     }
 }
 
-/// What `whole` has beyond `before`, with which it begins.
+/// Returns the part of `whole` after `before`.
 fn written_after(before: &Value, whole: Value) -> Value {
     let mut pieces = whole.into_pieces().into_iter();
     for old in before.pieces() {

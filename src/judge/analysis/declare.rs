@@ -1,4 +1,4 @@
-//! `declare` and its kin, `set` and `unset`: what variables and options are made to be.
+//! `declare` and similar builtins, `set` and `unset`: attributes of variables, and options.
 
 use std::rc::Rc;
 
@@ -44,7 +44,7 @@ impl Walker<'_> {
                 state.exported_functions.insert(name, ());
                 continue;
             }
-            // `a=(…)` was assigned when it was expanded.
+            // `a=(…)` was assigned during expansion.
             let array = matches!(state.variable(&name).and_then(|v| v.values.first()), Some(VariableValue::Array(_)));
             if builtin != "export" && builtin != "readonly" && !global && !array {
                 state.localize_if(&name, context);
@@ -64,7 +64,7 @@ impl Walker<'_> {
             }
             if attribute == Some(Attribute::Reference) {
                 state.change(&name, |variable| variable.attribute = Attribute::Reference);
-                // A subscript in the name that it refers to is evaluated, with what it substitutes.
+                // A subscript in the referenced name is evaluated, including substitutions in it.
                 let target = match state.variable(&name).and_then(|variable| variable.values.first()) {
                     Some(VariableValue::Scalar(value)) => value.known_text().filter(|text| text.contains('[')),
                     _ => None,
@@ -97,7 +97,7 @@ impl Walker<'_> {
     }
 }
 
-/// Name, whether it appends, and value of `name=value`.
+/// Splits `name=value` into the name, whether it appends, and the value.
 pub(super) fn assignment(value: &Value) -> Option<(String, bool, Value)> {
     let leading = value.leading();
     let at = leading.find('=')?;
@@ -106,7 +106,7 @@ pub(super) fn assignment(value: &Value) -> Option<(String, bool, Value)> {
     (!name.is_empty()).then(|| (name.to_owned(), append, value.without_leading(at + 1)))
 }
 
-/// The arguments that a shell has from here on.
+/// Returns the positional parameters that `set` defines.
 fn values(fields: &[Field]) -> Rc<Vec<Value>> {
     Rc::new(fields.iter().map(|field| field.value.clone()).collect())
 }

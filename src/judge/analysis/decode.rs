@@ -1,11 +1,12 @@
-//! Decoders of known text: escapes, base64, hexadecimal, and sets of `tr`.
+//! Decoders of known text: escapes, base 64, hexadecimal digits, and sets of `tr`.
 
 use super::act::Value;
 use super::builtin_output::KnownOutput;
 use super::state::MAX_TEXT;
 use crate::judge::reserved;
 
-/// Backslash escapes of `echo -e` and `printf`. `None` for what ends the output or is no text.
+/// Decodes backslash escapes of `echo -e` and `printf`. `None` if an escape ends the output, or the result is not valid
+/// UTF-8.
 pub(super) fn escapes(text: &str) -> Option<String> {
     if !text.contains('\\') {
         return Some(text.to_owned());
@@ -117,7 +118,7 @@ pub(super) fn base32(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Plain hexadecimal digits, or the lines of a dump with offsets.
+/// Decodes hexadecimal digits, or a hex dump with offsets.
 pub(super) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
     let mut digits = String::new();
     for line in text.lines() {
@@ -135,7 +136,7 @@ pub(super) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// `tr` with simple sets.
+/// Performs `tr` with simple sets.
 pub(super) fn translate(args: &[&str], text: &str) -> Option<KnownOutput> {
     let translated = |text: String| Some(KnownOutput { text: Value::text(text), decoded: true });
     match args {
@@ -166,7 +167,7 @@ pub(super) fn translate(args: &[&str], text: &str) -> Option<KnownOutput> {
     }
 }
 
-/// The characters of a `tr` set, ranges and classes spelled out.
+/// Returns the characters of a set of `tr`, with ranges and classes expanded.
 pub(super) fn characters(set: &str) -> Option<Vec<char>> {
     let set = escapes(set)?;
     let (lower, upper) = (('a'..='z'), ('A'..='Z'));
@@ -186,7 +187,7 @@ pub(super) fn characters(set: &str) -> Option<Vec<char>> {
     while let Some(&c) = chars.get(at) {
         match (chars.get(at + 1), chars.get(at + 2)) {
             (Some('-'), Some(&high)) if c <= high && (high as u32 - c as u32) < 256 => {
-                // A range may lead through characters that nobody wrote.
+                // A range contains characters that are not in the text.
                 all.push(c);
                 all.extend((c..high).skip(1).map(reserved::taken_in_letter));
                 all.extend((c < high).then_some(high));

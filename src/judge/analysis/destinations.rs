@@ -1,4 +1,4 @@
-//! What is put into a directory: the files that come to lie there, under the names that they have where they come from.
+//! The files that a program writes into a directory, under the names of their sources.
 
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
@@ -12,7 +12,7 @@ use crate::judge::rules::text::same_flag;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// What a place must be for a file in it to count beside its directory.
+/// The path classes for which a file in a directory is judged besides the directory.
 const GRAVE: [PathClass; 6] = [
     PathClass::Startup,
     PathClass::Persistence,
@@ -23,7 +23,7 @@ const GRAVE: [PathClass; 6] = [
 ];
 
 impl Walker<'_> {
-    /// Adds what a program puts into directories, where it matters more than the directory does.
+    /// Adds effects on files in directories, if these files have a more severe class than the directory.
     #[inline(never)]
     pub fn destinations(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
@@ -51,7 +51,7 @@ impl Walker<'_> {
                 if !merges && !sources.is_empty() && self.input.placer().holds_own(&target.value, state.cwd.as_ref()) {
                     replaced.push(target.clone());
                 }
-                // What a directory holds goes into the other one.
+                // The content of a directory is copied into the other one.
                 if let [source] = sources
                     && merges
                 {
@@ -85,7 +85,7 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Whether a file at this place counts beside the directory that it lies in.
+    /// Reports whether a file at this place is judged besides its directory.
     fn matters(&self, state: &State, place: &Operand) -> bool {
         let classes = self.placer().classes(&place.value, state.cwd.as_ref(), self.catalog, self.inquiry);
         let in_home = classes.has(PathClass::InHome) && classes.has(PathClass::Secret);
@@ -93,7 +93,7 @@ impl AnalysisInput<'_> {
         (classes.has_any(&GRAVE) || in_home || continuous) && !classes.has(PathClass::Temp)
     }
 
-    /// Whether a value names a directory: by how it is written, or by what is there.
+    /// Reports whether a value names a directory: by a trailing slash, or because a directory exists.
     pub(super) fn is_directory(&self, state: &State, value: &Value) -> bool {
         let written = value.rough();
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
@@ -107,7 +107,7 @@ impl AnalysisInput<'_> {
         there.is_some_and(|facts| facts.kind == PathKind::Directory)
     }
 
-    /// Whether a value names a file, by what is there.
+    /// Reports whether a value names an existing file.
     fn is_known_file(&self, state: &State, value: &Value) -> bool {
         let written = value.rough();
         if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
@@ -119,7 +119,7 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// A place in a directory.
+/// Joins a directory and a name.
 fn joined(directory: &Operand, source: &Operand, name: &[Piece]) -> Operand {
     let mut value = directory.value.clone();
     if !value.rough().ends_with('/') {
@@ -129,18 +129,18 @@ fn joined(directory: &Operand, source: &Operand, name: &[Piece]) -> Operand {
     Operand { value, span: source.span }
 }
 
-/// A name that nothing says.
+/// Returns an unknown name.
 fn unnamed() -> Piece {
     let value = unknown(UnknownReason::Other("the name of what is copied"), Taint::default());
     value.into_pieces().into_iter().next().unwrap_or_else(|| Piece::Glob("*".to_owned()))
 }
 
-/// The names that a source has in the directory: its own, and where what it holds goes there, one that is not known.
+/// Returns the names of a source in the directory: its own name, or an unknown one if its content is copied.
 fn names(source: &Value, merges: bool, keeps_parents: bool) -> Vec<Vec<Piece>> {
     let written = source.rough();
     let whole = written.trim_end_matches('/');
     let last = whole.rsplit('/').next().unwrap_or_default();
-    // A glob for hidden names covers every one of them.
+    // Such a glob matches all hidden names.
     if ["", ".", "..", ".*", ".?*", ".[!.]*", ".[^.]*"].contains(&last) || merges && whole.len() < written.len() {
         return vec![vec![unnamed()]];
     }

@@ -1,13 +1,13 @@
-//! Disguise: spellings that a reader would not see through. Common ways of quoting are none.
+//! Detects obfuscated spellings. Common ways of quoting are not obfuscation.
 
 use super::act::Disguise;
 use crate::judge::syntax::tree::{Part, Word};
 
-/// How a word was made hard to read by its quoting. A wholly quoted word and a leading backslash are ordinary.
+/// Returns how the quoting of a word obfuscates it. A completely quoted word and a leading backslash do not.
 pub(super) fn of_word(word: &Word) -> Option<Disguise> {
     let ansi = |part: &Part| matches!(part, Part::AnsiC(_));
     if word.parts.iter().any(ansi) {
-        // `$'text'` without an escape is as long as its text and three more.
+        // The source of `$'text'` without an escape is three bytes longer than its text.
         let plain = match word.parts.as_slice() {
             [Part::AnsiC(text)] => word.span.end.saturating_sub(word.span.start) as usize == text.len() + 3,
             _ => false,
@@ -32,7 +32,7 @@ pub(super) fn of_word(word: &Word) -> Option<Disguise> {
     }
     let text = text_of(parts)?;
     let plain = if text.starts_with('-') {
-        // Of an option only the name counts, and `-d"x"` is one letter with its value.
+        // Only the name of an option is examined; in `-d"x"` that is one letter.
         let attached = matches!(parts, [Part::Literal(option), _] if option.len() == 2);
         !attached && text.len() > 1 && text.chars().skip(1).all(|c| c.is_ascii_alphabetic() || c == '-')
     } else {
@@ -53,7 +53,7 @@ fn text_of(parts: &[Part]) -> Option<String> {
     Some(text)
 }
 
-/// Double quotes around nothing but all arguments (or all elements of an array): no argument when there are none.
+/// Reports whether a word is `"$@"` or `"${array[@]}"`, which expands to no argument if there are no elements.
 pub(super) fn is_only_arguments(parts: &[Part]) -> bool {
     let all = |part: &Part| match part {
         Part::Parameter(parameter) => {
@@ -68,8 +68,7 @@ pub(super) fn is_only_arguments(parts: &[Part]) -> bool {
     !parts.is_empty() && parts.iter().all(all)
 }
 
-/// A command word in look-alike or invisible characters as the plain word it would be read as. `None` when there is
-/// nothing to map.
+/// Replaces homoglyphs and removes invisible characters in a command word. `None` if there are none.
 pub(super) fn plain_characters(word: &str) -> Option<String> {
     if word.is_ascii() && !word.contains(|c: char| c.is_ascii_control()) {
         return None;
@@ -99,7 +98,7 @@ pub(super) fn plain_characters(word: &str) -> Option<String> {
     (plain != word).then_some(plain)
 }
 
-/// Skips what follows an escape character: a control sequence, an operating system command, or one character.
+/// Skips the rest of an escape sequence: a control sequence, an operating system command, or one character.
 fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -120,7 +119,7 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// Skips the rest of a control sequence.
+/// Skips the parameters of a control sequence.
 fn skip_parameters(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     for c in chars.by_ref() {
         if ('\x40'..='\x7e').contains(&c) {
@@ -129,7 +128,7 @@ fn skip_parameters(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// The Latin letter that a Cyrillic or Greek one, or a mathematical variant, looks like.
+/// Returns the Latin letter that looks like a Cyrillic or Greek letter, or a mathematical variant.
 fn look_alike(c: char) -> char {
     match c {
         'а' | 'α' => 'a',

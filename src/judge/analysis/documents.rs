@@ -1,10 +1,10 @@
-//! Code in documents that a program runs as it renders them: the cells of a notebook, the chunks of a report.
+//! Extracts the code that a program runs when it renders a document: the cells of a notebook, the chunks of a report.
 //!
-//! Out of scope: what the code does, which its language's reader says.
+//! Out of scope: the analysis of the code.
 
 use serde_json::Value as Json;
 
-/// The code in a document of this kind, each part with the language or the engine that it names; `None`: it is no such kind.
+/// Returns the code in a document of this kind, each part with its language or engine; `None`: there is no such kind.
 pub fn parts(kind: &str, text: &str) -> Option<Vec<(String, String)>> {
     let whole = |language: &str, code| vec![(language.to_owned(), code)];
     match kind {
@@ -16,7 +16,7 @@ pub fn parts(kind: &str, text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// The code that examples show as typed into Python. Source: the doctest module, behind `>>> ` and `... `.
+/// Returns the Python code of examples, after `>>> ` and `... `. Source: the doctest module.
 fn typed_lines(text: &str) -> String {
     let typed = |line: &str| {
         let line = line.trim_start();
@@ -26,14 +26,16 @@ fn typed_lines(text: &str) -> String {
     text.lines().filter_map(typed).collect()
 }
 
-/// The calls of keywords in a suite of Robot Framework, each as `the-keyword("argument", …)`. Cells are parted by two blanks,
-/// a tab or a bar; a name means the same in any case, with blanks or underscores. Source: the Robot Framework User Guide.
+/// Returns the keyword calls in a suite of Robot Framework, each as `the-keyword("argument", …)`. Cells are separated
+/// by two
+/// blanks, a tab or a bar; case, blanks and underscores in a name are not significant. Source: the Robot Framework User
+/// Guide.
 fn keyword_calls(text: &str) -> String {
     let mut code = String::new();
     for line in text.lines().filter(|line| line.starts_with([' ', '\t', '|'])) {
         let line = line.replace('\t', "  ").replace(" | ", "  ");
         let cells = line.trim_start_matches('|').split("  ").map(str::trim).filter(|cell| !cell.is_empty());
-        // What the result is kept in: `${x}=`.
+        // A cell such as `${x}=` names the variable for the result.
         let mut cells = cells.skip_while(|cell| cell.starts_with(['$', '@', '&', '[']) || *cell == "...");
         let Some(keyword) = cells.next().filter(|cell| cell.starts_with(|c: char| c.is_ascii_alphabetic())) else {
             continue;
@@ -46,7 +48,7 @@ fn keyword_calls(text: &str) -> String {
     code
 }
 
-/// The code in a notebook of Jupyter, cell by cell; what is no notebook has none.
+/// Returns the code in the cells of a Jupyter notebook; empty for another file.
 /// Source: the notebook format 4, `cells[].cell_type` and `cells[].source`.
 fn code_cells(text: &str) -> String {
     let notebook: Json = serde_json::from_str(text).unwrap_or_default();
@@ -60,8 +62,9 @@ fn code_cells(text: &str) -> String {
     code.map(source).collect::<Vec<_>>().join("\n")
 }
 
-/// The chunks of a report in Markdown with the engine that each names (```` ```{r setup} ````), in order.
-/// Source: R Markdown and Quarto; a fence without braces is shown and not run.
+/// Returns the chunks of a report in Markdown with their engines (```` ```{r setup} ````), in order. Code in a fence
+/// without
+/// braces does not run. Source: R Markdown and Quarto.
 fn code_chunks(text: &str) -> Vec<(String, String)> {
     let mut chunks: Vec<(String, String)> = Vec::new();
     let mut fence: Option<(usize, bool)> = None;

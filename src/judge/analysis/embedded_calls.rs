@@ -1,6 +1,6 @@
-//! Calls in code of other languages, walked as programs of the name `language:callee`.
+//! Walks calls in code of other languages as programs with the name `language:callee`.
 //!
-//! Out of scope: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
+//! Out of scope: what a call does, which pattern files describe. An undescribed call is not an act.
 
 use std::rc::Rc;
 
@@ -28,13 +28,13 @@ use crate::judge::rules::model::{ArgumentPlace, EffectSpec, Language, OutputTain
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// The most files that scripts import which are read.
+/// Maximum number of imported files that are read.
 const MAX_IMPORTS: u32 = 12;
 
 mod words;
 
 impl Walker<'_> {
-    /// Reads code and walks the calls in it that the catalog knows.
+    /// Parses code and walks its described calls.
     #[inline(never)]
     pub fn embedded_code(
         &mut self,
@@ -58,7 +58,7 @@ impl Walker<'_> {
         let reader = Language::of(language);
         let operands = act.and_then(|id| self.facts.acts.get(id)).map(|act| &act.operands);
         let text = match (reader, operands) {
-            // A command of redis is spread over the operands.
+            // The words of a redis command are the operands.
             (Some(Language::Redis), Some(operands)) if !operands.is_empty() => {
                 let mut all = Value::default();
                 for operand in operands {
@@ -67,7 +67,7 @@ impl Walker<'_> {
                 }
                 all
             }
-            // Variables that are set in front of the program.
+            // Variables that options set before the program runs.
             (Some(Language::Awk), _) => {
                 let flags = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.flags.as_slice());
                 let mut all = Value::default();
@@ -82,12 +82,12 @@ impl Walker<'_> {
             }
             _ => text.clone(),
         };
-        // Code that code puts together is known in all its parts, or not at all.
+        // Code that is composed by code is either completely known or not analysed.
         let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
         let is_sql = reader == Some(Language::Sql);
         let made = by_call && !is_sql && text.pieces().iter().any(is_made);
         let Some(source) = code::Source::of(&text).filter(|_| !made) else {
-            // A statement that a program puts together is its own affair.
+            // A statement that a program composes belongs to that program.
             let own = is_sql && matches!(context.source, Source::Code(_));
             if !text.pieces().is_empty() && !own {
                 self.opaque(OpaqueReason::Code, format!("the {language} code that runs is not known"), span);
@@ -135,7 +135,7 @@ impl Walker<'_> {
         self.calls(state, context, language, calls, span);
     }
 
-    /// Whether a client of databases in files is given one in memory, or one below the temp directory.
+    /// Reports whether a database client opens a database in memory or in the temporary directory.
     fn is_scratch(&self, state: &State, act: Option<usize>, home: &str) -> bool {
         let Some(act) = act.and_then(|id| self.facts.acts.get(id)).filter(|act| act.remote.is_none()) else {
             return false;
@@ -147,7 +147,7 @@ impl Walker<'_> {
         if value.is(":memory:") || Place::below_temporary(value).is_some() {
             return true;
         }
-        // Work that lies there is work, and a home is a home.
+        // A work tree or a home directory below the temporary directory is not temporary.
         let is_work = |path: &str| {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.dir().is_some_and(below) || below(home)
@@ -163,7 +163,7 @@ impl Walker<'_> {
         let is_temporary = |path: &str| path.starts_with("/tmp/") && !is_work(path);
         place.filter(|place| is_temporary(place.shown()) && self.progress().behind(state, value).is_none()).is_some_and(
             |place| {
-                // Under a name that is made up nothing was before.
+                // A file with a generated name did not exist before.
                 let Some(path) = place.text() else { return true };
                 let there = self.input.inquiry.path(path);
                 there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
@@ -171,8 +171,7 @@ impl Walker<'_> {
         )
     }
 
-    /// Whether nothing was there before the line, which was there before this act, and brings nothing there that was
-    /// somewhere else.
+    /// Reports whether a file did not exist before the command, an earlier act created it, and nothing was moved there.
     fn is_new(&self, act: &Act, path: &str) -> bool {
         let brings = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Move | Effect::Link));
         let acts = &self.facts.acts;
@@ -182,9 +181,8 @@ impl Walker<'_> {
             && self.input.inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing && !facts.symlink)
     }
 
-    /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
-    /// out for itself is not known and says nothing.
-    /// `true`: all that it moves, links or runs was read.
+    /// Walks an existing script in another language: the calls with literal arguments. Computed arguments are ignored.
+    /// Returns whether everything that it moves, links or runs was analysed.
     #[inline(never)]
     pub fn embedded_file(
         &mut self,
@@ -196,7 +194,7 @@ impl Walker<'_> {
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
         let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) else { return false };
-        // A byte that is no text stands in a comment or a name for those that read it all the same.
+        // Interpreters accept invalid UTF-8 in comments and strings.
         let text = &*String::from_utf8_lossy(bytes);
         let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);
@@ -218,14 +216,14 @@ impl Walker<'_> {
         read
     }
 
-    /// The language of a part of a document, by its own name or by that of the program which runs it.
+    /// Returns the language of a part of a document, by its name or that of the program that runs it.
     fn language_of_part(&self, engine: &str) -> Option<Language> {
         let by_file = || Language::of(language_of(&format!("part.{engine}"))?);
         let by_program = || Language::of(&self.input.language(engine));
         Language::of(engine).or_else(by_file).or_else(by_program).filter(|language| language.has_scripts())
     }
 
-    /// The text of such a script, or of a part of it.
+    /// Walks the text of such a script, or of a part of it.
     pub fn embedded_text(
         &mut self,
         state: &State,
@@ -257,7 +255,7 @@ impl Walker<'_> {
             .filter(|call| is_import(&call.callee))
             .filter_map(|call| call.args.first()?.known_text())
             .collect();
-        // What a script hands on is the project's own.
+        // Values that a script passes on belong to the project.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         for call in &mut read.calls {
             if word_lists::COMMAND_CALLS.contains(&last_part(&call.callee)) || self.input.acts(language, &call.callee) {
@@ -283,7 +281,7 @@ impl Walker<'_> {
         is_whole
     }
 
-    /// A module that a script of the world imports: beside the script, and where git does not have it as it is.
+    /// Walks a module that a script imports, if it is in the directory of the script and changed in git.
     fn imported_file(
         &mut self,
         state: &State,
@@ -319,7 +317,7 @@ impl Walker<'_> {
         }
         let mut here = state.child(&[]);
         for call in calls {
-            // What comes after a change of the directory is relative to it.
+            // Later paths are relative to the new directory.
             if call.callee.rsplit('.').next() == Some("chdir") {
                 call.args.first().into_iter().for_each(|dir| here.enter(dir));
                 continue;
@@ -336,7 +334,7 @@ impl Walker<'_> {
                 spans: SpanMap::At(span),
                 ..context.clone()
             };
-            // A call that stands for a command is that command.
+            // A call that is equivalent to a command is walked as that command.
             let command = self.input.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
                 let field = |word: code::CallWord| Field { operand: word.operand, ..Field::word(word.value, span) };
@@ -358,13 +356,13 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Whether the session made the file, and it is still what the session made of it.
+    /// Reports whether the session created the file, and it is unchanged since.
     fn is_own_file(&self, path: &str) -> bool {
         let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
         look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Ownership::Made))
     }
 
-    /// Whether a call by this very name runs programs or code, or deletes.
+    /// Reports whether a call with exactly this name runs programs or code, or deletes.
     fn acts(&self, language: Language, callee: &str) -> bool {
         let name = verb(language, callee);
         self.catalog.program(&name).filter(|program| program.names.contains(&name)).is_some_and(|program| {
@@ -373,7 +371,7 @@ impl AnalysisInput<'_> {
         })
     }
 
-    /// Whether a call moves or links files, or runs what may do so.
+    /// Reports whether a call moves or links files, or runs something that may.
     fn moves(&self, language: Language, callee: &str) -> bool {
         self.catalog.program(&verb(language, callee)).is_some_and(|program| {
             let moves = |effect: &EffectSpec| matches!(effect.does, Effect::Move | Effect::Link);
@@ -381,7 +379,7 @@ impl AnalysisInput<'_> {
         })
     }
 
-    /// Whether a call writes the file that its first argument names, and does nothing else.
+    /// Reports whether the only effect of a call is to write the file of its first argument.
     fn writes_first(&self, language: Language, callee: &str) -> bool {
         self.catalog.program(&verb(language, callee)).is_some_and(|program| {
             let first = |effect: &EffectSpec| effect.does.writes() && effect.to == ArgumentPlace::First;
@@ -389,24 +387,24 @@ impl AnalysisInput<'_> {
         })
     }
 
-    /// Whether a call is described, or a rule names it.
+    /// Reports whether a call is described, or named by a rule.
     fn knows(&self, language: Language, callee: &str) -> bool {
         let name = verb(language, callee);
-        // A rule for all of a language's programs is none for its calls.
+        // A rule for all verbs does not name the calls of a language.
         let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
         self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
     }
 }
 
 impl WalkProgress<'_, '_> {
-    /// Whether the line took away what was there before: what is there then is its own.
+    /// Reports whether an earlier act deleted the file, so that a later file at the path belongs to the command.
     fn is_deleted(&self, path: &str) -> bool {
         let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
         self.acts.iter().filter(deletes).any(|act| names(act, path))
     }
 }
 
-/// Whether an operand of an act names this path.
+/// Reports whether an operand of an act is this path.
 fn names(act: &Act, path: &str) -> bool {
     let named = |operand: &Operand| {
         let named = operand.value.known()?;
@@ -416,23 +414,23 @@ fn names(act: &Act, path: &str) -> bool {
     act.operands.iter().any(|operand| named(operand).unwrap_or_default())
 }
 
-/// Whether statements turn to another database than the one that the client was given.
+/// Reports whether statements open another database than the given one.
 fn leaves_scratch(source: &str) -> bool {
     let source = source.to_ascii_lowercase();
     ["attach", ".open", ".restore", ".read", "include"].iter().any(|word| source.contains(word))
 }
 
-/// Whether a piece is worked out by code.
+/// Reports whether a piece is computed by code.
 fn is_made(piece: &Piece) -> bool {
     matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
 }
 
-/// Whether a call brings in a module.
+/// Reports whether a call imports a module.
 fn is_import(callee: &str) -> bool {
     matches!(callee, "import-module" | "run-file")
 }
 
-/// The name under which a call is described.
+/// Returns the name under which a call is described.
 fn verb(language: Language, callee: &str) -> String {
     format!("{}:{callee}", language.name())
 }

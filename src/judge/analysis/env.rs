@@ -1,7 +1,7 @@
-//! What a command finds in its environment beside what the whole invocation has: what the line exported so far, and what
-//! is set for this command alone.
+//! The variables that the command line adds to the environment of an act: those exported so far, and those set for this
+//! act.
 //!
-//! Every act has one, and most have the same: it is shared. Out of scope: the environment of the invocation.
+//! Every act has one, and most have the same, which they share. Out of scope: the environment of the invocation.
 
 use std::rc::Rc;
 
@@ -10,17 +10,18 @@ use super::map::Map;
 use super::state::{Variable, VariableValue};
 use crate::judge::rules::glob;
 
-/// The environment that the line gives a command.
+/// The variables that the command line adds to the environment of an act.
 #[derive(Clone, Debug, Default)]
 pub struct EnvView {
     exported: Map<Variable>,
-    /// Set in front of the command or by wrappers, the later ones over the earlier ones.
+    /// The variables set before the command or by wrappers; later ones take precedence.
     own: Rc<[(String, Value)]>,
     taint: Taint,
 }
 
 impl EnvView {
-    /// Of what was exported, with what is set for one command. `tainted` names what of the exported may carry something.
+    /// Creates it from the exported variables and those set for one command. `tainted` names exported variables with
+    /// taints.
     pub(super) fn new(exported: &Map<Variable>, tainted: &Map<()>, own: &[(String, Value)]) -> Self {
         let values = tainted.iter().filter_map(|(name, ())| one_text(exported.get(name)?));
         let taint =
@@ -28,49 +29,49 @@ impl EnvView {
         Self { exported: exported.clone(), own: own.into(), taint }
     }
 
-    /// Whether the line gives the command nothing.
+    /// Reports whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.own.is_empty() && self.exported.values().all(|variable| one_text(variable).is_none())
     }
 
-    /// Those whose names a glob covers.
+    /// Returns the variables whose names match a glob.
     pub fn named<'e>(&'e self, pattern: &'e str) -> impl Iterator<Item = (&'e str, &'e Value)> {
         let prefix = pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
         self.beginning(prefix).filter(move |(name, _)| glob::text(pattern, name))
     }
 
-    /// Whether a variable whose name a glob covers may be set, to whatever it is.
+    /// Reports whether a variable whose name matches a glob may be set.
     #[must_use]
     pub fn may_set(&self, pattern: &str) -> bool {
         let own = self.own.iter().map(|(name, _)| name.as_str());
         own.chain(self.exported.iter().map(|(name, _)| &**name)).any(|name| glob::text(pattern, name))
     }
 
-    /// Whether nothing is set for this command alone.
+    /// Reports whether no variable is set for this command only.
     #[must_use]
     pub fn is_exported(&self) -> bool {
         self.own.is_empty()
     }
 
-    /// Whether another command finds the same exported variables, because nothing changed them in between.
+    /// Reports whether another command has the same exported variables, because none changed in between.
     #[must_use]
     pub fn exports_as(&self, other: &Self) -> bool {
         self.exported.is_copy_of(&other.exported)
     }
 
-    /// What is known of all its values together.
+    /// Returns the taints of all values.
     #[must_use]
     pub const fn taint(&self) -> Taint {
         self.taint
     }
 
-    /// Names and values, as far as a variable holds one text: the exported ones by name, then those of this command.
+    /// Returns the names and values of variables with one value: the exported ones by name, then those of this command.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.beginning("")
     }
 
-    /// Those whose names begin so. Of many, only they are looked at.
+    /// Returns the variables whose names begin with a prefix, without visiting the others.
     pub fn beginning<'e>(&'e self, prefix: &'e str) -> impl Iterator<Item = (&'e str, &'e Value)> {
         let exported = self.exported.beginning(prefix);
         let exported = exported.filter_map(|(name, variable)| Some((&**name, one_text(variable)?)));

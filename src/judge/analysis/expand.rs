@@ -1,7 +1,8 @@
-//! Expansion: from a word of the tree to the arguments it becomes, as far as they are known.
+//! Expands a word of the tree to arguments, as far as they are known.
 //!
-//! The order is the shell's own: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote
-//! removal. What a substitution runs is walked on the way, by what is beside the expander.
+//! The order is that of shells: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote removal.
+//! The
+//! commands in substitutions are walked through the trait `Walk`.
 
 use std::borrow::Cow;
 
@@ -23,30 +24,30 @@ use crate::judge::syntax::tree::{ArrayElement, Part, Span, Word};
 pub(super) struct Field {
     pub value: Value,
     pub span: Span,
-    /// How the word that it came from was made hard to read.
+    /// How its word is obfuscated.
     pub disguise: Option<Disguise>,
-    /// It reaches the program as an operand, whatever it looks like: a call in code names it.
+    /// Whether it is an operand even if it looks like an option, because it is an argument of a call in code.
     pub operand: bool,
 }
 
 impl Field {
-    /// A known argument.
+    /// Creates a known argument.
     pub fn text(text: impl Into<String>, span: Span) -> Self {
         Self::word(Value::text(text), span)
     }
 
-    /// As the program reads it.
+    /// Returns it as an argument for the parser.
     pub fn arg(&self) -> Arg {
         Arg { value: self.value.clone(), span: self.span, operand: self.operand }
     }
 
-    /// An argument that the program reads for itself.
+    /// Creates an argument that the program parses.
     pub fn word(value: Value, span: Span) -> Self {
         Self { value, span, disguise: None, operand: false }
     }
 }
 
-/// So many words are followed that one becomes (`"$@"`, `${list[@]}`).
+/// Maximum number of arguments to which one word expands (`"$@"`, `${list[@]}`).
 const MAX_FIELDS: usize = 1024;
 
 impl<W: Walk> Expander<'_, W> {
@@ -102,25 +103,26 @@ impl<W: Walk> Expander<'_, W> {
         out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
-    /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.
+    /// Expands a word to one argument: the value of an assignment, the target of a redirection, the subject of `case`.
     pub fn single(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         self.joined(state, context, &word.parts, Tilde::Start)
     }
 
-    /// As [`Self::single`], with its globs live: the target of a redirection, which a shell expands where one name fits.
+    /// As [`Self::single`], but globs are kept: a shell expands them in the target of a redirection if one name
+    /// matches.
     pub fn target(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
-        // No separators: it stays one word.
+        // Without separators it remains one word.
         split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
     }
 
-    /// As [`Self::single`], with a tilde also after each colon.
+    /// As [`Self::single`], and also expands a tilde after each colon.
     pub fn assigned_value(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         self.joined(state, context, &word.parts, Tilde::Colons)
     }
 
-    /// The body of a heredoc: as if in double quotes.
+    /// Expands the body of a here-document, as in double quotes.
     #[inline(never)]
     pub fn heredoc(&mut self, state: &mut State, context: &Context, body: &Word) -> Value {
         let mut atoms = Vec::new();
@@ -134,7 +136,7 @@ impl<W: Walk> Expander<'_, W> {
         join(atoms)
     }
 
-    /// Expands a word to the pattern it is, quoted parts matching only themselves. `None` when a part is unknown.
+    /// Expands a word to a pattern, in which quoted parts match only themselves. `None` if a part is unknown.
     pub fn pattern(&mut self, state: &mut State, context: &Context, word: &Word) -> Option<String> {
         let mut atoms = Vec::new();
         self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
@@ -172,7 +174,7 @@ impl<W: Walk> Expander<'_, W> {
                     out.push(Atom::Text(text.clone(), Quote::Quoted));
                 }
                 Part::Double { parts, .. } => {
-                    // `""` alone is an argument; `"$@"` without arguments is none.
+                    // `""` is an empty argument, `"$@"` without parameters no argument.
                     let before = out.len();
                     self.atoms(state, context, parts.iter(), true, Tilde::Never, out);
                     if out.len() == before && !disguise::is_only_arguments(parts) {
@@ -223,7 +225,7 @@ impl<W: Walk> Expander<'_, W> {
         text
     }
 
-    /// `(…)` in a word: only declaring builtins know what to do with it; anywhere else it is walked and is text.
+    /// Expands `(…)` in a word. It is an array only for declaring builtins; elsewhere it is walked and becomes text.
     #[inline(never)]
     fn array(&mut self, state: &mut State, context: &Context, elements: &[ArrayElement], out: &mut Vec<Atom>) {
         out.push(Atom::Text("(".to_owned(), Quote::Quoted));
@@ -245,7 +247,7 @@ impl<W: Walk> Expander<'_, W> {
         let mut rest = text;
         let mut at_start = first && tilde != Tilde::Never;
         loop {
-            // The prefix must be whole: `~"x"` is no tilde.
+            // The whole prefix must be unquoted: `~"x"` is not expanded.
             if at_start && let Some(after) = rest.strip_prefix('~') {
                 let end = after.find(['/', ':']).unwrap_or(after.len());
                 let (user, tail) = after.split_at(end);
@@ -273,7 +275,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// What `~user` stands for; `None` leaves it as it is.
+    /// Returns the home directory of `~user`; `None` leaves it unchanged.
     #[inline(never)]
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
@@ -287,7 +289,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// The home directory, as `HOME` says, else as the account does.
+    /// Returns the home directory: the value of `HOME`, or that of the account.
     #[inline(never)]
     pub fn home(&mut self, state: &State) -> Option<Value> {
         match self.lookup(state, "HOME") {
@@ -297,7 +299,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// What unquoted expansions are split at.
+    /// Returns the characters at which unquoted expansions are split.
     #[inline(never)]
     pub fn separators(&mut self, state: &State) -> String {
         const DEFAULT: &str = " \t\n";
@@ -317,11 +319,11 @@ impl<W: Walk> Expander<'_, W> {
 pub(super) enum Tilde {
     Never,
     Start,
-    /// At the start and after each colon, as in assignments.
+    /// At the beginning and after each colon, as in assignments.
     Colons,
 }
 
-/// Adds the result of an expansion.
+/// Appends the result of an expansion.
 pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
     let quote = if quoted { Quote::Quoted } else { Quote::Split };
     if value.pieces().is_empty() {
@@ -336,7 +338,7 @@ pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
     }
 }
 
-/// Atoms as one value, nothing split; globs that are not expanded here are text.
+/// Joins atoms to one value without splitting; globs become text.
 pub(super) fn join(atoms: Vec<Atom>) -> Value {
     let mut value = Value::default();
     for atom in atoms {
@@ -350,7 +352,7 @@ pub(super) fn join(atoms: Vec<Atom>) -> Value {
     value
 }
 
-/// An unknown of this reason and taint as an atom.
+/// Creates an unknown atom with this reason and taint.
 pub(super) fn unknown_atom(why: UnknownReason, taint: Taint) -> Atom {
     Atom::Unknown(Unknown { why, taint })
 }

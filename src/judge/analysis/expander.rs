@@ -1,7 +1,8 @@
-//! The pass that expands words: what it keeps, and what it needs of the walk.
+//! The pass that expands words: its results, and its interface to the walk.
 //!
-//! A word and the state of a shell go in, arguments come out (`expand.rs`, `parameter.rs`, `transform.rs`). What may not
-//! enter: programs, descriptions, files. Commands in a word are walked behind [`Walk`].
+//! It takes a word and the state of a shell, and returns arguments (`expand.rs`, `parameter.rs`, `transform.rs`).
+//! Commands in
+//! a word are walked through [`Walk`]. Out of scope: programs, descriptions and files.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +15,24 @@ use super::map::Map;
 use super::state::{State, VariableValue, unknown};
 use crate::judge::syntax::tree::{Arithmetic, CommandSubstitution, HoleId, ProcessSubstitution, Span};
 
-/// How far back a part that is not known is looked for before it is taken down again.
+/// The number of last unknown parts that are compared with a new one to avoid duplicates.
 const NEAR: usize = 64;
 
-/// What expansions found out that the rest of the line has to know.
+/// Results of expansions that the rest of the analysis needs.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
-    /// Variables of several values that were looked up.
+    /// The variables with several values that were looked up.
     pub seen: Map<()>,
-    /// Unknown parts and live globs in texts that are read as code, by [`HoleId`].
+    /// The unknown parts and globs in texts that are parsed as code, by [`HoleId`].
     pub holes: Vec<Piece>,
-    /// How many numbers were read that are told apart.
+    /// The number of unknown numbers with an identity.
     pub readings: u16,
-    /// Every variable whose value from the environment was expanded.
+    /// The variables whose value in the environment was expanded.
     pub expanded: BTreeSet<String>,
 }
 
 impl Expansion {
-    /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
+    /// Returns the placeholder, in a text that is parsed, for an unknown part or for a glob outside it.
     pub fn hole(&mut self, piece: &Piece) -> HoleId {
         let from = self.holes.len().saturating_sub(NEAR);
         let known = self.holes.iter().skip(from).position(|known| known == piece).map(|at| from + at);
@@ -43,32 +44,32 @@ impl Expansion {
     }
 }
 
-/// What walks the commands that stand in a word, which expansion itself does not.
+/// Walks the commands in a word for the expander.
 pub(super) trait Walk {
     fn input(&self) -> &AnalysisInput<'_>;
 
     fn expansion(&mut self) -> &mut Expansion;
 
-    /// What a command substitution prints.
+    /// Walks a command substitution and returns its output.
     fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value;
 
-    /// What stands for the pipe of a process substitution.
+    /// Walks a process substitution and returns the name of its pipe.
     fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value;
 
-    /// Walks the substitutions in a text that a shell expands once more.
+    /// Walks the substitutions in a text that a shell expands again.
     fn embedded(&mut self, state: &mut State, context: &Context, text: &str);
 
-    /// Puts on record that a word comes to more arguments than are followed.
+    /// Adds an opaque part for a word that expands to too many arguments.
     fn too_many_words(&mut self, span: Span);
 }
 
-/// Expands words in a shell: a word and the state of the shell in, arguments out.
+/// Expands words in a shell.
 pub(super) struct Expander<'w, W> {
     pub walk: &'w mut W,
 }
 
 impl<W: Walk> Expander<'_, W> {
-    /// Walks what an arithmetic expression expands, makes its assignments, and computes it when it is constant.
+    /// Expands an arithmetic expression, performs its assignments, and computes its value if it is constant.
     pub fn arithmetic(&mut self, state: &mut State, context: &Context, arithmetic: &Arithmetic) -> Option<i64> {
         let mut atoms = Vec::new();
         self.atoms(state, context, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
@@ -94,7 +95,7 @@ impl<W: Walk> Expander<'_, W> {
             }
             return None;
         };
-        // A shell evaluates subscripts in it once more, and what a named variable holds.
+        // A shell evaluates subscripts in it again, and the values of variables that it names.
         self.walk.embedded(state, context, &text);
         let mut numbers: Vec<(String, i64)> = Vec::new();
         let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';

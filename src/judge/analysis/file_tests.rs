@@ -1,6 +1,6 @@
-//! What a condition tells of files by its end: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
+//! What a condition says about files by its exit status: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
 //!
-//! Out of scope: what the world says of these files.
+//! Out of scope: whether these files exist.
 
 use super::act::Value;
 use super::command_context::Context;
@@ -10,12 +10,12 @@ use super::state::State;
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Command, CompoundKind, CondToken, Join, Part, Pipeline, Simple, Word};
 
-/// The shell's own name for a test, and the one that wants a bracket at its end.
+/// The names of the builtin; the second requires a closing bracket.
 const TESTS: [&str; 2] = ["test", "["];
-/// Tests that fail where there is no such file, and of files only where they are no regular ones or empty.
+/// Tests that fail if the file does not exist, is not a regular file, or is empty.
 const OF_FILES: [&str; 4] = ["-e", "-a", "-f", "-s"];
 
-/// Files that are not there, or empty, where a list of commands succeeded, and where it failed.
+/// The files that do not exist, or are empty, after a list of commands succeeded, and after it failed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConditionFacts {
     pub succeeded: Vec<NormalPath>,
@@ -23,7 +23,7 @@ pub(super) struct ConditionFacts {
 }
 
 impl ConditionFacts {
-    /// What the end of a list tells when one more pipeline is joined to it.
+    /// Returns the facts after one more pipeline is added to a list.
     pub fn joined(self, join: Join, next: Self) -> Self {
         match join {
             Join::And => Self { succeeded: [self.succeeded, next.succeeded].concat(), failed: Vec::new() },
@@ -33,7 +33,7 @@ impl ConditionFacts {
 }
 
 impl Context {
-    /// The same place, where these files are known not to be there.
+    /// Returns the context of a part in which these files do not exist.
     pub fn without(&self, files: &[NormalPath]) -> Self {
         let mut context = self.clone();
         if !files.is_empty() {

@@ -1,5 +1,5 @@
-//! The directory that a shell stands in: where `cd` and the directory stack take it, and where it may stand when one of
-//! them fails.
+//! The working directory of a shell: the effect of `cd` and of the directory stack, and the directory if one of them
+//! fails.
 
 use super::operands;
 use crate::judge::analysis::expand::Field;
@@ -13,7 +13,7 @@ impl Walker<'_> {
     pub(super) fn pushd(&mut self, state: &mut State, args: &[Field]) {
         let old = state.cwd.clone();
         if args.iter().any(|field| field.value.is("-n")) {
-            // It goes on the stack and the shell nowhere.
+            // The directory is pushed, and the shell does not change to it.
             let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
             let mut there = self.input.fork(state);
             self.cd(&mut there, &rest);
@@ -45,7 +45,7 @@ impl Walker<'_> {
             Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value)
                 .or_else(|| self.likely_directory(state, &field.value).filter(|_| field.value.known().is_none())),
         };
-        // `-P` goes where links lead, so that `..` is what holds that.
+        // `-P` resolves links, so that `..` is the parent of the link's target.
         let physical = args.iter().any(|field| field.value.is("-P"));
         let links =
             dir.as_ref().and_then(Place::text).filter(|_| physical).and_then(|dir| self.input.inquiry.path(dir));
@@ -77,7 +77,7 @@ impl Walker<'_> {
         state.forget_many_directories();
     }
 
-    /// The directories of this name that `CDPATH` leads to.
+    /// Returns the directories with this name in `CDPATH`.
     #[inline(never)]
     fn searched(&mut self, state: &State, name: &str) -> Vec<Option<Place>> {
         let VariableValue::Scalar(value) = self.expand().lookup(state, "CDPATH") else { return Vec::new() };
@@ -91,14 +91,14 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a shell refuses to change its directory for these words.
+/// Reports whether `cd` fails with these arguments.
 fn cannot_change(args: &[Field]) -> bool {
     let is_option = |text: &str| text.starts_with('-') && text.len() > 1 && text != "--";
     let mut options = args.iter().map_while(|field| field.value.known()).take_while(|text| is_option(text));
     operands(args).count() > 1 || options.any(|text| text.chars().skip(1).any(|letter| !"LPe@qs".contains(letter)))
 }
 
-/// Whether the words name an entry of the directory stack by its number.
+/// Reports whether an argument is the number of an entry in the directory stack.
 fn rotates(args: &[Field]) -> bool {
     let is_number = |text: &str| {
         text.strip_prefix(['+', '-']).is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
@@ -106,7 +106,7 @@ fn rotates(args: &[Field]) -> bool {
     args.iter().any(|field| field.value.known().is_some_and(|text| is_number(&text)))
 }
 
-/// Takes an entry off the directory stack, and goes there unless it was another one that was taken off.
+/// Removes an entry from the directory stack, and changes to the top of the stack if the removed entry was the top.
 pub(super) fn popd(state: &mut State, args: &[Field]) {
     if args.iter().any(|field| field.value.is("-n")) {
         state.stack.pop();
