@@ -44,7 +44,7 @@ impl Context {
 }
 
 impl Walker<'_> {
-    /// What the end of a pipeline tells that was walked from the act `first` on.
+    /// Returns the facts after a pipeline whose first act is `first`.
     #[inline(never)]
     pub fn what_is_told(
         &mut self,
@@ -69,7 +69,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The file whose absence makes a `test` fail, or succeed where it is negated.
+    /// Returns the file whose absence makes a `test` fail, or a negated one succeed.
     fn tested(&self, state: &State, simple: &Simple, first: usize) -> Option<(NormalPath, bool)> {
         let [Part::Literal(name)] = simple.words.first()?.parts.as_slice() else { return None };
         if !TESTS.contains(&name.as_str()) || state.functions.get(name).is_some() {
@@ -90,7 +90,7 @@ impl Walker<'_> {
         Some((path, negated))
     }
 
-    /// The same of `[[ … ]]`. Its word is expanded once more, so it must be one that does nothing.
+    /// Returns the same for `[[ … ]]`. Its word is expanded again here, so it must have no side effects.
     fn tested_in_brackets(
         &mut self,
         state: &mut State,
@@ -112,7 +112,7 @@ impl Walker<'_> {
         Some((path, negated))
     }
 
-    /// Where a file lies that such a test speaks of.
+    /// Returns the place of the file of such a test.
     fn absent(&self, operator: &str, file: &Value, dir: Option<&Place>) -> Option<NormalPath> {
         let path = self.input.placer().path(file, dir).filter(|_| OF_FILES.contains(&operator))?;
         let known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything && !path.slash;
@@ -120,7 +120,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether expanding a word does nothing else.
+/// Reports whether the expansion of a word has no side effects.
 fn is_plain(word: &Word) -> bool {
     fn all(parts: &[Part]) -> bool {
         parts.iter().all(|part| match part {

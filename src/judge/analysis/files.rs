@@ -1,40 +1,41 @@
-//! The files that a line writes and the links that it makes, by path.
+//! The files that a command writes and the links that it creates, by path.
 //!
-//! Out of scope: what lies in the world, which answers say.
+//! Out of scope: existing files, about which the judge asks questions.
 
 use std::collections::BTreeMap;
 
 use super::place::Place;
 use super::streams::{Sink, SinkId};
 
-/// The most contents, and the most origins, that are kept for a file.
+/// Maximum number of contents, and of sources of copies, that are stored for a file.
 const MAX_ALTERNATIVES: usize = 16;
 
-/// What is known of a file that the line writes: what it may hold.
+/// The possible contents of a file that the command writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WrittenFile {
     pub contents: Vec<SinkId>,
-    /// Files that it is a copy of.
+    /// The files of which it is a copy.
     pub copies: Vec<Place>,
 }
 
-/// What the line changed among files, as far as later commands can tell.
+/// The changes of files that later parts of the command can observe.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileModel {
-    /// Files that the line writes, by path.
+    /// The files that the command writes, by path.
     pub written: BTreeMap<Place, WrittenFile>,
-    /// Links that the line makes, by path, with the path that each leads to.
+    /// The links that the command creates, by path, with their targets.
     pub links: BTreeMap<Place, Place>,
 }
 
 impl FileModel {
-    /// Whether the line wrote a file or made a link by this path.
+    /// Reports whether the command wrote a file or created a link at this path.
     pub fn holds(&self, place: &Place) -> bool {
         self.written.contains_key(place) || self.links.contains_key(place)
     }
 
-    /// A new place for what is written to a file from here on. `conditional`: it may not be written, and then holds what
-    /// it held.
+    /// Creates a sink for what is written to a file from here on. `conditional`: the write may not happen, so that the
+    /// previous
+    /// contents remain possible.
     #[inline(never)]
     pub fn open(&mut self, sinks: &mut Vec<Sink>, place: Place, append: bool, conditional: bool) -> SinkId {
         let old = self.written.get(&place).and_then(|written| written.contents.last());
@@ -42,7 +43,7 @@ impl FileModel {
         if append {
             match old.and_then(|old| sinks.get(*old)) {
                 Some(old) => new.write(&old.text, old.taint, old.decoded),
-                // What the file held before is not looked at.
+                // The previous content of an existing file is not read.
                 None => new.older = true,
             }
         }
@@ -55,9 +56,9 @@ impl FileModel {
         sink
     }
 
-    /// Remembers that a file is a copy of one that the line did not write.
+    /// Stores that a file is a copy of one that the command did not write.
     pub fn copy(&mut self, source: Place, target: Place, conditional: bool) {
-        // A copy of a copy is one of what that is a copy of.
+        // A copy of a copy is a copy of the original.
         let first = self.written.get(&source).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
         let written = self.entry(target, conditional);
         for path in first.unwrap_or_else(|| vec![source]) {
@@ -67,7 +68,7 @@ impl FileModel {
         }
     }
 
-    /// What is known of a file that is written now.
+    /// Returns the entry of a file that is being written.
     fn entry(&mut self, place: Place, conditional: bool) -> &mut WrittenFile {
         let written = self.written.entry(place).or_default();
         if !conditional {

@@ -1,7 +1,6 @@
-//! What is followed behind the act of a program: which steps, and in what order.
+//! Chooses the steps of the analysis that follow the act of a program, and their order.
 //!
-//! In scope: choosing the steps from what was read of the program. Out of scope: taking them, which is the
-//! walk's, and knowledge of single programs.
+//! Out of scope: performing the steps, which the walk does, and knowledge about programs.
 
 use super::arguments::{Arg, Reading};
 use super::builtins::Builtin;
@@ -10,52 +9,52 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::model::{Follow, Program};
 use crate::judge::rules::word_lists;
 
-/// What the steps behind an act depend on.
+/// The facts on which the steps after an act depend.
 pub(super) struct StepFacts<'r> {
     pub name: &'r str,
     pub words: &'r [Arg],
     pub reading: &'r Reading,
     pub builtin: Option<Builtin>,
-    /// Something describes it, if only in single facts.
+    /// Whether there is a description, even if it only contains single facts.
     pub is_known: bool,
     pub is_described: bool,
     pub is_path: bool,
-    /// It is what lies at a path, whatever bears its name elsewhere.
+    /// Whether it is a file at a path, to which descriptions by name do not apply.
     pub elsewhere: bool,
-    /// It is a builtin that passed on what it prints by itself.
+    /// Whether it is a builtin that handled its output itself.
     pub wrote: bool,
-    /// It runs nothing.
+    /// Whether the program executes nothing, as with `--help`.
     pub idle: bool,
     pub root: bool,
     pub is_remote: bool,
 }
 
-/// Something that is followed.
+/// A step of the analysis after an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The commands that it runs.
+    /// Walks the commands that the program runs.
     Inner,
-    /// What it types into a terminal.
+    /// Walks what the program types into a terminal.
     Typed,
-    /// The code that it is given, by its place in the reading.
+    /// Walks the code with this index in the parsed arguments.
     Code(usize),
-    /// Arguments of a program that nothing describes, which may be a command.
+    /// Walks the arguments of an undescribed program that may be a command.
     PerhapsWraps,
-    /// What programs are known to run as root in ways that are not described.
+    /// Walks arguments with which programs are known to start a shell with the rights of root.
     EscapesAsRoot,
-    /// Files, settings and definitions that it reads.
+    /// Walks the files, settings and definitions that the program uses.
     Leads,
-    /// What it is as root, when nobody can say.
+    /// Judges an unknown program that runs as root.
     Raised,
-    /// The files that it may touch beside those that it is described by.
+    /// Adds effects on files that no described effect mentions.
     Touches,
-    /// The file at its path, as a script; `if_brought`: only where the line or the project put it there.
+    /// Walks the file at its path as a script; `if_brought`: only if the command or the project created it.
     Executable { if_brought: bool },
-    /// What it prints, for whatever reads that.
+    /// Passes the output on to its readers.
     Prints,
 }
 
-/// The steps behind the act of a program, in order.
+/// Returns the steps after the act of a program, in order.
 pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
     let StepFacts { name, words, reading, builtin, .. } = ran;
     let mut steps = Vec::new();
@@ -75,7 +74,7 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
         steps.push(Step::Typed);
     }
     steps.extend((0..reading.code.len()).map(Step::Code));
-    // A call in code, which no shell runs.
+    // It is a call in code.
     let is_call = name.contains(':');
     let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
     let may_run = !ran.is_described || reading.tier > Tier::Safe && launches(words);
@@ -162,7 +161,7 @@ pub(super) fn leads<'p>(program: Option<&'p Program>, reading: &Reading, is_remo
     leads
 }
 
-/// Whether arguments speak of starting something.
+/// Reports whether an argument is a word such as `run` or `exec`.
 fn launches(words: &[Arg]) -> bool {
     words.iter().any(|arg| arg.value.known().is_some_and(|word| word_lists::LAUNCHING_WORDS.contains(&&*word)))
 }

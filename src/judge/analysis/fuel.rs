@@ -1,80 +1,81 @@
-//! Fuel: the one counter that pays for all work of a judgment, be it reading, expanding, copying, remembering or looking up.
+//! Fuel: one counter that limits all work of a judgment: parsing, expanding, copying, storing and looking up.
 //!
-//! It counts steps and never time, so that the same input gets the same verdict under any load. Where it ends the verdict
-//! says so; nothing that was found until then is lost. Out of scope: what the work is about.
+//! It counts steps and not time, so that the same input gets the same verdict under any load. If it is used up, the
+//! verdict
+//! says so, and all earlier findings remain.
 
 use std::cell::Cell;
 
-/// What a line has however short it is. A unit is about 50 ns of an optimised build.
+/// The fuel of every command. A unit is about 50 ns in an optimised build.
 const BASE: i64 = 1_000_000;
 
-/// What each byte of the line adds.
+/// The additional fuel for each byte of the command.
 const PER_BYTE: i64 = 1;
 
-/// What each byte of a file adds that is read as code.
+/// The additional fuel for each byte of a file that is parsed as code.
 const PER_FILE_BYTE: i64 = 24;
 
-/// The most bytes of files that add something.
+/// Maximum number of bytes of files that add fuel.
 const MAX_FILES: usize = 4 * 1024 * 1024;
 
-/// What only the rules may use: what was worked out before the end is still held against them.
+/// The fuel that is reserved for the rules, so that they are matched with everything found before the analysis stopped.
 const RESERVE: i64 = BASE / 4;
 
-/// What the command may take in which the fuel ends.
+/// The additional fuel for the command at which the fuel is used up.
 const GRACE: i64 = 20_000;
 
-/// How much work may still be done.
+/// The remaining fuel.
 #[derive(Debug)]
 pub struct Fuel {
     left: Cell<i64>,
-    /// What is left to the rules.
+    /// The remaining fuel for the rules.
     reserve: Cell<i64>,
     spent: Cell<i64>,
     files: Cell<usize>,
 }
 
-/// What things cost, in units.
+/// The costs of operations, in units of fuel.
 pub mod cost {
-    /// A simple command, a round of a loop, a compound command.
+    /// A simple command, an iteration of a loop, a compound command.
     pub const STEP: u64 = 16;
-    /// A copy of a shell's state, beside what its size adds.
+    /// A copy of the state of a shell, in addition to the cost of its size.
     pub const FORK: u64 = 40;
-    /// An act, with being held against the rules that speak of its program.
+    /// An act, including the matching of the rules for its program.
     pub const ACT: u64 = 180;
     /// An argument of an act.
     pub const ARGUMENT: u64 = 8;
-    /// A question that was not asked before.
+    /// A new question.
     pub const QUESTION: u64 = 60;
-    /// The classes of a path.
+    /// Computing the classes of a path.
     pub const CLASSES: u64 = 80;
-    /// The same of a path with a live glob, which is held against all that is listed.
+    /// Computing the classes of a path with a glob, which is compared with all listed paths.
     pub const GLOB_TARGETS: u64 = 2_000;
-    /// A word that an expansion comes to.
+    /// A word that an expansion returns.
     pub const FIELD: u64 = 10;
-    /// One of the words that braces come to, beside the field.
+    /// A word of a brace expansion, in addition to [`FIELD`].
     pub const BRACES: u64 = 30;
-    /// A look into what the line made or wrote.
+    /// Looking up a file that the command wrote or a link that it created.
     pub const LOOK_UP: u64 = 2;
-    /// An argument that a program's description is held against.
+    /// Parsing an argument by the description of a program.
     pub const READ: u64 = 12;
-    /// What one that is a live glob takes beside that, wherever it is looked at.
+    /// An argument with a glob, in addition to [`ARGUMENT`].
     pub const GLOB: u64 = 80;
 }
 
-/// The units of work that so many bytes take to be copied or read once.
+/// Returns the cost of copying or reading this number of bytes.
 #[must_use]
 pub const fn of_bytes(length: usize) -> u64 {
     (length / 16) as u64
 }
 
 impl Fuel {
-    /// What a line has.
+    /// Returns the fuel of a command.
     #[must_use]
     pub const fn full() -> Self {
         Self::of(BASE)
     }
 
-    /// What a line has that is judged once more, without the files that made it too much.
+    /// Returns the fuel of a command that is judged again without the files that exceeded the limit.
     #[must_use]
     pub const fn half() -> Self {
         Self::of(BASE / 2)
@@ -84,13 +85,13 @@ impl Fuel {
         Self { left: Cell::new(units), reserve: Cell::new(RESERVE), spent: Cell::new(0), files: Cell::new(0) }
     }
 
-    /// Adds what a line of so many bytes has.
+    /// Adds the fuel for a command with this number of bytes.
     pub fn add_line(&self, bytes: usize) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.left.set(self.left.get().saturating_add(bytes.saturating_mul(PER_BYTE)));
     }
 
-    /// Adds what a file of so many bytes has, up to a limit over all of them.
+    /// Adds the fuel for a file with this number of bytes, up to the limit for all files.
     pub fn add_file(&self, bytes: usize) {
         let bytes = bytes.min(MAX_FILES.saturating_sub(self.files.get()));
         self.files.set(self.files.get().saturating_add(bytes));
@@ -98,32 +99,32 @@ impl Fuel {
         self.left.set(self.left.get().saturating_add(units));
     }
 
-    /// Spends fuel on working out what a line does. `false`: there is none left but the reserve.
+    /// Charges the analysis. `false`: only the reserve is left.
     pub fn spend(&self, units: u64) -> bool {
         self.take(units);
         self.lasts()
     }
 
-    /// Lets the command that took what was left be looked at, cut short.
+    /// Adds fuel for the beginning of the command at which the fuel was used up.
     pub fn grace(&self) {
         if self.reserve.get() == RESERVE {
             self.reserve.set(self.left.get().min(RESERVE) - GRACE);
         }
     }
 
-    /// Whether some is left beside the reserve.
+    /// Reports whether fuel is left besides the reserve.
     #[must_use]
     pub fn lasts(&self) -> bool {
         self.left.get() > self.reserve.get()
     }
 
-    /// Spends fuel on rules. `false`: there is none left at all.
+    /// Charges the rules. `false`: no fuel is left.
     pub fn spend_reserve(&self, units: u64) -> bool {
         self.take(units);
         self.left.get() > 0
     }
 
-    /// Whether none is left at all.
+    /// Reports whether no fuel is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left.get() <= 0
@@ -135,7 +136,7 @@ impl Fuel {
         self.spent.set(self.spent.get().saturating_add(units));
     }
 
-    /// What was spent so far, in units.
+    /// Returns the fuel spent so far, in units.
     #[must_use]
     pub fn spent(&self) -> u64 {
         self.spent.get().unsigned_abs()

@@ -1,4 +1,4 @@
-//! Functions and aliases that the line defines, and what starts itself without end.
+//! Functions and aliases that the command defines, and fork bombs.
 
 use std::rc::Rc;
 
@@ -10,13 +10,13 @@ use super::state::{Build as _, DefinedFunction, State};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
-/// The name under which an alias for files of a suffix is known (`alias -s txt=…` of zsh): no other has a dot in front.
+/// Returns the name under which a suffix alias of zsh (`alias -s txt=…`) is stored. No other alias begins with a dot.
 pub(super) fn suffix_alias(suffix: &str) -> String {
     format!(".{suffix}")
 }
 
 impl Walker<'_> {
-    /// Calls a function.
+    /// Walks the body of a function.
     pub fn call(
         &mut self,
         state: &mut State,
@@ -59,7 +59,7 @@ impl Walker<'_> {
         state.positional = outer;
     }
 
-    /// Something that starts itself beside itself.
+    /// Adds the act of a fork bomb.
     #[inline(never)]
     pub fn fork_bomb(&mut self, state: &State, context: &Context, name: &str, span: Span) {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
@@ -70,7 +70,7 @@ impl Walker<'_> {
         self.emit(state, act);
     }
 
-    /// An alias that the line defined: it is read as if it stood there.
+    /// Walks the text of an alias that the command defined.
     #[inline(never)]
     pub fn alias(
         &mut self,

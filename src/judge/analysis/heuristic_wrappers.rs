@@ -1,5 +1,4 @@
-//! Commands among the arguments of programs that nothing says they run: taken for commands where they are written as
-//! such.
+//! Finds commands in the arguments of undescribed programs, if the arguments look like commands.
 
 use super::act::Value;
 use super::arguments::Arg;
@@ -15,12 +14,13 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// How many places among arguments are tried as the beginning of a command.
+/// Maximum number of arguments that are tried as the beginning of a command.
 const MAX_BEGINNINGS: usize = 3;
 
 impl Walker<'_> {
-    /// Walks the commands that may stand among arguments: from each on that names a program that is described and that
-    /// `counts`.
+    /// Walks the commands that arguments may contain: each begins at an argument that names a described program and for
+    /// which
+    /// `counts` returns `true`.
     #[inline(never)]
     pub fn somewhere(
         &mut self,
@@ -60,8 +60,9 @@ impl Walker<'_> {
         }
     }
 
-    /// A program that nothing describes, or that starts others, may run the command that its arguments spell out, one
-    /// after another or in one of them, and a shell whose path it is given.
+    /// Walks what an undescribed program, or one that starts others, may run: the command that its arguments form, a
+    /// command
+    /// string in one of them, or a shell whose path is an argument.
     #[inline(never)]
     pub fn perhaps_wraps(
         &mut self,
@@ -86,7 +87,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A shell that an argument of a program escapes to, with the rights that the program was given.
+    /// Walks a shell that a program starts because of an argument, with the rights of the program.
     #[inline(never)]
     pub fn escapes_as_root(
         &mut self,
@@ -104,8 +105,9 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks a text that may be a command line: where it begins with a command that is written out, or is the path of a
-    /// shell, which then reads what it is fed.
+    /// Walks a text that may be a command string: one that begins with a command, or the path of a shell, which then
+    /// reads
+    /// standard input.
     fn perhaps_line(&mut self, state: &State, context: &Context, line: &str, span: Span) {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
@@ -126,8 +128,9 @@ impl Walker<'_> {
     }
 }
 
-/// The texts in an argument that may be command lines: all of it behind an option, what stands behind the name of an option
-/// or a setting, and what is escaped to a shell.
+/// Returns the texts in an argument that may be command strings: the whole argument after an option, the value of an
+/// option
+/// or a setting, and the text after a shell escape.
 fn lines_in(text: &str, of_option: bool) -> impl Iterator<Item = &str> {
     let whole = (of_option || text.starts_with('/')).then_some(text);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:@".contains(c);
@@ -135,13 +138,14 @@ fn lines_in(text: &str, of_option: bool) -> impl Iterator<Item = &str> {
     [whole, value.map(|(_, value)| value), escaped(text)].into_iter().flatten()
 }
 
-/// What stands behind the mark by which programs hand a line to a shell.
+/// Returns the text after a shell escape.
 fn escaped(text: &str) -> Option<&str> {
     text.strip_prefix("\\!").or_else(|| text.strip_prefix('!')).map(str::trim_start)
 }
 
-/// Whether a name and what follows it are written as a command. What is often the name of a subcommand counts only with
-/// the options that the program of that name is given.
+/// Reports whether a name and its arguments look like a command. A common name of subcommands counts only with options
+/// of the
+/// program with that name.
 fn is_written_out(catalog: &Catalog, name: &str, rest: &[Arg]) -> bool {
     let program = catalog.program(name).and_then(|program| program.as_argument.as_deref());
     let given = |letters: &str| {

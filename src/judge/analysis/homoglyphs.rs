@@ -1,4 +1,4 @@
-//! A line as it looks: read once more with control sequences and look-alike characters taken for what they show.
+//! Analyses a command again as it is displayed: without control sequences, and with homoglyphs replaced.
 
 use super::act::{Act, Disguise};
 use super::command_context::Context;
@@ -8,8 +8,7 @@ use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
-    /// Walks the line as it would be read with control sequences and look-alike characters taken for what they show,
-    /// where that comes to other programs.
+    /// Walks the command as it is displayed, if that runs other programs.
     pub fn as_displayed(&mut self, state: &State, context: &Context, text: &[u8]) {
         if text.is_ascii() && !text.contains(&b'\x1b') {
             return;
@@ -22,12 +21,12 @@ impl Walker<'_> {
         let mut state = self.input.fork(state);
         let opaque = self.facts.opaque.len();
         self.text(&mut state, &context, &plain);
-        // It is no shell that reads it so: what does not parse then says nothing.
+        // No shell parses this text, so that a syntax error in it has no meaning.
         self.facts.opaque.truncate(opaque);
         self.limits.reached = false;
     }
 
-    /// Drops the acts of [`Self::as_displayed`] where the line as it is comes to the same programs.
+    /// Removes the acts of [`Self::as_displayed`] if the command itself runs the same programs.
     pub fn forget_what_is_the_same(&mut self, first: usize) {
         let programs = |acts: &[Act]| -> Vec<(super::act::Verb, Vec<String>, Vec<String>)> {
             let key = |act: &Act| {

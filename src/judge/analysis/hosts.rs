@@ -1,7 +1,8 @@
-//! Host classes: whom a URL, an address or a remote place speaks of.
+//! Classifies the hosts of URLs, addresses and remote paths.
 //!
-//! Out of scope: I/O. No name is resolved: a name that leads to this machine or to a metadata service by way of
-//! the domain name system is known only when a list names it.
+//! Out of scope: I/O. Names are not resolved: a DNS name of this machine or of a metadata service is recognised only if
+//! a
+//! list contains it.
 
 mod address;
 
@@ -15,13 +16,15 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::HostClass;
 use crate::judge::rules::word_lists;
 
-/// The class of the host that a value names. `network`: the argument is one that names a host or URL by its place (what
-/// `curl` fetches), so that a bare `example.org` or `server:path` is a host and no file. `known` are the policy's own
-/// hosts, written like those of the catalog.
+/// Returns the class of the host in a value. `network`: the argument is a host or a URL by its position (what `curl`
+/// fetches),
+/// so that `example.org` or `server:path` is not a file. `known` are the known hosts of the policy, in the syntax of
+/// the
+/// catalog.
 #[must_use]
 pub fn class(value: &Value, network: bool, catalog: &Catalog, known: &[String]) -> HostClass {
     let text = value.rough();
-    // Nothing of it is known: it may be any host.
+    // An unknown value may be any host.
     if network && matches!(value.pieces().first(), Some(Piece::Unknown(_))) && !text.contains("://") {
         return HostClass::Unknown;
     }
@@ -32,16 +35,16 @@ pub fn class(value: &Value, network: bool, catalog: &Catalog, known: &[String]) 
     }
 }
 
-/// A host as it was named.
+/// A host in a value.
 #[derive(Debug, PartialEq, Eq)]
 enum Host {
-    /// In lower case, without port, user and brackets.
+    /// Its name in lower case, without port, user and brackets.
     Named(String),
-    /// There is one, but programs would disagree about it, or part of it is unknown.
+    /// A host that programs parse differently, or that is partly unknown.
     Odd,
 }
 
-/// The host part of a URL, of `host:port`, of `user@host:path`, or of a bare name.
+/// Returns the host of a URL, of `host:port`, of `user@host:path`, or of a plain name.
 fn host(text: &str, network: bool) -> Option<Host> {
     if let Some((scheme, rest)) = text.split_once("://") {
         let fits = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
@@ -60,7 +63,7 @@ fn host(text: &str, network: bool) -> Option<Host> {
         && !user.is_empty()
         && !user.contains('=')
     {
-        // A package with a version (`left-pad@1.2.3`, `react@latest`) is none.
+        // A package with a version (`left-pad@1.2.3`, `react@latest`) is not a host.
         let version = rest.starts_with(|c: char| c.is_ascii_digit() || c == '^') && !network && !is_plain_address(rest);
         let host = rest.split(':').next().unwrap_or(rest);
         let names = rest.contains(':') || host.contains('.') || network;
@@ -73,7 +76,7 @@ fn host(text: &str, network: bool) -> Option<Host> {
     };
     let address = is_plain_address(name);
     let dotted = name.contains('.') && is_domain(name);
-    // httpie's own spelling of a port on this machine.
+    // The syntax of HTTPie for a port of this machine.
     if network && name.is_empty() && behind.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
         return Some(Host::Named("localhost".to_owned()));
     }
@@ -87,10 +90,10 @@ fn host(text: &str, network: bool) -> Option<Host> {
     None
 }
 
-/// The host of `[user[:password]@]host[:port]`.
+/// Returns the host of `[user[:password]@]host[:port]`.
 fn authority(text: &str) -> Option<Host> {
     let whole = text.split(['/', '?', '#']).next().unwrap_or(text);
-    // Programs disagree whether a backslash ends the host.
+    // Programs differ in whether a backslash ends the host.
     if whole.contains('\\') {
         return Some(Host::Odd);
     }
@@ -134,8 +137,9 @@ fn of_name(name: &str, catalog: &Catalog, known: &[String]) -> HostClass {
     }
 }
 
-/// A name or address of the network that this machine stands in: nobody else can have it. Addresses count as they are
-/// usually written alone.
+/// Reports whether a name or address is in the private network of this machine. Addresses are recognised only in their
+/// usual
+/// notation.
 fn is_near(name: &str) -> bool {
     if let Ok(address) = name.parse::<Ipv4Addr>() {
         return address.is_private() || address.is_link_local();
@@ -147,7 +151,7 @@ fn is_near(name: &str) -> bool {
             || [".local", ".lan", ".internal", ".home.arpa", ".localdomain"].iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether a name of a list covers a host: the same, or `*.domain` and below it.
+/// Reports whether an entry of a list matches a host: the same name, or a subdomain for `*.domain`.
 fn covers(listed: &str, name: &str) -> bool {
     let listed = listed.trim_end_matches('.').to_ascii_lowercase();
     match listed.strip_prefix("*.") {
@@ -156,7 +160,7 @@ fn covers(listed: &str, name: &str) -> bool {
     }
 }
 
-/// Letters, digits and hyphens, with a last label that is no number.
+/// Reports whether a name consists of letters, digits and hyphens, and its last label is not a number.
 fn is_domain(name: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == HOLE)
@@ -165,10 +169,11 @@ fn is_domain(name: &str) -> bool {
     name.trim_end_matches('.').split('.').all(label) && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic())
 }
 
-/// A name with the ending of a usual file, and nothing that speaks for a host.
+/// Reports whether a name has a common file extension and no sign of a host.
 fn looks_like_file(name: &str, text: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    // `example.org/x` has a path; `a.py/x` is rare, and both are read as a host only when the ending is none.
+    // `example.org/x` has a path. `a.py/x` is rare; a name with a path is a host only if its ending is not a file
+    // extension.
     let www = name.starts_with("www.") || text.starts_with("www.");
     !www && word_lists::FILE_ENDINGS.contains(&ending.as_str())
 }
