@@ -1,7 +1,7 @@
-//! What a command leads to that is written elsewhere: git aliases, package scripts, targets of recipe files, variables
-//! that hold commands.
+//! Follows a command to what it uses: aliases of git, scripts of packages, targets of makefiles, variables that contain
+//! commands.
 //!
-//! Out of scope: I/O. Definitions come as answers to questions; nothing is run to find them.
+//! Out of scope: I/O. Definitions are answers to questions; nothing is executed to find them.
 
 pub(super) mod archives;
 mod config_keys;
@@ -36,7 +36,7 @@ use crate::judge::rules::model::{Added, Follow, Program};
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// Variables that a shell expands, substitutions included, before it prints them.
+/// Variables that a shell expands, including substitutions, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
 impl Walker<'_> {
@@ -80,7 +80,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks what programs of a kind read.
+    /// Walks the files and settings of programs of this kind.
     fn of_kind(&mut self, state: &State, context: &Context, kind: Follow, program: &Program, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, env, span, .. } = ran;
         match kind {
@@ -106,14 +106,14 @@ impl Walker<'_> {
         }
     }
 
-    /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
+    /// Walks sources that the command itself wrote and a compiler reads. Existing files are the project's own code.
     #[inline(never)]
     fn source_of_the_line(&mut self, state: &State, context: &Context, args: &[Field], span: Span) {
-        // What is only preprocessed is printed.
+        // With `-E` the source is only preprocessed.
         if args.iter().any(|field| field.value.is("-E")) {
             return;
         }
-        // What it is told to write is no source.
+        // The output file is not a source.
         let read: Vec<&Field> =
             (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
         let mut sources: Vec<Value> =
@@ -126,7 +126,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
+    /// Walks the lines of a mail that run a command in the mail client: `~! command`, `~| command`.
     #[inline(never)]
     fn tilde_commands(&mut self, state: &State, context: &Context, name: &str, span: Span) {
         let Some(letter) = self.progress().stdin_of(state).0.known_text() else { return };
@@ -140,7 +140,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A variable that is set to a command.
+    /// Walks the value of a variable that is a command.
     #[inline(never)]
     pub fn command_variable(&mut self, state: &State, context: &Context, name: &str, value: &Value, span: Span) {
         if PROMPTS.contains(&name) {
@@ -168,7 +168,7 @@ impl Walker<'_> {
         self.text(&mut child, &within(&context.perhaps(), name).elsewhere(span), text);
     }
 
-    /// The context of a definition that a command leads to; `None` when it is being walked already.
+    /// Returns the context of a definition that a command uses; `None` if it is being walked already.
     fn definition(
         &mut self,
         state: &State,
@@ -185,9 +185,9 @@ impl Walker<'_> {
         Some(inner)
     }
 
-    /// The directory that one of these options names, else the one where the shell stands.
+    /// Returns the directory that one of these options names, or the working directory.
     fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<Place> {
-        // The shell stands there already.
+        // The state has that directory already.
         if !reading.chdir.is_empty() {
             return state.cwd.clone();
         }
@@ -198,7 +198,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
+    /// Returns the content of a settings file: what the command wrote to it, or the existing content.
     #[inline(never)]
     fn settings_text(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
         if let Some((behind, _)) = self.progress().behind(state, file) {
@@ -221,7 +221,7 @@ impl Walker<'_> {
             if !self.progress().goes_on(state, file) {
                 return Some(written);
             }
-            // After what was there before, or somewhere in it.
+            // The command appended to the existing content, or changed part of it.
             let path = file.known().and_then(|path| state.path(&path))?;
             if let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) {
                 let before = Value::text(String::from_utf8_lossy(bytes));
@@ -237,7 +237,7 @@ impl Walker<'_> {
         let path = place.text()?;
         match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => {
-                // Whoever reads it pays with what it brings, once however often it is read.
+                // The file adds fuel once, however often it is read.
                 if self.read.insert(path.to_owned()) {
                     self.input.inquiry.fuel.add_file(bytes.len());
                 }
@@ -247,8 +247,9 @@ impl Walker<'_> {
         }
     }
 
-    /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are
-    /// that program's (`yarn prisma migrate reset`, `python manage.py flush`).
+    /// Walks a described program that a package manager or an interpreter starts by its name (`yarn prisma migrate
+    /// reset`,
+    /// `python manage.py flush`).
     #[inline(never)]
     pub fn stands_for(
         &mut self,
@@ -278,7 +279,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a program's description knows this subcommand.
+/// Reports whether the description of a program contains this subcommand.
 fn describes(program: Option<&Program>, sub: &str) -> bool {
     program.is_some_and(|program| program.subs.begin_with(sub))
 }

@@ -1,7 +1,8 @@
-//! Asking the world while judging.
+//! Questions about the system while a command is judged.
 //!
-//! Judging does no I/O of its own. What it comes to need it asks of the source that its caller gave it, once for each
-//! question. A question without an answer gets the stricter reading. Out of scope: how the world is looked at.
+//! The judge does no I/O. It asks the source that its caller passed, once per question. If a question has no answer,
+//! the
+//! judge assumes the strictest one. Out of scope: how a source finds answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,16 +18,17 @@ use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{FileSnapshot, Ledger};
 use crate::judge::reserved::UnaskableReason;
 
-/// Looks up what judging asks. Questions are in the world's own spelling.
+/// A function that answers questions. They contain paths as the system has them.
 pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
 
-/// Answers by question: those that were given, and those that a source adds as they are asked for. None is ever replaced,
-/// so that a judgment rests on one answer to each question.
+/// Answers by question: those that were given, and those that a source adds on demand. Answers are never replaced, so
+/// that a
+/// judgment is based on one answer to each question.
 #[derive(Default)]
 pub struct Answers<'w> {
     source: Option<&'w Source<'w>>,
     known: FrozenVec<Box<AnsweredQuestion>>,
-    /// Where in `known` the answer to a question stands.
+    /// The index in `known` of the answer to a question.
     index: RefCell<HashMap<Question, usize>>,
 }
 
@@ -34,26 +36,26 @@ pub struct Answers<'w> {
 #[derive(Clone)]
 struct AnsweredQuestion {
     question: Question,
-    /// Without characters that the judge keeps for itself.
+    /// The answer without characters that the judge reserves.
     plain: WorldAnswer,
-    /// As it was given, where it holds such characters.
+    /// The original answer, if it contains such characters.
     given: Option<WorldAnswer>,
 }
 
 impl<'w> Answers<'w> {
-    /// No answers: every question gets the stricter reading.
+    /// Creates it without answers: the strictest ones are assumed.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The answers of a source, each looked up when it is first asked for.
+    /// Creates it with a source, which is asked once for each question.
     #[must_use]
     pub fn of(source: &'w Source<'w>) -> Self {
         Self { source: Some(source), ..Self::default() }
     }
 
-    /// Adds an answer, unless there is one already.
+    /// Adds an answer, unless there is one.
     pub fn insert(&self, question: Question, answer: WorldAnswer) {
         if self.get(&question).is_none() {
             self.add(question, answer);
@@ -74,26 +76,27 @@ impl<'w> Answers<'w> {
         &self.known.push_get(Box::new(known)).plain
     }
 
-    /// The answer, when there is one already.
+    /// Returns an answer that is present.
     #[must_use]
     pub fn get(&self, question: &Question) -> Option<&WorldAnswer> {
         let place = *self.index.borrow().get(question)?;
         self.known.get(place).map(|known| &known.plain)
     }
 
-    /// Looks an answer up that there is not yet.
+    /// Asks the source.
     fn fetch(&self, question: Question) -> Option<&WorldAnswer> {
         let answer = self.source?(&question);
         Some(self.add(question, answer))
     }
 
-    /// All of them as they were given, in the order in which they came.
+    /// Returns all original answers, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&Question, &WorldAnswer)> {
         self.known.iter().map(|known| (&known.question, known.given.as_ref().unwrap_or(&known.plain)))
     }
 
-    /// What is known already, with each file whose content was read said to be too large, and nothing looked up beyond it.
-    /// `None` where no file was read.
+    /// Returns the present answers, in which every file with content is replaced by one that is too large, and without
+    /// a source.
+    /// `None` if no file was read.
     #[must_use]
     pub fn with_files_too_large(&self) -> Option<Answers<'static>> {
         let is_text = |answer: &WorldAnswer| matches!(answer, WorldAnswer::File(FileFacts::Text { .. }));
@@ -116,44 +119,44 @@ impl fmt::Debug for Answers<'_> {
     }
 }
 
-/// Asks while judging, and pays for it.
+/// Asks questions for the judge, and charges them.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
     answers: &'a Answers<'a>,
-    /// Where the paths of an invocation lie, with what was worked out of them, by the place in memory of that invocation.
+    /// The classifiers of paths, with their caches, by the address of the invocation.
     placers: RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
-    /// What all work is paid from.
+    /// The fuel of the judgment.
     pub fuel: Fuel,
-    /// Why a question could not be asked, where one could not.
+    /// Why a question could not be asked, if there was such a question.
     unaskable: Cell<Option<UnaskableReason>>,
 }
 
 impl<'a> Inquiry<'a> {
-    /// Asking for these answers, with all the fuel that a line has.
+    /// Creates it for these answers, with the fuel of a command.
     #[must_use]
     pub fn new(answers: &'a Answers<'a>) -> Self {
         Self::with(answers, Fuel::full())
     }
 
-    /// Asking for these answers, with this fuel.
+    /// Creates it for these answers, with this fuel.
     #[must_use]
     pub fn with(answers: &'a Answers<'a>, fuel: Fuel) -> Self {
         Self { answers, placers: RefCell::default(), fuel, unaskable: Cell::new(None) }
     }
 
-    /// The answers that it asks for, with all that were looked up until now.
+    /// Returns its answers.
     #[must_use]
     pub const fn answers(&self) -> &'a Answers<'a> {
         self.answers
     }
 
-    /// Why a question could not be asked, where one could not: the judgment may hang on a file that a name hides.
+    /// Returns why a question could not be asked, if there was such a question. The judgment may depend on that file.
     #[must_use]
     pub const fn unaskable(&self) -> Option<UnaskableReason> {
         self.unaskable.get()
     }
 
-    /// Where the paths of an invocation lie. Whoever asks for the same one shares what was worked out.
+    /// Returns the classifier of the paths of an invocation. All callers share its cache.
     pub fn placer(&self, invocation: &Invocation) -> Rc<Placer> {
         let place = std::ptr::from_ref(invocation);
         let mut placers = self.placers.borrow_mut();
@@ -180,14 +183,14 @@ impl<'a> Inquiry<'a> {
         if let Some(answer) = self.answers.get(&question) {
             return Some(answer);
         }
-        // What was too much to work out is not asked about further.
+        // Without fuel no further questions are asked.
         if !self.fuel.spend_reserve(cost::QUESTION + question.size()) {
             return None;
         }
         self.answers.fetch(question)
     }
 
-    /// What is at `path`?
+    /// Asks what is at `path`.
     pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
         match self.ask(Question::Path(path.into())) {
             Some(WorldAnswer::Path(facts)) => Some(facts),
@@ -195,7 +198,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// What does git say of `path`?
+    /// Asks for the state of `path` in git.
     pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
         match self.ask(Question::Git(path.into())) {
             Some(WorldAnswer::Git(facts)) => Some(facts),
@@ -203,7 +206,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Which repository holds `dir`? `None` also when there is none.
+    /// Asks for the repository of `dir`. `None` also if there is none.
     pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
         match self.ask(Question::Repository(dir.into())) {
             Some(WorldAnswer::Repository(facts)) => facts.as_ref(),
@@ -211,7 +214,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// What does the file at `path` say?
+    /// Asks for the content of the file at `path`.
     pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
         match self.ask(Question::File(path.into())) {
             Some(WorldAnswer::File(facts)) => Some(facts),
@@ -219,7 +222,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Where does the program name lead?
+    /// Asks for the path of a program.
     pub fn program(&self, name: &str) -> Option<&'a str> {
         match self.ask(Question::Program(name.into())) {
             Some(WorldAnswer::Program(path)) => path.as_deref(),
@@ -227,7 +230,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Which file does the name run, looked for in these directories? `None` also when there is none.
+    /// Asks for the file that a name runs, searched in these directories. `None` also if there is none.
     pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
         match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
             Some(WorldAnswer::Resolve(facts)) => facts.as_ref(),
@@ -235,7 +238,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// When was what lies at `path` made and last changed? `None` also when nothing is there.
+    /// Asks when the file at `path` was created and last changed. `None` also if it does not exist.
     pub fn look(&self, path: &str) -> Option<&'a FileSnapshot> {
         match self.ask(Question::FileSnapshot(path.into())) {
             Some(WorldAnswer::FileSnapshot(look)) => look.as_ref(),
@@ -243,7 +246,8 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Which files of the repository that holds `dir` are tracked and not as in HEAD? `None` also when there is none.
+    /// Asks for the tracked files of the repository of `dir` that differ from HEAD. `None` also if there is no
+    /// repository.
     pub fn changed(&self, dir: &str) -> Option<&'a [String]> {
         match self.ask(Question::Changed(dir.into())) {
             Some(WorldAnswer::Changed(files)) => Some(files),
@@ -251,7 +255,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// What has this session done to files?
+    /// Asks for the ledger of this session.
     pub fn ledger(&self) -> Option<&'a Ledger> {
         match self.ask(Question::Ledger) {
             Some(WorldAnswer::Ledger(ledger)) => Some(ledger),

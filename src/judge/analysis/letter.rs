@@ -1,96 +1,96 @@
-//! Text of which numbers and made-up names are not known, letter by letter.
+//! Texts with unknown numbers and generated names, as sequences of letters.
 //!
-//! Out of scope: any meaning of a character that a command may hold.
+//! No character of a command has a special meaning here: an unknown letter is stored by its position.
 
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::value::HOLE;
 
-/// What stands for a path that `mktemp` made, as far as names are cut out of it.
+/// The beginning of a path of `mktemp`.
 const MADE: &str = "/tmp/tmp.";
 
-/// The most numbers that are told apart.
+/// Maximum number of unknown numbers with an identity.
 pub const MAX_NUMBERS: u16 = 0x7000;
 
-/// A letter of a text, or what stands in it for letters that are not known.
+/// A letter of a text, or a placeholder for unknown letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Letter {
-    /// A character, whichever it is.
+    /// A known character.
     Known(char),
     /// A number.
     Number(NumberId),
-    /// The end of a name that `mktemp` made up.
+    /// The generated end of a name of `mktemp`.
     MadeUp,
 }
 
 impl Letter {
-    /// Whether it stands for letters that are not known.
+    /// Reports whether it stands for unknown letters.
     pub const fn is_unknown(self) -> bool {
         !matches!(self, Self::Known(_))
     }
 
-    /// Whether it may stand for anything but letters and digits.
+    /// Reports whether it may stand for other characters than letters and digits.
     pub const fn is_vague(self) -> bool {
         matches!(self, Self::Number(NumberId { plain: false, .. }))
     }
 
-    /// A number as it is told apart.
+    /// Creates the placeholder of a number.
     const fn number(number: NumberId) -> Self {
         let told = number.id > 0 && number.id <= MAX_NUMBERS;
         Self::Number(if told { number } else { NumberId { id: 0, plain: false } })
     }
 }
 
-/// The letters of known text.
+/// Returns the letters of known text.
 pub(super) fn known(text: &str) -> Vec<Letter> {
     text.chars().map(Letter::Known).collect()
 }
 
-/// The text of a path, or of a name in one, of which letters may not be known.
+/// The text of a path or a name, with unknown letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathText {
-    /// [`HOLE`] stands where a letter is not known; one that is written stands for itself.
+    /// The text with [`HOLE`] for unknown letters. A literal [`HOLE`] in it stands for itself.
     text: String,
-    /// The letters that are not known, by where they stand in the text.
+    /// The positions in the text of unknown letters.
     unknown: Vec<(usize, Letter)>,
 }
 
 impl PathText {
-    /// Text that is wholly known.
+    /// Creates a completely known text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), unknown: Vec::new() }
     }
 
-    /// The text, when all of it is known.
+    /// Returns the text if it is completely known.
     pub fn known(&self) -> Option<&str> {
         self.is_known().then_some(self.text.as_str())
     }
 
-    /// Whether all of it is known.
+    /// Reports whether it is completely known.
     pub fn is_known(&self) -> bool {
         self.unknown.is_empty()
     }
 
-    /// The text with [`HOLE`] for each letter that is not known: to be shown, and to be matched against patterns.
+    /// Returns the text with [`HOLE`] for unknown letters, for display and for matching patterns.
     pub fn rough(&self) -> &str {
         &self.text
     }
 
-    /// Whether its first letter is not known.
+    /// Reports whether its first letter is unknown.
     pub fn begins_unknown(&self) -> bool {
         self.unknown.first().is_some_and(|(at, _)| *at == 0)
     }
 
-    /// Whether none of its letters is known.
+    /// Reports whether all of its letters are unknown.
     pub fn is_all_unknown(&self) -> bool {
         self.unknown.len() * HOLE.len_utf8() == self.text.len()
     }
 
-    /// Adds known text.
+    /// Appends known text.
     pub fn push_str(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// Adds a letter.
+    /// Appends a letter.
     pub fn push(&mut self, letter: Letter) {
         match letter {
             Letter::Known(letter) => self.text.push(letter),
@@ -101,24 +101,24 @@ impl PathText {
         }
     }
 
-    /// Adds a number.
+    /// Appends an unknown number.
     pub fn push_number(&mut self, number: NumberId) {
         self.push(Letter::number(number));
     }
 
-    /// Adds a letter of which nothing is known.
+    /// Appends an unknown letter.
     pub fn push_unknown(&mut self) {
         self.push(Letter::number(NumberId::default()));
     }
 
-    /// Adds another one.
+    /// Appends another text.
     pub fn push_spelled(&mut self, other: &Self) {
         let before = self.text.len();
         self.unknown.extend(other.unknown.iter().map(|(at, letter)| (before + at, *letter)));
         self.text.push_str(&other.text);
     }
 
-    /// A part of it. A bound inside a letter gives nothing.
+    /// Returns a part of it; empty if a bound is inside a character.
     #[must_use]
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         let inside = self.unknown.iter().filter(|(at, _)| range.contains(at));
@@ -126,7 +126,7 @@ impl PathText {
         Self { text: self.text.get(range.clone()).unwrap_or_default().to_owned(), unknown }
     }
 
-    /// The parts between characters of this kind, which are none of its unknown letters.
+    /// Splits it at a character. Unknown letters never match.
     pub fn split(&self, mark: char) -> impl Iterator<Item = Self> {
         let mut start = Some(0);
         std::iter::from_fn(move || {
@@ -137,18 +137,18 @@ impl PathText {
         })
     }
 
-    /// Whether it begins with another one, which ends where a letter of this one ends.
+    /// Reports whether it begins with another text.
     pub fn begins_with(&self, start: &Self) -> bool {
         let begun = self.unknown.iter().take_while(|(at, _)| *at < start.text.len());
         self.text.starts_with(&start.text) && begun.eq(&start.unknown)
     }
 
-    /// What is behind another one that it begins with.
+    /// Returns the rest after another text with which it begins.
     pub fn after(&self, start: &Self) -> Option<Self> {
         self.begins_with(start).then(|| self.part(start.text.len()..self.text.len()))
     }
 
-    /// Its letters.
+    /// Returns its letters.
     pub fn letters(&self) -> impl Iterator<Item = Letter> {
         let mut unknown = self.unknown.iter().peekable();
         self.text.char_indices().map(move |(at, letter)| {
@@ -157,7 +157,7 @@ impl PathText {
         })
     }
 
-    /// The value that it stands for.
+    /// Returns it as a value.
     pub fn value(&self) -> Value {
         match self.known() {
             Some("") => Value::default(),
@@ -168,8 +168,9 @@ impl PathText {
 }
 
 impl Value {
-    /// Its letters, with one for each number in it and for a name that `mktemp` made up at its beginning; `None` where anything
-    /// else of it is not known.
+    /// Returns its letters, with placeholders for unknown numbers and for a generated name of `mktemp` at its
+    /// beginning; `None` if
+    /// another part is unknown.
     pub(super) fn letters(&self) -> Option<Vec<Letter>> {
         let mut all = Vec::new();
         for (index, piece) in self.pieces().iter().enumerate() {
@@ -189,7 +190,7 @@ impl Value {
         Some(all)
     }
 
-    /// Whether [`Self::letters`] gives any.
+    /// Reports whether [`Self::letters`] returns a result.
     pub(crate) fn is_spelled(&self) -> bool {
         self.pieces().iter().enumerate().all(|(index, piece)| match piece {
             Piece::Text(_) => true,
@@ -199,19 +200,19 @@ impl Value {
         })
     }
 
-    /// The same as far as it spells a name, where each number in it is told apart; equal to all others of the same letters.
+    /// Returns it as a name, if each number in it has an identity. Names with the same letters are equal.
     pub(crate) fn name(&self) -> Option<Self> {
         self.letters().filter(|_| self.is_told_apart()).map(Self::of_letters)
     }
 
-    /// Whether all of its letters are given, and each number among them is told apart.
+    /// Reports whether its letters are known or numbers with an identity.
     pub(super) fn is_told_apart(&self) -> bool {
         let told = |number: NumberId| number.id > 0 && number.id <= MAX_NUMBERS;
         let any = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. }) if !told(*number));
         self.is_spelled() && !self.pieces().iter().any(any)
     }
 
-    /// The value of these letters.
+    /// Creates a value of letters.
     pub(super) fn of_letters(letters: impl IntoIterator<Item = Letter>) -> Self {
         let unknown = |why: UnknownReason| Piece::Unknown(Unknown { why, taint: Taint::default() });
         let (mut value, mut text) = (Self::default(), String::new());
@@ -221,7 +222,7 @@ impl Value {
                     text.push(letter);
                     continue;
                 }
-                // The name as a whole is what was made.
+                // The whole name is that of `mktemp`.
                 Letter::MadeUp if value.pieces().is_empty() && text == MADE => {
                     text.clear();
                     UnknownReason::Temporary { variable: false }
@@ -240,7 +241,7 @@ impl Value {
         value
     }
 
-    /// The text of the path that it names. `None` for what has no [`Self::letters`], and for what no path holds.
+    /// Returns the text of the path that it names. `None` if it has no [`Self::letters`], or cannot be a path.
     pub(super) fn spelled(&self) -> Option<PathText> {
         if let Some(text) = self.known() {
             return (!text.contains('\0')).then(|| PathText::text(text));

@@ -1,4 +1,4 @@
-//! Links that the line makes: what is done to them is done to what they lead to.
+//! Links that the command creates: effects on a link are effects on its target.
 
 use super::act::{Act, Effect, Operand, Piece, Value, Verb};
 use super::arguments::Reading;
@@ -10,11 +10,11 @@ use super::question::PathKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
 
-/// How many links are followed one after the other.
+/// Maximum number of links that are followed in a row.
 const MAX_LINKS: usize = 4;
 
 impl WalkProgress<'_, '_> {
-    /// What a value names behind the links of the line, and whether it is such a link itself.
+    /// Resolves a value through links of the command. Returns the target, and whether the value itself is a link.
     pub fn behind(&self, state: &State, value: &Value) -> Option<(Value, bool)> {
         if self.files.links.is_empty() {
             return None;
@@ -27,7 +27,7 @@ impl WalkProgress<'_, '_> {
                 if leading.is_empty() && matches!(value.pieces().first(), Some(Piece::Unknown(_))) {
                     return None;
                 }
-                // What ends in a slash names what a link there leads to.
+                // A trailing slash names the target of the link.
                 let mut rest = Value::default();
                 if leading.is_empty() || leading.ends_with('/') {
                     rest.push_text("/");
@@ -44,7 +44,7 @@ impl WalkProgress<'_, '_> {
         }
         let itself = itself?;
         let mut behind = place.value();
-        // Below the root one slash is enough.
+        // Avoids two slashes after the root.
         if place.is_root() && rest.leading().starts_with('/') {
             behind = Value::default();
         }
@@ -52,7 +52,7 @@ impl WalkProgress<'_, '_> {
         Some((behind, itself && rest.is_empty()))
     }
 
-    /// The deepest link of the line that a place is or lies below: what it leads to, and the rest of the path.
+    /// Returns the target of the innermost link in the path of a place, and the rest of the path.
     fn nearest_link(&self, place: &Place) -> Option<(&Place, PathText)> {
         std::iter::once(place.clone()).chain(place.above()).find_map(|above| {
             self.input.spend(cost::LOOK_UP);
@@ -62,7 +62,7 @@ impl WalkProgress<'_, '_> {
 }
 
 impl Walker<'_> {
-    /// Remembers the links that a program makes: what is described as being linked leads from where it writes.
+    /// Stores the links that a program creates.
     #[inline(never)]
     pub fn links_made(&mut self, state: &State, reading: &Reading) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
@@ -72,7 +72,7 @@ impl Walker<'_> {
             reading.effects.iter().find(|derived| derived.effect.writes()).and_then(|derived| derived.on.last());
         let (Some(first), Some(placed)) = (sources.first(), placed) else { return };
         let into = has(&["-t"]);
-        // What is linked alone gets its own name where the command runs.
+        // A link with one operand is created in the working directory, with the name of the operand.
         let here = Value::text(".");
         let place = if placed.span == first.span { &here } else { &placed.value };
         let Some(at) = state.file(place) else { return };
@@ -85,7 +85,7 @@ impl Walker<'_> {
             let Some(text) = source.value.known() else { continue };
             let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let link = if directory { at.join(name) } else { Some(at.clone()) };
-            // What a symbolic link says is read from where it lies.
+            // The target of a symbolic link is relative to its directory.
             let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
             let from = link.as_ref().and_then(Place::split).filter(|_| symbolic).map(|(dir, _)| dir);
             let target =
@@ -96,12 +96,12 @@ impl Walker<'_> {
         }
     }
 
-    /// The same effect on what links of the line lead to.
+    /// Adds an effect on the targets of links.
     pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect) {
         let Some(act) = self.facts.acts.get(id).filter(|_| !self.files.links.is_empty()) else { return };
         let of_same = self.facts.acts.iter().skip(act.parent.unwrap_or(id)).filter(|other| other.parent == act.parent);
         let mut effects = of_same.map(|other| &other.verb);
-        // Taking a link away, or putting something in its place, is nothing to what it leads to.
+        // Removing or replacing a link does not affect its target.
         let replaces =
             effect == Effect::Delete || effects.any(|verb| matches!(verb, Verb::Effect(Effect::Move | Effect::Link)));
         let behind = act.operands.iter().filter_map(|operand| {
@@ -117,7 +117,7 @@ impl Walker<'_> {
     }
 }
 
-/// The rest of a path as one that goes on from a directory.
+/// Returns the rest of a path relative to a directory.
 fn inside(rest: &PathText) -> PathText {
     let mut inside = PathText::text(".");
     inside.push_spelled(rest);

@@ -16,7 +16,7 @@ impl Walker<'_> {
         self.condition_list(state, context, script);
     }
 
-    /// Walks statements in order. What the end of the last one tells is handed back.
+    /// Walks statements in order. Returns what the exit status of the last one says about files.
     pub fn condition_list(&mut self, state: &mut State, context: &Context, script: &Script) -> ConditionFacts {
         let mut told = ConditionFacts::default();
         if !self.enter(depth::BODY, context.spans.map(script.span)) {
@@ -39,12 +39,12 @@ impl Walker<'_> {
         told
     }
 
-    /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
+    /// Reports whether there is fuel for the next part; otherwise it adds an opaque part.
     pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
         self.input.inquiry.fuel.lasts() || self.step(context.spans.map(span))
     }
 
-    /// Pipelines joined by `&&` and `||`.
+    /// Walks pipelines joined by `&&` and `||`.
     fn chain(&mut self, state: &mut State, context: &Context, item: &Item) -> ConditionFacts {
         let first = self.facts.acts.len();
         self.pipeline(state, context, &item.first);
@@ -53,7 +53,7 @@ impl Walker<'_> {
             return told;
         }
         let inner = context.guarded();
-        // The states in which the list may end before its last pipeline.
+        // The states in which the list may end early.
         let mut ends: Vec<State> = Vec::new();
         for (join, pipeline) in &item.rest {
             if !self.has_fuel(context, pipeline.span) {
@@ -63,7 +63,7 @@ impl Walker<'_> {
             let first = self.facts.acts.len();
             match join {
                 Join::And => {
-                    // What stood before succeeded: a `cd` in it went where it said.
+                    // The previous pipeline succeeded, so a `cd` in it did too.
                     state.doubt.clear();
                     self.pipeline(state, &inner.without(&told.succeeded), pipeline);
                     told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
@@ -154,7 +154,7 @@ impl Walker<'_> {
             self.leave(depth::BODY);
         }
         let name = coprocess.name.as_deref().unwrap_or("COPROC");
-        // What it prints depends on what it will be given.
+        // Its output depends on its input.
         if let Some(out) = self.sinks.get_mut(out) {
             out.write(&unknown(UnknownReason::CommandOutput, Taint::default()), Taint::default(), false);
         }
@@ -167,13 +167,13 @@ impl Walker<'_> {
     #[inline(never)]
     fn define(&mut self, state: &mut State, context: &Context, function: &Function) {
         for name in &function.names {
-            // When it is called, what was tested here may be otherwise.
+            // When the function is called, the condition may no longer be true.
             let context = Context { absent: Rc::default(), ..context.clone() };
             let defined = DefinedFunction { name: name.clone(), body: (*function.body).clone(), context };
             state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {
-            // zsh's anonymous function runs at once.
+            // An anonymous function of zsh runs at once.
             let mut fields = Vec::new();
             for word in &function.arguments {
                 self.expand().fields(state, context, word, &mut fields);
@@ -186,7 +186,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether nothing after this pipeline runs: `exit`, `return` and their kin.
+/// Reports whether nothing after this pipeline runs: `exit`, `return` and similar commands.
 fn leaves(pipeline: &Pipeline) -> bool {
     let [command] = pipeline.commands.as_slice() else { return false };
     match command {

@@ -1,7 +1,8 @@
-//! Where a command's name leads: the directories of `PATH` as it is at this point of the line, before those of the system.
+//! Resolves the name of a command in the directories of `PATH`, as it is at this point of the command.
 //!
-//! In scope: telling a planted program from the one that the name stands for. Out of scope: what a program
-//! does. A name that is looked up in directories of the system alone costs no question.
+//! This module detects programs that were planted in a directory before those of the system. A name that is searched
+//! only in
+//! directories of the system needs no question. Out of scope: what a program does.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -17,16 +18,16 @@ use super::state::{Build as _, State, VariableValue};
 use crate::judge::path_class::PathClass;
 use crate::judge::rules::word_lists;
 
-/// The most directories of a `PATH` that are looked in.
+/// Maximum number of directories of a `PATH` that are searched.
 const MAX_DIRECTORIES: usize = 64;
 
-/// The most names of one line whose program an answer is bound to.
+/// Maximum number of programs to which an approval is bound.
 const MAX_PROGRAMS: usize = 64;
 
 /// The variable with the directories in which a shell looks for programs.
 const PATH: &str = "PATH";
 
-/// A name with the directories in which a shell looks for it, in order; a name that is a path has none.
+/// A name with the directories in which a shell searches it, in order; none for a name that is a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchedName {
     pub name: String,
@@ -36,39 +37,40 @@ pub struct SearchedName {
 /// The directories of a `PATH`.
 #[derive(Clone, Debug)]
 pub(super) struct SearchPath {
-    /// All that are known, in order.
+    /// The known directories, in order.
     dirs: Rc<[String]>,
-    /// How many stand before the first of the system.
+    /// The number of directories before the first one of the system.
     before: usize,
-    /// The line set it, or a program did for what it runs.
+    /// Whether the command, or a program for its own commands, set it.
     changed: bool,
 }
 
-/// Where a program lies that a name or a path leads to.
+/// The result of resolving a name or a path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramLocation {
-    /// Its path, where that was written, or is not that of the program which the name stands for.
+    /// Its path, if the path was given, or is not that of the usual program with this name.
     pub path: Option<Value>,
-    /// The program of the system that it is under another name.
+    /// The program of the system of which it is a link or a copy with another name.
     pub other: Option<String>,
 }
 
-/// What was found out about where names lead.
+/// The results of resolving names.
 #[derive(Debug, Default)]
 pub(super) struct Resolver<'a> {
-    /// Paths of programs that stand in front of those which their names stand for.
+    /// The paths of planted programs.
     planted: BTreeSet<String>,
-    /// What names were found to lead to, and in which directories.
+    /// The resolved names, with the directories that were searched.
     resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
-    /// The directories of the `PATH` that the line was given, once they were looked at.
+    /// The directories of the inherited `PATH`, computed on first use.
     inherited_path: Option<SearchPath>,
-    /// What programs were found by, so that a yes is bound to the files that they lead to.
+    /// The names of programs, so that an approval is bound to the resolved files.
     pub programs: Vec<SearchedName>,
 }
 
 impl<'a> Resolver<'a> {
-    /// Where the program of a name lies, or what a path names. `by_shell`: a shell looks for it, which takes its own
-    /// builtins first. On another machine nothing is known of where it lies.
+    /// Resolves a name or a path. `by_shell`: a shell searches it, so that builtins take precedence. On another machine
+    /// the result
+    /// is unknown.
     pub fn leads_to(
         &mut self,
         progress: WalkProgress<'_, 'a>,
@@ -93,13 +95,14 @@ impl<'a> Resolver<'a> {
         ProgramLocation { path, other }
     }
 
-    /// Whether a program of this path stands in front of the one which its name stands for.
+    /// Reports whether a program at this path was planted before the usual one.
     pub fn is_planted(&self, path: &str) -> bool {
         self.planted.contains(path)
     }
 
-    /// The file that a name without a slash leads to, where that is not the program which it stands for: a script or a
-    /// program that was put into a directory in front of the system's.
+    /// Returns the file to which a name without a slash resolves, if that is not the usual program: a script or a
+    /// program in a
+    /// directory before those of the system.
     #[inline(never)]
     fn found_first(
         &mut self,
@@ -114,7 +117,7 @@ impl<'a> Resolver<'a> {
             return None;
         }
         let dirs = &search.dirs[..search.before];
-        // What the line itself put there.
+        // A file that the command itself creates there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
         if !progress.files.written.is_empty() || !progress.files.links.is_empty() {
             progress.input.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
@@ -139,7 +142,7 @@ impl<'a> Resolver<'a> {
         if is_of_system(&found.canonical) || installed {
             return None;
         }
-        // A link to guard under the name of what it stands in for.
+        // A link to guard with the name of a shell.
         if progress.input.classes(state.cwd.as_ref(), &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
             return None;
         }
@@ -151,8 +154,9 @@ impl<'a> Resolver<'a> {
         Some(found.path.clone())
     }
 
-    /// Whether a program that is called by its path in a directory of tools is one that this session wrote there: then it is
-    /// what its file says, and not what its name stands for. On another machine nothing is known of it.
+    /// Reports whether a program that is called by its path in a directory of tools was written there by this session.
+    /// It is then
+    /// judged by its content and not by its name. On another machine the result is unknown.
     #[inline(never)]
     pub fn is_written(&mut self, input: &AnalysisInput<'a>, state: &State, path: &str, is_remote: bool) -> bool {
         let Some(at) = state.path(path).filter(|at| !is_remote && !is_of_system(at)) else { return false };
@@ -165,7 +169,7 @@ impl<'a> Resolver<'a> {
         wrote
     }
 
-    /// What a name leads to before the directories of the system. It is asked once for the same directories.
+    /// Resolves a name in the directories before those of the system. The result is cached for the same directories.
     fn resolved(&mut self, input: &AnalysisInput<'a>, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
         if let Some((dirs, found)) = self.resolved.get(name)
             && Rc::ptr_eq(dirs, &search.dirs)
@@ -178,7 +182,7 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
+    /// Stores the name of a program, so that an approval is bound to the resolved file.
     fn remember(&mut self, name: &str, dirs: &Rc<[String]>) {
         let known = |named: &SearchedName| named.name == name && named.dirs == *dirs;
         if self.programs.len() < MAX_PROGRAMS && !self.programs.iter().any(known) {
@@ -186,7 +190,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// `PATH` for a command: as set in front of it, else as the shell has it.
+    /// Returns `PATH` for a command: the value set for it, or that of the shell.
     fn search_path(&mut self, input: &AnalysisInput<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
         if let Some(value) = path_in(state, env) {
             input.spend(cost::STEP + of_bytes(value.size()) * 4);
@@ -197,7 +201,7 @@ impl<'a> Resolver<'a> {
             return known.clone();
         }
         let path = directories(&input.outer_path(), state, false);
-        // Where a directory is relative, the next command may stand elsewhere.
+        // A relative directory may be another one for the next command.
         if input.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
             self.inherited_path = Some(path.clone());
         }
@@ -206,8 +210,8 @@ impl<'a> Resolver<'a> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// The program of the system that a path outside it is a link to or a copy of, where it has another name and another
-    /// description: `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
+    /// Returns the program of the system of which a file is a link or a copy, if it has another name and description:
+    /// `ln -s /bin/rm tools/eslint; tools/eslint -r src`.
     #[inline(never)]
     fn under_another_name(&self, state: &State, name: &str, path: &str) -> Option<String> {
         let path = state.path(path).filter(|path| !is_of_system(path))?;
@@ -222,7 +226,7 @@ impl WalkProgress<'_, '_> {
         (!is_same && other != name).then_some(target)
     }
 
-    /// Whether a file with text lies there that the line named before, as it does to make one executable.
+    /// Reports whether the path is an existing script that the command named before, for example to make it executable.
     fn is_touched_script(&self, state: &State, path: &str) -> bool {
         let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
         let named = self.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
@@ -230,7 +234,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// What the line set `PATH` to: in front of a command, else in its shell.
+/// Returns the value of `PATH` that is set for a command, or in its shell.
 pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Option<&'s Value> {
     let given = env.iter().rev().find(|(name, _)| name == PATH);
     given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
@@ -239,7 +243,7 @@ pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Optio
     })
 }
 
-/// The directories that a value of `PATH` names; one that is not known is left out.
+/// Returns the known directories in a value of `PATH`.
 fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     let mut parts: Vec<Option<String>> = vec![Some(String::new())];
     for piece in value.pieces() {
@@ -265,7 +269,7 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     SearchPath { dirs: dirs.into(), before, changed }
 }
 
-/// Whether a path is or lies where only the system's administrator writes.
+/// Reports whether a path is in a directory that only the administrator can write.
 fn is_of_system(path: &str) -> bool {
     word_lists::SYSTEM_PROGRAM_DIRECTORIES
         .iter()

@@ -1,18 +1,18 @@
-//! Maps by name whose copies share what neither changed: a shell forks for each pipe, substitution and way through a
-//! line, and most of what it knows stays the same.
+//! Maps by name whose copies share unchanged entries. The state of a shell is copied for each pipe, substitution and
+//! branch,
+//! and most of it remains the same.
 //!
-//! The entries lie sorted in short runs. A copy takes the runs as they are; a change copies the one run that it is in.
-//! Out of scope: what the values mean.
+//! The entries are in sorted runs. A copy shares the runs, and a change copies one run.
 
 use std::rc::Rc;
 
-/// The most entries of one run: what a change of a shared map copies.
+/// Maximum number of entries of a run, which a change of a shared map copies.
 const RUN: usize = 32;
 
-/// A run of entries, sorted by name, never empty.
+/// A run of entries, sorted by name; never empty.
 type Run<V> = Vec<(Rc<str>, Rc<V>)>;
 
-/// A map by name. Copying it costs one count for each [`RUN`] entries.
+/// A map by name. A copy increments one reference count for each [`RUN`] entries.
 #[derive(Debug)]
 pub(super) struct Map<V> {
     runs: Vec<Rc<Run<V>>>,
@@ -37,7 +37,7 @@ impl<V: PartialEq> PartialEq for Map<V> {
 }
 
 impl<V> Map<V> {
-    /// The number of runs: what a copy costs.
+    /// Returns the number of runs, which is the cost of a copy.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
@@ -50,13 +50,13 @@ impl<V> Map<V> {
         self.runs.iter().map(|run| run.len()).sum()
     }
 
-    /// The run that a name is in or belongs in.
+    /// Returns the index of the run of a name.
     fn run_of(&self, name: &str) -> usize {
         let begins = |run: &Rc<Run<V>>| run.first().is_some_and(|(first, _)| **first <= *name);
         self.runs.partition_point(begins).saturating_sub(1)
     }
 
-    /// Where an entry is: its run, and its place there, or the place where it belongs.
+    /// Returns the run of a name and its position there, or the position for an insertion.
     fn find(&self, name: &str) -> (usize, Result<usize, usize>) {
         let at = self.run_of(name);
         let place = self.runs.get(at).map_or(Err(0), |run| run.binary_search_by(|(key, _)| (**key).cmp(name)));
@@ -74,7 +74,7 @@ impl<V> Map<V> {
         self.find(name).1.is_ok()
     }
 
-    /// Puts a value under a name, in the place of what was there.
+    /// Inserts or replaces a value.
     pub fn insert(&mut self, name: impl AsRef<str>, value: V) {
         self.put(name.as_ref(), Rc::new(value));
     }
@@ -102,7 +102,7 @@ impl<V> Map<V> {
         }
     }
 
-    /// Puts under a name what `other` has there.
+    /// Copies the entry of a name from `other`.
     pub fn share(&mut self, name: &str, other: &Self) {
         if let (at, Ok(place)) = other.find(name)
             && let Some((_, value)) = other.runs.get(at).and_then(|run| run.get(place))
@@ -125,12 +125,12 @@ impl<V> Map<V> {
         self.runs.clear();
     }
 
-    /// The entries by name, in order.
+    /// Returns the entries in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&Rc<str>, &V)> {
         self.runs.iter().flat_map(|run| run.iter()).map(|(name, value)| (name, &**value))
     }
 
-    /// The entries whose names begin so, in order.
+    /// Returns the entries whose names begin with a prefix, in order.
     pub fn beginning<'m>(&'m self, prefix: &'m str) -> impl Iterator<Item = (&'m Rc<str>, &'m V)> {
         let first = self.run_of(prefix);
         let entries = self.runs.get(first..).unwrap_or_default().iter().flat_map(|run| run.iter());
@@ -144,12 +144,12 @@ impl<V> Map<V> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// Whether both hold the same because one is an unchanged copy of the other.
+    /// Reports whether one is an unchanged copy of the other.
     pub fn is_copy_of(&self, other: &Self) -> bool {
         self.runs.len() == other.runs.len() && self.runs.iter().zip(&other.runs).all(|(own, run)| Rc::ptr_eq(own, run))
     }
 
-    /// Adds what `other` has under names that this has not.
+    /// Adds the entries of `other` with names that are missing.
     pub fn add_missing(&mut self, other: &Self) {
         if self.is_copy_of(other) {
             return;
@@ -175,7 +175,7 @@ impl<V: Clone> Map<V> {
 }
 
 impl<V: PartialEq> Map<V> {
-    /// The names under which the two do not hold the same, in order. Runs that they share are passed over.
+    /// Returns the names whose entries differ, in order. Shared runs are skipped.
     pub fn differences(&self, other: &Self) -> Vec<Rc<str>> {
         let mut names = Vec::new();
         let (mut own, mut others) = (Cursor::new(self), Cursor::new(other));
@@ -221,7 +221,7 @@ impl<V, N: AsRef<str>> FromIterator<(N, V)> for Map<V> {
     }
 }
 
-/// A place in a map.
+/// A position in a map.
 struct Cursor<'m, V> {
     runs: &'m [Rc<Run<V>>],
     at: usize,
@@ -232,7 +232,7 @@ impl<'m, V> Cursor<'m, V> {
         Self { runs: &map.runs, at: 0 }
     }
 
-    /// The run that it stands at the beginning of.
+    /// Returns the run at whose beginning it is.
     fn whole(&self) -> Option<&'m Rc<Run<V>>> {
         self.runs.first().filter(|_| self.at == 0)
     }

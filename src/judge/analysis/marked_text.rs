@@ -1,18 +1,20 @@
-//! Texts in grammars that are not the shell's, with a mark for each part that is not known.
+//! Texts in other grammars than that of shells, with a mark for each unknown part.
 //!
-//! Makefiles, manifests and settings are read as plain text. The marks of one text are characters that it holds
-//! nowhere, neither written nor by an escape, so that none of it can be taken for a mark; what is cut out of it becomes a
-//! value again before anything else sees it.
+//! Makefiles, manifests and settings are parsed as plain text. The marks of a text are characters that it does not
+//! contain,
+//! neither literally nor by an escape, so that no part of it can be mistaken for a mark. Parts of the text are
+//! converted to
+//! values before other code gets them.
 
 use std::collections::BTreeSet;
 
 use super::act::{Piece, Value};
 use super::state::Build as _;
 
-/// Where marks are looked for: no program or person writes characters from here on.
+/// The first candidate for a mark, in a private use area of Unicode.
 const FIRST: u32 = 0xf_0000;
 
-/// A text with its marks.
+/// A text with marks for its unknown parts.
 #[derive(Debug)]
 pub(super) struct MarkedText {
     text: String,
@@ -24,7 +26,7 @@ impl MarkedText {
         Self::beside(value, &[])
     }
 
-    /// As [`Self::new`], for a text that is composed with others.
+    /// As [`Self::new`], for a text that will be composed with others.
     pub fn beside(value: &Value, others: &[&str]) -> Self {
         let known: String = value.pieces().iter().filter_map(known_text).chain(others.iter().copied()).collect();
         let unknown = value.pieces().iter().filter(|piece| known_text(piece).is_none());
@@ -40,12 +42,12 @@ impl MarkedText {
         Self { text, pieces }
     }
 
-    /// The text with its marks, to be read and cut.
+    /// Returns the text with its marks, for parsing.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// A part of the text as the value that it is.
+    /// Converts a part of the text to a value.
     pub fn value(&self, part: &str) -> Value {
         let mut value = Value::default();
         let mut from = 0;
@@ -59,7 +61,7 @@ impl MarkedText {
         value
     }
 
-    /// What was composed of parts of the text, as the value that it is.
+    /// Converts a composition of parts of the text to a value.
     pub fn filled(&self, composed: &Value) -> Value {
         let mut value = Value::default();
         for piece in composed.pieces() {
@@ -76,7 +78,7 @@ impl MarkedText {
     }
 }
 
-/// The text of a piece; a glob that was live elsewhere is text here.
+/// Returns the text of a piece. A glob is text here.
 fn known_text(piece: &Piece) -> Option<&str> {
     match piece {
         Piece::Text(text) | Piece::Glob(text) => Some(text),
@@ -84,14 +86,15 @@ fn known_text(piece: &Piece) -> Option<&str> {
     }
 }
 
-/// Characters that a text does not hold, in order.
+/// Returns characters that a text does not contain, in order.
 fn free_characters(text: &str) -> impl Iterator<Item = char> + use<> {
     let mut held: BTreeSet<char> = text.chars().filter(|letter| *letter as u32 >= FIRST).collect();
     held.extend(denoted(text));
     (FIRST..=u32::from(char::MAX)).filter_map(char::from_u32).filter(move |letter| !held.contains(letter))
 }
 
-/// The characters beyond the first plane that escapes of a text denote: `\udb80\udc00`, `\U000f0000`, `\u{f0000}`.
+/// Returns the characters outside the basic multilingual plane for which a text contains escapes: `\udb80\udc00`,
+/// `\U000f0000`, `\u{f0000}`.
 fn denoted(text: &str) -> Vec<char> {
     let code = |digits: Option<&str>| u32::from_str_radix(digits.unwrap_or("x"), 16).ok();
     let escaped = |at: usize| {

@@ -1,7 +1,6 @@
-//! Files whose names a program takes for options, where a glob stands for them: `tar cf x.tar *` beside a file that is
-//! called `--checkpoint-action=…`.
+//! Files whose names are options, if a glob matches them: `tar cf x.tar *` with a file named `--checkpoint-action=…`.
 //!
-//! Out of scope: which options do what, which is said by the descriptions of programs.
+//! Out of scope: the meaning of options, which the descriptions of programs define.
 
 use super::act::{Effect, Verb};
 use super::expand::Field;
@@ -12,21 +11,20 @@ use super::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::Program;
 
-/// Files whose names begin with a dash, as the line made them so far.
+/// The files that the command created so far and whose names begin with a dash.
 #[derive(Debug, Default)]
 pub(super) struct DashedFiles {
-    /// How many acts were looked at.
+    /// The number of acts that were examined.
     acts: usize,
-    /// The directory that the act was in, where it is known, and the path as the act names it.
+    /// The working directory of the act, if known, and the path in the act.
     made: Vec<(Option<Place>, String)>,
 }
 
-/// The most names that are put in the place of globs.
+/// Maximum number of names that are inserted for globs.
 const MAX_NAMES: usize = 32;
 
 impl Walker<'_> {
-    /// The arguments with the names in front of each glob that it stands for and that begin with a dash; `None` when there
-    /// are none.
+    /// Inserts before each glob the names that it matches and that begin with a dash; `None` if there are none.
     pub(super) fn with_option_names(
         &mut self,
         state: &State,
@@ -52,8 +50,9 @@ impl Walker<'_> {
         (all.len() > args.len()).then_some(all)
     }
 
-    /// The names that begin with a dash where the program stands: what the line made there, and, where options of the
-    /// program run commands, what was there before.
+    /// Returns the names with a leading dash in the working directory: files that the command created and, if options
+    /// of the
+    /// program run commands, existing files.
     fn option_names(&mut self, state: &State, program: Option<&Program>) -> Vec<String> {
         let Some(dir) = state.cwd.as_ref() else { return Vec::new() };
         let here = |place: &Place| {
@@ -78,7 +77,7 @@ impl Walker<'_> {
         names
     }
 
-    /// Takes down which files of the acts that were not looked at yet begin with a dash.
+    /// Collects the files of new acts whose names begin with a dash.
     fn collect_dashed(&mut self) {
         let makes = |verb: &Verb| match verb {
             Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
@@ -94,7 +93,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether an argument is a glob that may stand for a name with a dash in front.
+/// Reports whether an argument is a glob that may match a name with a leading dash.
 fn may_be_option(arg: &Field) -> bool {
     !arg.operand && arg.value.has_glob() && arg.value.rough().starts_with(['*', '?', '['])
 }

@@ -1,4 +1,4 @@
-//! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
+//! Parameter expansion: `$x`, `${x:-y}` and all other forms, as far as the values are known.
 
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::command_context::Context;
@@ -13,7 +13,7 @@ use super::state::{Attribute, Build as _, State, VariableValue, unknown};
 use crate::judge::reserved;
 use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
 
-/// Variables that a shell sets by itself: never empty, and not known here.
+/// Variables that a shell sets itself: they are never empty, and their values are unknown.
 const SET_BY_SHELLS: [&str; 29] = [
     "BASHOPTS",
     "BASH_COMMAND",
@@ -46,30 +46,32 @@ const SET_BY_SHELLS: [&str; 29] = [
     "ZSH_VERSION",
 ];
 
-/// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
-/// for set.
+/// Reports whether a value is that of a variable which neither the command nor the environment sets. Variables with
+/// names of
+/// secrets count as set.
 pub(super) fn is_unset_marker(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
         if !taint.has(Taint::NAMED))
 }
 
-/// Whether it is what `TMPDIR` says, where it is not set here.
+/// Reports whether a value is that of `TMPDIR` if the command does not set it.
 pub(super) fn is_unset_temporary(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })])
 }
 
-/// What a parameter holds.
+/// The value of a parameter.
 enum ParameterValue {
-    /// Surely nothing.
+    /// It is certainly unset.
     Unset,
     One(Value),
-    /// All arguments, or all elements. Joined to one inside quotes for `*`.
+    /// All positional parameters, or all elements. For `*` in quotes they are joined to one word.
     Many(Vec<Value>, bool),
 }
 
 impl<W: Walk> Expander<'_, W> {
-    /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
-    /// name: a shell's start-up files, or the caller, may set it.
+    /// Returns the value of a variable in the shell, or in the environment. A variable that neither sets is unknown,
+    /// because the
+    /// start-up files of the shell, or the caller, may set it.
     #[inline(never)]
     pub fn lookup(&mut self, state: &State, name: &str) -> VariableValue {
         let mut name = name;
@@ -101,16 +103,16 @@ impl<W: Walk> Expander<'_, W> {
         VariableValue::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
     }
 
-    /// A number that is read here, told apart from all others.
+    /// Creates an unknown number with an identity of its own.
     pub fn number(&mut self, plain: bool) -> Value {
-        // The first one is the shell's own.
+        // The first one is the number of the shell's process.
         let id = self.walk.expansion().readings.saturating_add(2);
         let id = if id <= MAX_NUMBERS { id } else { 0 };
         self.walk.expansion().readings = self.walk.expansion().readings.saturating_add(1).min(MAX_NUMBERS);
         unknown(UnknownReason::Number(NumberId { id, plain }), Taint::default())
     }
 
-    /// What the environment, or the shell itself, gives a variable.
+    /// Returns the value of a variable in the environment, or the one that the shell sets.
     #[inline(never)]
     fn inherited(&mut self, state: &State, name: &str) -> VariableValue {
         let known = |text: String| VariableValue::Scalar(Value::text(text));
@@ -144,7 +146,7 @@ impl<W: Walk> Expander<'_, W> {
             return VariableValue::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
-            // What it is, is nobody's business, and no judgment hangs on it.
+            // The value is private, and no judgment depends on it.
             return VariableValue::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
         }
         let given = self.walk.input().invocation.env.get(name).map(|value| reserved::taken_in(value).into_owned());
@@ -236,7 +238,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// What stands between the arguments in `"$*"`: the first separator.
+    /// Returns the separator in `"$*"`.
     fn joiner(&mut self, state: &State) -> String {
         self.separators(state).chars().take(1).collect()
     }
@@ -285,7 +287,7 @@ impl<W: Walk> Expander<'_, W> {
                     number()
                 };
             }
-            // The line's own shell has one number throughout.
+            // `$$` is the same number in the whole command.
             "$" if !state.inner => {
                 let own = NumberId { id: 1, plain: true };
                 return ParameterValue::One(unknown(UnknownReason::Number(own), Taint::default()));
@@ -309,7 +311,7 @@ impl<W: Walk> Expander<'_, W> {
         }
         let subscript = subscript.map(|word| self.single(state, context, word));
         if let Some(at) = subscript.as_ref().filter(|at| !at.is("@") && !at.is("*")) {
-            // A name in it stands for what it holds, which is evaluated in turn.
+            // A name in a subscript is replaced by its value, which is evaluated again.
             self.compute(state, context, at);
         }
         match (self.lookup(state, name), subscript) {
@@ -326,7 +328,7 @@ impl<W: Walk> Expander<'_, W> {
                 }
                 None => ParameterValue::One(value),
             },
-            // All elements but the empty ones.
+            // All elements that are not empty.
             (VariableValue::Array(elements), None) if context.dialect == Dialect::Zsh => ParameterValue::Many(
                 elements.iter().map(|(_, value)| value).filter(|value| !value.is_empty()).cloned().collect(),
                 false,
@@ -359,12 +361,12 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// The word after `:-` and its kin, in place of the parameter.
+    /// Expands the word after `:-` and similar operators.
     #[inline(never)]
     fn operand(&mut self, state: &mut State, context: &Context, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
         let start = out.len();
         self.atoms(state, context, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
-        // Text written there is split like the result of any expansion.
+        // Literal text there is split like the result of an expansion.
         for atom in out.iter_mut().skip(start) {
             if let Atom::Text(_, quote @ Quote::Bare) = atom {
                 *quote = Quote::Split;
@@ -372,7 +374,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// Walks the word after `:-` where the parameter may turn out to be empty.
+    /// Walks the word after `:-` if the parameter may be empty.
     #[inline(never)]
     fn perhaps_operand(&mut self, state: &mut State, context: &Context, held: &ParameterValue, word: &Word) {
         if matches!(held, ParameterValue::One(value) if value.is_dynamic()) {
@@ -386,7 +388,7 @@ fn marker(name: &str) -> Value {
     unknown(UnknownReason::Variable(name.to_owned()), Taint::default())
 }
 
-/// Nothing is held, so the default is taken. With a colon, the empty text is nothing.
+/// Reports whether the default applies: the parameter is unset or, with a colon, empty.
 fn is_missing(held: &ParameterValue, colon: bool) -> bool {
     match held {
         ParameterValue::Unset => true,
