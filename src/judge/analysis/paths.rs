@@ -1,7 +1,7 @@
-//! Path classes: what kind of place a path names.
+//! Classifies paths.
 //!
-//! Out of scope: I/O. A path is classed by its text, the working directory and what the world
-//! answered; an unknown path has the class [`PathClass::Dynamic`].
+//! Out of scope: I/O. The classes depend on the text of a path, the working directory, and answers about the system. An
+//! unknown path has the class [`PathClass::Dynamic`].
 
 pub use crate::judge::path_class::{PathClass, PathClasses};
 
@@ -25,47 +25,47 @@ use crate::judge::invocation::Invocation;
 use crate::judge::rules::catalog::{Catalog, covers};
 use crate::judge::rules::word_lists;
 
-/// Where an invocation stands: what paths are classed against. Made once for each.
+/// The classifier of paths of an invocation: its directories, and caches.
 #[derive(Debug)]
 pub struct Placer {
-    /// The home that `~` means, first, then the account's own.
+    /// The home directory of `~`, and that of the account.
     homes: Vec<String>,
-    /// The first working directory.
+    /// The working directory at the start of the command.
     cwd: String,
-    /// Temp directories beside the usual ones.
+    /// Temporary directories in addition to the usual ones.
     temp: Vec<String>,
-    /// Directories below which guard keeps files of its own, by the environment.
+    /// Directories that contain files of guard, by the environment.
     bases: Vec<String>,
-    /// The places of guard's own files, made when they are first asked for.
+    /// The paths of guard's own files, computed on first use.
     own: OnceCell<Vec<String>>,
-    /// The classes of known texts, by the directory they are taken from and by themselves.
+    /// The classes of known texts, by the directory to which they are relative.
     texts: RefCell<Texts>,
-    /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
+    /// The classes of completely known absolute paths. The catalog and the answers do not change during its lifetime.
     known: RefCell<HashMap<String, PathClasses>>,
-    /// The same of all others.
+    /// The classes of all other paths.
     others: RefCell<HashMap<NormalPath, PathClasses>>,
-    /// The globs of the catalog's lists that a live glob may aim at, with their classes.
+    /// The globs in the catalog at which a glob of the command may aim, with their classes.
     listed: OnceCell<Vec<(PathClass, Box<str>)>>,
     /// Whether the first working directory may be a project.
     works: OnceCell<bool>,
-    /// The project directory, as far as the answers say it: they are the same for as long as this lives.
+    /// The project directory, by the answers.
     project: OnceCell<Option<String>>,
 }
 
 /// The classes of known texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// By the directory that they are taken from.
+    /// By the directory to which they are relative.
     from: HashMap<Place, HashMap<String, PathClasses>>,
-    /// Taken from a directory that is not known.
+    /// Relative to an unknown directory.
     unplaced: HashMap<String, PathClasses>,
 }
 
-/// What a place may be that nothing was worked out of.
+/// The classes of a path that was not classified.
 const ANYTHING: PathClasses = PathClasses::NONE.with(PathClass::Dynamic).with(PathClass::Outside);
 
 impl Placer {
-    /// For one invocation.
+    /// Creates the classifier of an invocation.
     #[must_use]
     pub fn new(invocation: &Invocation) -> Self {
         let absolute = |path: &str| path.starts_with('/').then(|| tidy(path));
@@ -78,7 +78,7 @@ impl Placer {
         }
         let cwd = tidy(&invocation.cwd.to_string_lossy());
         let temp = invocation.env.get("TMPDIR").and_then(absolute).filter(|temp| {
-            // A directory that holds a home or the work is no place for what may be lost.
+            // A directory that contains a home or the project is not a temporary directory.
             let holds = |path: &String| is_within(path, temp);
             !holds(&cwd) && !homes.iter().any(holds) && !system::is_system(temp)
         });
@@ -100,7 +100,7 @@ impl Placer {
         }
     }
 
-    /// Where guard's own files lie.
+    /// Returns the paths of guard's own files.
     fn own(&self) -> Vec<String> {
         let mut own = vec!["/etc/guard".to_owned()];
         for bin in ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"] {
@@ -120,12 +120,11 @@ impl Placer {
         own
     }
 
-    /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
-    /// URL.
+    /// Returns the path that a value names, relative to `cwd`. `None` if it is not a path: empty, `-`, a URL.
     #[must_use]
     pub fn path(&self, value: &Value, cwd: Option<&Place>) -> Option<NormalPath> {
         let leading = value.leading();
-        // `file:PATH?mode=ro`, as clients of SQLite write it.
+        // `file:PATH?mode=ro` is a path for clients of SQLite.
         if leading.starts_with("file:")
             && !leading.starts_with("file://")
             && let Some(text) = value.known()
@@ -149,11 +148,12 @@ impl Placer {
         NormalPath::of(value, cwd, self.homes.first().map(String::as_str))
     }
 
-    /// All classes of the place that a value names. Asks which repository holds the working directory only where the
-    /// answer could matter: for what does not plainly lie in the project.
+    /// Returns all classes of the path that a value names. It asks for the repository of the working directory only if
+    /// the path
+    /// is not obviously in the project.
     #[must_use]
     pub fn classes(&self, value: &Value, cwd: Option<&Place>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
-        // Without fuel it may be anything.
+        // Without fuel the path is not classified.
         if inquiry.fuel.is_empty() {
             return ANYTHING;
         }
@@ -178,7 +178,7 @@ impl Placer {
     fn of_value(&self, value: &Value, cwd: Option<&Place>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         let mut classes = self.path(value, cwd).map_or(PathClasses::NONE, |path| self.of(&path, catalog, inquiry));
         let leading = value.leading();
-        // `-d @file`, `-F name=@file`: the place that is named behind the mark.
+        // `-d @file`, `-F name=@file`: the path after the `@`.
         if let Some(mark) = leading.find('@').filter(|mark| *mark == 0 || leading[..*mark].ends_with('='))
             && let Some(path) = self.path(&value.without_leading(mark + 1), cwd)
         {
@@ -193,7 +193,7 @@ impl Placer {
         classes
     }
 
-    /// The classes of a normal path.
+    /// Returns the classes of a normalised path.
     #[must_use]
     pub fn of(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         if !path.is_plain() {
@@ -256,8 +256,9 @@ impl Placer {
         classes.and(self.listed(path, catalog))
     }
 
-    /// The project directory: the top level of the repository that holds the first working directory, else that
-    /// directory. Never a home, a temp directory or `/`.
+    /// Returns the project directory: the top level of the repository of the first working directory, or that
+    /// directory. It is
+    /// never a home directory, a temporary directory or `/`.
     #[must_use]
     pub fn project(&self, inquiry: &Inquiry<'_>) -> Option<String> {
         self.worked_in(inquiry).map(str::to_owned)
@@ -278,20 +279,20 @@ impl Placer {
         *self.works.get_or_init(|| self.may_be_project(&self.cwd))
     }
 
-    /// Whether a glob as path lists have it covers an absolute, normal path.
+    /// Reports whether a glob in the syntax of path lists matches an absolute, normalised path.
     #[must_use]
     pub fn is_covered(&self, glob: &str, path: &str) -> bool {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
         covers(glob, path, &homes)
     }
 
-    /// The first working directory, lexically normal.
+    /// Returns the first working directory, lexically normalised.
     #[must_use]
     pub fn cwd(&self) -> &str {
         &self.cwd
     }
 
-    /// Whether a path is a temp directory itself, or everything in one.
+    /// Reports whether a path is a temporary directory itself, or everything in it.
     #[must_use]
     pub fn is_temp_top(&self, path: &NormalPath) -> bool {
         self.temp_directories().any(|temp| matches!(path.relation(temp), Relation::Same | Relation::Above))
@@ -302,9 +303,9 @@ impl Placer {
         !place.components.is_empty() && !self.is_home(&place) && !self.is_temp_top(&place)
     }
 
-    /// How a path lies to the project.
+    /// Returns the relation of a path to the project directory.
     fn lies(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> Relation {
-        // What lies below the working directory lies in the project, whichever directory is its top.
+        // A path below the working directory is in the project.
         if path.relation(&self.cwd) == Relation::Below && self.works_here() {
             return Relation::Below;
         }
@@ -315,8 +316,9 @@ impl Placer {
         word_lists::TEMPORARY_DIRECTORIES.iter().copied().chain(self.temp.iter().map(String::as_str))
     }
 
-    /// In a temp directory, or one itself. The project, the homes and what holds them are not, wherever they lie. Asks
-    /// for the repository only where the work itself lies in a temp directory.
+    /// Reports whether a path is a temporary directory, or in one. The project, home directories and their parents
+    /// never are. It
+    /// asks for the repository only if the working directory is in a temporary directory.
     #[must_use]
     pub fn is_temp(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> bool {
         if !self.temp_directories().any(|temp| path.relation(temp).within()) {
@@ -330,7 +332,7 @@ impl Placer {
         !(works_here && self.worked_in(inquiry).is_some_and(holds))
     }
 
-    /// A home as a whole, or the directory of all homes.
+    /// Reports whether a path is a whole home directory, or the directory of all homes.
     fn is_home(&self, path: &NormalPath) -> bool {
         let same = |home: &str| matches!(path.relation(home), Relation::Same);
         if self.homes.iter().any(|home| same(home)) || ["/root", "/var/root", "/home", "/Users"].into_iter().any(same) {
@@ -346,14 +348,14 @@ impl Placer {
             && texts.next().is_some_and(|drive| drive.text().len() == 1)
             && texts.next().is_some_and(|users| users.may_be("Users"))
             && path.components.len() <= 4;
-        // macOS keeps what all accounts share beside the homes.
+        // macOS has the directory for all accounts next to the homes.
         let shared = path.components.last().is_some_and(|last| last.text() == "Shared");
         one_below("/home") || one_below("/Users") && !shared || windows
     }
 
-    /// guard's own files, wherever they lie.
+    /// Reports whether a path is one of guard's own files.
     fn is_own(&self, path: &NormalPath) -> bool {
-        // All of them lie in something of this name.
+        // The paths of all of them contain such a name.
         let is_named = |component: &Component| component.text().trim_start_matches('.').starts_with("guard");
         if path.is_plain() && !path.components.iter().any(is_named) {
             return false;
@@ -363,7 +365,7 @@ impl Placer {
         }
         let components = &path.components;
         let named = |name: &str| components.iter().any(|component| component.may_be(name));
-        // A project's own rules.
+        // The rules of a project.
         if named(".guard") || components.last().is_some_and(|last| last.may_be(".guard.toml")) {
             return true;
         }
@@ -376,14 +378,16 @@ impl Placer {
         configured || socket
     }
 
-    /// Whether a value names a directory that holds guard's configuration or its data. A home is more than that.
+    /// Reports whether a value names a directory that contains guard's configuration or data, and is not a home
+    /// directory.
     #[must_use]
     pub fn holds_own(&self, value: &Value, cwd: Option<&Place>) -> bool {
         self.path(value, cwd).is_some_and(|path| self.is_above_own(&path))
     }
 
-    /// Whether a path is an ancestor of guard's configuration or data, below a home or one of the directories that
-    /// the environment names.
+    /// Reports whether a path is an ancestor of guard's configuration or data, below a home directory or a directory
+    /// that the
+    /// environment names.
     #[must_use]
     pub fn is_above_own(&self, path: &NormalPath) -> bool {
         const KEPT: [&str; 4] =
@@ -395,8 +399,9 @@ impl Placer {
         below_home || self.bases.iter().any(|base| path.relation(base) == Relation::Same && !self.is_home(path))
     }
 
-    /// The classes that the catalog's lists give to it, to what it would be without the glob at its end, and, for what
-    /// is generated, to the directories above it.
+    /// Returns the classes in the catalog of a path, of the path without a glob at its end and, for generated files, of
+    /// its
+    /// parents.
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
         let text = path.rough();
@@ -418,7 +423,7 @@ impl Placer {
         classes
     }
 
-    /// Whether a directory between the working directory and the path is named as generated.
+    /// Reports whether a directory between the working directory and the path is classified as generated.
     fn generated_above(&self, path: &str, catalog: &Catalog, homes: &[&str]) -> bool {
         let Some(below) = path.strip_prefix(self.cwd.as_str()).filter(|rest| rest.starts_with('/')) else {
             return false;
@@ -431,14 +436,15 @@ impl Placer {
     }
 }
 
-/// guard under its own name and as a shell.
+/// The names of guard's program.
 const BINARIES: [&str; 2] = ["guard", "guard-sh"];
 
-/// How many directories above a path are looked at.
+/// Maximum number of parent directories that are examined.
 const MAX_ABOVE: usize = 12;
 
-/// Whether the first unknown name of a path is all of a name, at the top of a home or in a directory there that keeps
-/// settings.
+/// Reports whether the first unknown name of a path is completely unknown, and is in a home directory or in a directory
+/// of
+/// settings there.
 fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     if path.found || path.relation(home) != Relation::Below {
         return false;
@@ -450,17 +456,17 @@ fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     whole && (above.is_empty() || word_lists::SETTINGS_DIRECTORIES.contains(&above.join("/").as_str()))
 }
 
-/// Whether `path` is `directory` or lies below it, both normal.
+/// Reports whether `path` is `directory` or below it; both are normalised.
 fn is_within(path: &str, directory: &str) -> bool {
     directory == "/" || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// An absolute path in normal form.
+/// Normalises an absolute path.
 fn tidy(path: &str) -> String {
     NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.rough())
 }
 
-/// `host:path` and `user@host:path`, as `scp` and `rsync` write places on other hosts.
+/// Reports whether a text is a remote path in the syntax of `scp` and `rsync` (`host:path`, `user@host:path`).
 pub(super) fn is_remote(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@[]".contains(c);

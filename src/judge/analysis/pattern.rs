@@ -1,15 +1,15 @@
-//! Shell patterns over known text: what `${x#…}`, `${x/…}`, `case` and a glob in command position match.
+//! Matches shell patterns with known text: `${x#…}`, `${x/…}`, `case`, and a glob as the command word.
 //!
-//! Out of scope: paths and directories; nothing here looks at a file system.
+//! Out of scope: paths and the file system.
 
 use std::ops::RangeInclusive;
 
 use super::letter::{self, Letter};
 
-/// Work that one match may take, in steps.
+/// Maximum number of steps of one match.
 const MAX_STEPS: u32 = 100_000;
 
-/// One element of a pattern.
+/// An element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 enum Element {
     Char(char),
@@ -18,19 +18,19 @@ enum Element {
     Set { negated: bool, members: Vec<(char, char)> },
 }
 
-/// A shell pattern: `*`, `?`, `[…]`, and `\c` for a plain character. Extended globs are not patterns here.
+/// A shell pattern with `*`, `?`, `[…]`, and `\c` for a literal character. Extended globs are not supported.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
     elements: Vec<Element>,
 }
 
 impl Pattern {
-    /// Reads a pattern. What is no well-formed bracket expression is text, as in a shell.
+    /// Parses a pattern. A malformed bracket expression is text, as in a shell.
     pub fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let mut elements = Vec::new();
         let mut at = 0;
-        // A bracket that was found not to close never closes later either.
+        // After one unclosed bracket, no later bracket is closed.
         let mut brackets = true;
         while let Some(&c) = chars.get(at) {
             at += 1;
@@ -61,7 +61,7 @@ impl Pattern {
         Self { elements }
     }
 
-    /// Text as a pattern that matches only itself.
+    /// Returns a pattern that matches only this text.
     pub fn quote(text: &str) -> String {
         let mut quoted = String::with_capacity(text.len());
         for c in text.chars() {
@@ -73,25 +73,25 @@ impl Pattern {
         quoted
     }
 
-    /// Whether it matches the whole text; `None` when that takes too much work.
+    /// Reports whether it matches the whole text; `None`: too many steps.
     pub fn matches(&self, text: &str) -> Option<bool> {
         let mut steps = MAX_STEPS;
         self.run(&letter::known(text), &mut steps)
     }
 
-    /// The length of the shortest or longest prefix that matches.
+    /// Returns the length of the shortest or longest matching prefix.
     pub fn prefix(&self, text: &[Letter], longest: bool) -> Option<Option<usize>> {
         self.prefix_of(text, longest, &mut { MAX_STEPS })
     }
 
-    /// Where the shortest or longest suffix that matches begins.
+    /// Returns the beginning of the shortest or longest matching suffix.
     pub fn suffix(&self, text: &[Letter], longest: bool) -> Option<Option<usize>> {
         let mut steps = MAX_STEPS;
         let starts = text.len() - text.len().min(self.most())..=text.len() - text.len().min(self.least());
         Self::first(starts, longest, |start| self.run(text.get(start..)?, &mut steps))
     }
 
-    /// The text with what the pattern matches put in its place, at the first match or at all of them.
+    /// Replaces the first match, or all matches.
     pub fn replace(&self, text: &[Letter], replacement: &[Letter], all: bool) -> Option<Vec<Letter>> {
         let (mut rest, mut steps) = (text, MAX_STEPS);
         let mut result = Vec::with_capacity(text.len());
@@ -114,13 +114,13 @@ impl Pattern {
         Some(result)
     }
 
-    /// As [`Self::prefix`], within these steps.
+    /// As [`Self::prefix`], within a limit of steps.
     fn prefix_of(&self, text: &[Letter], longest: bool, steps: &mut u32) -> Option<Option<usize>> {
         let lengths = text.len().min(self.least())..=text.len().min(self.most());
         Self::first(lengths, !longest, |length| self.run(text.get(..length)?, steps))
     }
 
-    /// The first of these, from the least or from the greatest, for which a match is found.
+    /// Returns the first of these, from the smallest or the largest, for which there is a match.
     fn first(
         mut all: RangeInclusive<usize>,
         from_least: bool,
@@ -134,17 +134,17 @@ impl Pattern {
         Some(None)
     }
 
-    /// The fewest characters that it matches.
+    /// Returns the minimum number of characters that it matches.
     fn least(&self) -> usize {
         self.elements.iter().filter(|element| **element != Element::Many).count()
     }
 
-    /// The most characters that it matches.
+    /// Returns the maximum number of characters that it matches.
     fn most(&self) -> usize {
         if self.elements.contains(&Element::Many) { usize::MAX } else { self.elements.len() }
     }
 
-    /// Greedy backtracking to the last star only, so that the work is at most pattern × text.
+    /// Matches with backtracking to the last star only, so that the work is at most the product of both lengths.
     fn run(&self, text: &[Letter], steps: &mut u32) -> Option<bool> {
         let (mut p, mut t) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
@@ -187,7 +187,7 @@ impl Element {
     }
 }
 
-/// A bracket expression whose text begins at `at`; the position after it.
+/// Parses a bracket expression whose text begins at `at`, and returns the position after it.
 fn set(chars: &[char], mut at: usize) -> Option<(Element, usize)> {
     let negated = matches!(chars.get(at), Some('!' | '^'));
     at += usize::from(negated);

@@ -1,4 +1,4 @@
-//! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
+//! Programs: the act of a run, its effects on files and the network, and the commands that it runs.
 
 use super::act::{Act, Effect, Source, Taint, UnknownReason, Value, Verb};
 use super::act_builder::{self, through_descriptors};
@@ -19,7 +19,7 @@ use crate::judge::rules::model::Program;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// What a variable is for a command: as set in front of it, else as the shell has it.
+/// Returns the value of a variable for a command: the one set for it, or that of the shell.
 pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
     let given = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     given.or_else(|| match state.variable(name)?.values.first()? {
@@ -29,7 +29,7 @@ pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Op
 }
 
 impl Walker<'_> {
-    /// Runs a program or builtin by name.
+    /// Walks a program or a builtin by its name.
     pub fn program(
         &mut self,
         state: &mut State,
@@ -43,14 +43,14 @@ impl Walker<'_> {
         let (name, known) = match catalog.program(name) {
             None => {
                 lower = name.to_ascii_lowercase();
-                // Where names are not told apart by case, `RM` is `rm`. `npx wrangler@3` names the version to fetch.
+                // On a case-insensitive file system `RM` is `rm`. `npx wrangler@3` contains a version.
                 let others = [Some(lower.as_str()), name.split_once('@').map(|(plain, _)| plain)];
                 let known = others.into_iter().flatten().find_map(|name| Some((name, catalog.program(name)?)));
                 known.map_or((name, None), |(name, program)| (name, Some(program)))
             }
             known => (name, known),
         };
-        // Of what single facts name it is not known what it does.
+        // Single facts do not describe what a program does.
         let described = known.filter(|program| !program.facts_alone);
         let named = self.with_option_names(state, described, args);
         let args = named.as_deref().unwrap_or(args);
@@ -61,7 +61,7 @@ impl Walker<'_> {
             Some(program) => arguments::read(program, &words),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
-        // A program by its path is what lies there, whatever bears its name elsewhere.
+        // A path is judged by the file there, and not by the program with that name.
         let shown = path.as_ref().map(|path| path.rough().into_owned());
         let is_remote = context.remote.is_some();
         let elsewhere = shown.as_deref().is_some_and(|path| {
@@ -117,7 +117,7 @@ impl Walker<'_> {
             let source = |language| CodeSource { language, from: CodeFrom::Stdin, positional: Vec::new() };
             reading.code.extend(language.map(source));
         }
-        // What is only checked, or asked for its version, runs nothing.
+        // A dry run or a request for the version executes nothing.
         let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
         let facts = StepFacts {
             name,
@@ -150,7 +150,7 @@ impl Walker<'_> {
                 Step::Leads => self.leads(state, context, ran),
                 Step::Raised => self.unknown_as_root(state, context, named, described.is_some(), span),
                 Step::Touches => {
-                    // A script is judged by what it says; of what is not there, nothing is known.
+                    // A script is judged by its content; about a file that does not exist nothing is known.
                     let is_unread = |path: &Value| {
                         is_installed(&path.rough())
                             || self.progress().is_absent(state, path)
@@ -194,13 +194,13 @@ impl Walker<'_> {
         id
     }
 
-    /// Effects by the program's description.
+    /// Adds the effects in the description of the program.
     #[inline(never)]
     fn effects(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         for (index, derived) in reading.effects.iter().enumerate() {
             let DerivedEffect { effect, on, recursive } = derived;
-            // Two layers may describe one program the same way.
+            // Several layers may describe the same effect.
             let same = |other: &DerivedEffect| {
                 (other.effect, other.recursive) == (*effect, *recursive)
                     && other.on.iter().map(|on| &on.value).eq(on.iter().map(|on| &on.value))
@@ -214,7 +214,7 @@ impl Walker<'_> {
             {
                 let why = UnknownReason::Other("what a file holds that a secret was copied to");
                 let content = unknown(why, Taint::SECRET);
-                // What is only loaded is the program's own business.
+                // An effect of loading has the program as its parent.
                 let of = if *effect == Effect::Load { parent } else { id };
                 self.facts.acts.get_mut(of).into_iter().for_each(|act| act.args.push(content.clone()));
             }
@@ -259,8 +259,8 @@ impl Walker<'_> {
         id
     }
 
-    /// The same command once more with unset variables empty, where that names another place: `rm -rf $X/` is then
-    /// `rm -rf /`.
+    /// Walks the command again with unset variables as empty text, if the paths differ: `rm -rf $X/` becomes `rm -rf
+    /// /`.
     #[inline(never)]
     fn perhaps_empty(
         &mut self,
@@ -271,7 +271,7 @@ impl Walker<'_> {
         words: &[Arg],
         called: &CommandCall<'_>,
     ) {
-        // Nothing is known of what a generated script sets.
+        // The variables of a generated script are unknown.
         if context.plainly {
             return;
         }
@@ -282,20 +282,20 @@ impl Walker<'_> {
         self.effects(state, &context, &reading, id, called.span);
     }
 
-    /// The source of a script file.
+    /// Returns the context of a script file.
     pub fn script_context(&self, context: &Context, path: &str, span: Span) -> Context {
         Context { source: Source::Script(path.to_owned()), ..context.elsewhere(span) }
     }
 }
 
-/// Whether a path is of a place where programs are installed by name: what they do is known by it.
+/// Reports whether a path is in a directory of installed programs, which are described by their names.
 pub(super) fn is_installed(path: &str) -> bool {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory).rsplit('/').next().unwrap_or_default();
     word_lists::PROGRAM_PLACES.iter().any(|place| path.starts_with(place))
         || word_lists::PROGRAM_DIRECTORIES.contains(&directory)
 }
 
-/// Languages that are walked and not handed on as code.
+/// Reports whether code in this language is walked as shell code.
 pub fn is_shell(language: &str) -> bool {
     matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
 }

@@ -1,6 +1,4 @@
-//! A program that a command runs, before and after its arguments are read.
-//!
-//! Out of scope: what is done about it.
+//! A program that a command runs, before and after its arguments are parsed.
 
 use super::act::{Disguise, Value};
 use super::arguments::Reading;
@@ -8,34 +6,34 @@ use super::expand::Field;
 use crate::judge::rules::model::Program;
 use crate::judge::syntax::tree::Span;
 
-/// What a command calls by name.
+/// A call of a program by a command.
 #[derive(Clone)]
 pub(super) struct CommandCall<'a> {
     pub name: &'a str,
-    /// The path by which it is called; `None`: it is looked for.
+    /// The path by which it is called; `None`: it is searched in `PATH`.
     pub path: Option<Value>,
     pub args: &'a [Field],
-    /// The variables that are set for it alone.
+    /// The variables that are set only for it.
     pub env: &'a [(String, Value)],
     pub span: Span,
     pub disguise: Option<Disguise>,
 }
 
-/// A program with what was read of what it is given.
+/// A program with its parsed arguments.
 #[derive(Clone, Copy)]
 pub(super) struct ProgramRun<'a> {
     pub name: &'a str,
-    /// What is known of it, if only in single facts.
+    /// Its description, even if that only contains single facts.
     pub known: Option<&'a Program>,
     pub reading: &'a Reading,
     pub args: &'a [Field],
-    /// The variables that are set for it alone.
+    /// The variables that are set only for it.
     pub env: &'a [(String, Value)],
     pub span: Span,
 }
 
 impl<'a> ProgramRun<'a> {
-    /// What stands for a program, of which only the reading counts.
+    /// Creates a run of which only the parsed arguments are used.
     pub fn in_place_of(name: &'a str, reading: &'a Reading, span: Span) -> Self {
         Self { name, known: None, reading, args: &[], env: &[], span }
     }

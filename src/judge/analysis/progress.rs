@@ -1,7 +1,8 @@
-//! What the line did so far, as the next command finds it: acts, what flowed through pipes, and the files that it wrote.
+//! The command up to the current position: its acts, the data in pipes, and the files that it wrote.
 //!
-//! In scope: questions that need only this and what the judgment is given. Out of scope: changing any of it,
-//! so that the answers can be tested without a walk.
+//! This module answers questions that depend only on that and on the input of the analysis. It changes nothing, so that
+//! it can
+//! be tested without a walk.
 
 use std::ops::Bound;
 
@@ -17,7 +18,7 @@ use super::question::FileFacts;
 use super::state::{State, unknown};
 use super::streams::{Sink, SinkId, Stream, descriptor};
 
-/// The line up to where the walk stands.
+/// A view of the command up to the current position.
 #[derive(Clone, Copy)]
 pub(super) struct WalkProgress<'w, 'a> {
     pub input: &'w AnalysisInput<'a>,
@@ -29,14 +30,14 @@ pub(super) struct WalkProgress<'w, 'a> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// Whether a value names a place of secrets.
+    /// Reports whether a value names a secret.
     #[inline(never)]
     pub fn is_secret(&self, state: &State, path: &Value) -> bool {
         let behind = self.behind(state, path);
         self.input.classes(state.cwd.as_ref(), behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
     }
 
-    /// Whether the line itself wrote, copied, linked or fetched what a path names.
+    /// Reports whether the command wrote, copied, linked or downloaded a file.
     pub fn is_made_here(&self, state: &State, path: &Value) -> bool {
         let is_copy = |place: &Place| self.files.written.get(place).is_some_and(|file| !file.copies.is_empty());
         self.content_of(state, path).is_some()
@@ -48,7 +49,7 @@ impl WalkProgress<'_, '_> {
             })
     }
 
-    /// Whether the line may have made something in a directory, by its name or by that of one above it.
+    /// Reports whether an act may have created something in a directory: it names the directory or a parent.
     pub fn may_make_in(&self, dir: &str) -> bool {
         let dir = Place::of(dir.trim_end_matches('/'));
         let is_below = |place: &Place| place.path().is_some_and(|path| path.rough().starts_with(dir.shown()));
@@ -60,7 +61,7 @@ impl WalkProgress<'_, '_> {
         below || linked || any_in() || dir.any_above(|above, any| holds(above) || holds(any))
     }
 
-    /// Whether there is nothing at the path that could be read, and the line makes nothing there.
+    /// Reports whether there is no readable file at a path, and the command creates none.
     pub fn is_absent(&self, state: &State, path: &Value) -> bool {
         let missing = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Missing));
         let place = path.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
@@ -68,14 +69,14 @@ impl WalkProgress<'_, '_> {
         !self.is_made_here(state, path) && !is_there()
     }
 
-    /// Whether an act before this one names the place, so that it may make it.
+    /// Reports whether an earlier act names the place, and so may create it.
     pub fn is_spoken_of(&self, state: &State, act: usize, place: &Place) -> bool {
         let in_part = |value: &Value| value.known().is_none() && state.file(value).as_ref() == Some(place);
         let names = |value: &Value| place.text().is_some_and(|path| value.is(path)) || in_part(value);
         self.acts.iter().take(act).any(|other| other.args.iter().any(names))
     }
 
-    /// Whether a place is something that the line fetched, or lies below it.
+    /// Reports whether the command downloaded a place or a parent of it.
     pub fn is_fetched(&self, place: &Place) -> bool {
         let fetched = |place: &Place| {
             let sinks = self.files.written.get(place).into_iter().flat_map(|written| &written.contents);
@@ -84,12 +85,12 @@ impl WalkProgress<'_, '_> {
         if self.files.written.is_empty() || fetched(place) {
             return !self.files.written.is_empty();
         }
-        // What was there before is not what came under a name that nothing says.
+        // An existing file is not one that was downloaded under an unknown name.
         let is_new = || self.input.is_not_there(place);
         place.any_above(|dir, any| !dir.is_root() && (fetched(dir) || fetched(any) && is_new()))
     }
 
-    /// What lies below a place that an act before this one names, under a name with a number in it.
+    /// Returns the path below a place that an earlier act names, if its name contains an unknown number.
     pub fn below_made(state: &State, acts: &[Act], file: &Value) -> Option<Place> {
         let file = state.file(file).filter(|place| file.known().is_none() && place.path().is_some())?;
         let above = |value: &Value| {
@@ -99,7 +100,7 @@ impl WalkProgress<'_, '_> {
         acts.iter().flat_map(|act| &act.args).any(above).then_some(file)
     }
 
-    /// Whether these are files of the world that can be read.
+    /// Reports whether these are existing files that can be read.
     pub fn are_read(&self, files: &[String]) -> bool {
         let is_read = |path: &String| {
             !self.files.written.contains_key(&Place::of(path.as_str()))
@@ -108,7 +109,7 @@ impl WalkProgress<'_, '_> {
         files.iter().all(is_read)
     }
 
-    /// Whether nothing but an archive that the line unpacks can have brought what a path names.
+    /// Reports whether a file can only come from an archive that the command unpacks.
     pub fn is_unpacked(&self, place: &Place) -> bool {
         let unread = |written: &WrittenFile| {
             written.contents.iter().filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text))
@@ -118,7 +119,7 @@ impl WalkProgress<'_, '_> {
             && self.input.is_not_there(place)
     }
 
-    /// The files that a place below a copied directory is a copy of, as far as they may be there.
+    /// Returns the files of which a place below a copied directory may be a copy.
     #[inline(never)]
     pub fn origins(&self, place: &Place) -> Vec<Place> {
         let mut found = Vec::new();
@@ -126,7 +127,7 @@ impl WalkProgress<'_, '_> {
             let Some(rest) = place.below(&dir) else { continue };
             for source in self.files.written.get(&dir).into_iter().flat_map(|written| &written.copies) {
                 let name = source.split().map(|(_, name)| name).unwrap_or_default();
-                // As the directory itself, or into it.
+                // The source is copied as the directory, or into it.
                 let mut named = PathText::text("/");
                 named.push_spelled(&name);
                 let into = rest.after(&named).filter(|rest| rest.rough().is_empty() || rest.rough().starts_with('/'));
@@ -141,7 +142,7 @@ impl WalkProgress<'_, '_> {
         found
     }
 
-    /// What the line wrote to a file, when it did.
+    /// Returns what the command wrote to a file.
     #[inline(never)]
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
         if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
@@ -156,14 +157,14 @@ impl WalkProgress<'_, '_> {
         self.sinks.get(sink).map(|sink| sink.text.clone())
     }
 
-    /// Whether what the line wrote to a file stands beside what it held before.
+    /// Reports whether a file may also contain its previous content.
     pub fn goes_on(&self, state: &State, path: &Value) -> bool {
         let written = state.file(path).and_then(|key| self.files.written.get(&key));
         let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
         sink.is_some_and(|sink| sink.older)
     }
 
-    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
+    /// Reports whether an earlier act wrote the content of a secret to the file that a value names, possibly after `@`.
     #[inline(never)]
     pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
         let leading = value.leading();
@@ -176,14 +177,14 @@ impl WalkProgress<'_, '_> {
         written.contents.iter().any(holds) || written.copies.iter().any(|source| self.is_secret(state, &source.value()))
     }
 
-    /// The taint of files that a program reads.
+    /// Returns the taints of the files that a program reads.
     #[inline(never)]
     pub fn loaded(&self, state: &State, reading: &Reading) -> Taint {
         if state.streams.stdout.sink().is_none() {
-            // Nothing in the line reads it.
+            // No later act reads the output.
             return Taint::default();
         }
-        // `cut -d= -f1`: the names of the entries are not what they hold.
+        // `cut -d= -f1` prints names of entries and not their values.
         let given = |name: &str, text: &str| {
             reading
                 .flags
@@ -202,7 +203,7 @@ impl WalkProgress<'_, '_> {
         })
     }
 
-    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
+    /// Returns the text of standard input as far as it is known, its taints, and whether it was decoded.
     #[inline(never)]
     pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
         let nothing = (Value::default(), Taint::default(), false);
@@ -234,7 +235,7 @@ impl WalkProgress<'_, '_> {
         }
     }
 
-    /// The name of a program that an earlier act of the line wrote.
+    /// Returns the name of a program that an earlier act wrote.
     #[inline(never)]
     pub fn made_here(&self, state: &State, value: &Value) -> Option<String> {
         if value.known().is_some() || !value.spelled().is_some_and(|path| path.rough().contains('/')) {

@@ -1,36 +1,36 @@
-//! Questions that judgment may put to the world, and their answers as plain values. Out of scope: looking them up.
+//! Questions about the system, and their answers, as values. Out of scope: finding the answers.
 
 use std::borrow::Cow;
 
 use crate::judge::ledger::{BroughtContent, FileSnapshot, Ledger};
 use crate::judge::reserved::{self, UnaskableReason};
 
-/// One thing to know of the world. Paths are absolute and lexically normal.
+/// A question about the system. Paths are absolute and lexically normalised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Question {
     /// What is at this path?
     Path(String),
-    /// What does git say of this path?
+    /// What is the state of this path in git?
     Git(String),
-    /// Which repository holds this directory?
+    /// In which repository is this directory?
     Repository(String),
-    /// The first [`MAX_FILE`] bytes of this file: a script, a manifest, a makefile.
+    /// What is the content of this file (a script, a manifest, a makefile), up to [`MAX_FILE`] bytes?
     File(String),
-    /// Where does this program name lead on the `PATH` of the invocation?
+    /// What is the path of this program in the `PATH` of the invocation?
     Program(String),
-    /// Which file does this name run, looked for in these directories in this order? A name that is a path is looked for
-    /// in none.
+    /// Which file does this name run, searched in these directories in this order? A name that is a path has no
+    /// directories.
     Resolve { name: String, dirs: Vec<String> },
-    /// When was what lies at this path made and last changed, with all that a directory holds?
+    /// When was the file at this path created and last changed, including the content of a directory?
     FileSnapshot(String),
-    /// Which files of the repository that holds this directory are tracked and not as in HEAD, and lie on the disk?
+    /// Which tracked files of the repository of this directory exist and differ from HEAD?
     Changed(String),
-    /// What has this session done to files, and what was brought where?
+    /// What has this session done to files, and which files were moved where?
     Ledger,
 }
 
 impl Question {
-    /// What its text adds to the cost of an answer, in units of fuel: each directory on the way is looked at.
+    /// Returns the cost of its text, in units of fuel: each directory in the path is visited.
     pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
@@ -43,7 +43,7 @@ impl Question {
     }
 }
 
-/// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
+/// Maximum size of a file in an answer, in bytes; a larger file is [`FileFacts::TooLarge`].
 pub const MAX_FILE: usize = 4 * 1024 * 1024;
 
 /// The answer to a [`Question`] of the same name.
@@ -59,7 +59,7 @@ pub enum WorldAnswer {
     /// Absolute paths.
     Changed(Vec<String>),
     Ledger(Ledger),
-    /// It was asked and could not be answered (no permission, a limit).
+    /// The question could not be answered (no permission, a limit).
     Unavailable,
 }
 
@@ -68,16 +68,16 @@ pub enum WorldAnswer {
 pub struct ProgramFacts {
     /// The directory in which it was found and the name, or the path as it was given.
     pub path: String,
-    /// With every symbolic link followed.
+    /// Its path with all symbolic links resolved.
     pub canonical: String,
     pub device: u64,
     pub inode: u64,
     pub bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// The time of the last change of its content, in nanoseconds since 1970.
     pub changed: i128,
-    /// The digest of its bytes, where it is a script of at most [`MAX_FILE`].
+    /// The digest of its bytes, if it is a script of at most [`MAX_FILE`] bytes.
     pub digest: Option<[u8; 32]>,
-    /// It was made since the agent began whose session this is. `false` where that cannot be told.
+    /// Whether it was created since the agent of this session started. `false` if that is unknown.
     pub since_session: bool,
 }
 
@@ -85,60 +85,65 @@ pub struct ProgramFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     pub kind: PathKind,
-    /// With every symbolic link on the way followed. Of what is missing, the part that exists is followed and the rest
-    /// appended as written, so it says where the path would come to lie.
+    /// The path with all symbolic links resolved. If it does not exist, the existing part is resolved and the rest
+    /// appended, so
+    /// that it is the path at which the file would be created.
     pub canonical: String,
-    /// The path itself is a symbolic link.
+    /// Whether the path itself is a symbolic link.
     pub symlink: bool,
     pub bytes: u64,
 }
 
-/// Kinds of file.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     Missing,
     File,
     Directory,
     Device,
-    /// A socket, a FIFO, or a symbolic link that leads nowhere.
+    /// A socket, a FIFO, or a dangling symbolic link.
     Other,
 }
 
-/// What git says of a path, read in process: nothing that a repository configures is run.
+/// The state of a path in git. It is read in process: nothing that a repository configures is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitFacts {
-    /// The top level of the repository that holds it.
+    /// The top level of its repository.
     pub root: Option<String>,
-    /// In the index.
+    /// Whether it is in the index.
     pub tracked: bool,
-    /// Tracked, in HEAD, and the bytes on disk are those of HEAD.
+    /// Whether it is tracked, in HEAD, and its bytes on the disk are those of HEAD.
     pub clean: bool,
-    /// Ignored by an ignore file that is itself committed and unchanged, with no other ignore file taking it back.
-    /// Never for what is tracked or holds tracked files.
+    /// Whether a committed and unchanged ignore file ignores it, and no other ignore file overrides that. Tracked
+    /// files, and
+    /// directories with tracked files, are never ignored.
     pub ignored: bool,
-    /// A directory that holds tracked files.
+    /// Whether it is a directory with tracked files.
     pub holds_tracked: bool,
-    /// A directory that is, or holds, a repository, a worktree or a repository's data. Also when that could not be
-    /// looked at to the end.
+    /// Whether it is or contains a repository, a worktree or the data of a repository, or could not be searched
+    /// completely.
     pub holds_repository: bool,
 }
 
-/// What is known of a repository.
+/// Facts about a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositoryFacts {
     pub root: String,
-    /// The current branch; `None` when HEAD is detached.
+    /// The current branch; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The branch that the first remote's HEAD names.
+    /// The branch that HEAD of the first remote names.
     pub default_branch: Option<String>,
-    /// Names and URLs of the remotes, rewritten as the configuration says; a remote has a row for each place that it
-    /// is fetched from or pushed to.
+    /// The names and URLs of the remotes, after rewriting by the configuration. A remote has an entry for each URL from
+    /// which it
+    /// is fetched or to which it is pushed.
     pub remotes: Vec<(String, String)>,
-    /// `alias.*` of the repository's, the user's and the machine's configuration, one row for each name, in lower case
-    /// (git compares them so).
+    /// `alias.*` in the configuration of the repository, the user and the machine, one entry per name. Names are in
+    /// lower case,
+    /// because git ignores case.
     pub aliases: Vec<(String, String)>,
-    /// Whether HEAD is an ancestor of, or equal to, its upstream: what HEAD holds was pushed. `None`: no upstream.
-    /// A history too long to compare says yes.
+    /// Whether HEAD is its upstream or an ancestor of it, so that its commits were pushed. `None`: no upstream. `true`
+    /// if the
+    /// history is too long.
     pub pushed: Option<bool>,
 }
 
@@ -151,12 +156,12 @@ pub enum FileFacts {
         digest: [u8; 32],
     },
     TooLarge,
-    /// A directory, device, or no permission.
+    /// It is a directory or a device, or there is no permission.
     Unreadable,
 }
 
 impl Question {
-    /// Whether it is about a name that no path holds.
+    /// Reports whether it is about a name that cannot be a path.
     pub(super) fn is_of_nothing(&self) -> bool {
         let is_no_name = |name: &str| name.contains('\0');
         match self {
@@ -172,11 +177,11 @@ impl Question {
         }
     }
 
-    /// The same question in the world's spelling.
+    /// Converts paths to those of the system.
     ///
     /// # Errors
     ///
-    /// Where the world has no name for what it is about, so that it cannot be asked.
+    /// A path does not exist on a system, so that the question cannot be asked.
     pub(super) fn given_out(self) -> Result<Self, UnaskableReason> {
         let (about, make): (&str, fn(String) -> Self) = match &self {
             Self::Path(path) => (path, Self::Path),
@@ -201,7 +206,7 @@ impl Question {
 }
 
 impl WorldAnswer {
-    /// Whether it may hold characters that the judge keeps for itself: told of those answers that are long or many.
+    /// Reports whether it may contain characters that the judge reserves. This is computed only for long answers.
     pub(super) fn may_hold(&self) -> bool {
         match self {
             Self::File(FileFacts::Text { bytes, .. }) => reserved::may_hold(bytes),
@@ -210,7 +215,7 @@ impl WorldAnswer {
         }
     }
 
-    /// Without characters that the judge keeps for itself.
+    /// Replaces characters that the judge reserves.
     pub(super) fn taken_in(&self) -> Self {
         let plain = |text: &String| reserved::taken_in(text).into_owned();
         let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(a, b)| (plain(a), plain(b))).collect();
@@ -234,7 +239,7 @@ impl WorldAnswer {
                 canonical: plain(&facts.canonical),
                 ..facts.clone()
             })),
-            // Of changes a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
+            // A replaced name in the changes lowers no finding; the moved files are found by it.
             Self::Ledger(ledger) => {
                 let plainly = |brought: &BroughtContent| BroughtContent { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })

@@ -1,33 +1,34 @@
-//! What a live glob aims at: `cat ~/.ssh/id*` and `cat /etc/shad?w` read what the lists name, though neither text is
-//! covered by a glob of theirs.
+//! Finds the listed paths at which a glob aims: `cat ~/.ssh/id*` and `cat /etc/shad?w` read listed files, although no
+//! glob of
+//! the lists matches these texts.
 //!
-//! A glob for files in general (`*.json`, `*`) aims at nothing, even where a listed name would match it.
+//! A glob for files in general (`*.json`, `*`) aims at nothing, even if it matches a listed name.
 
 use super::normal::{Component, NormalPath, Start};
 use crate::judge::rules::glob;
 
-/// How many letters a name must begin with to aim at another.
+/// Minimum number of leading letters with which a glob aims at a name.
 const LEAST_LETTERS: usize = 2;
 
-/// A path with a live glob, with what tells at once that it does not aim at most of what is listed.
+/// A path with a glob, with precomputed facts that exclude most listed paths quickly.
 pub(super) struct GlobTarget<'a> {
     path: &'a NormalPath,
     homes: &'a [&'a str],
-    /// How it lies below each home that it may lie in.
+    /// Its names below each home directory in which it may be.
     at_home: Vec<NamesBelow>,
-    /// How it lies below the root, where it begins there.
+    /// Its names below the root, if it is absolute.
     at_root: Option<NamesBelow>,
-    /// The letters that its last name begins with, if enough of them are written out.
+    /// The first letters of its last name, if enough of them are literal.
     begins: Option<[u8; LEAST_LETTERS]>,
 }
 
-/// What is seen at once of the names below a directory.
+/// Precomputed facts about the names below a directory.
 struct NamesBelow {
-    /// How many there are.
+    /// The number of names.
     count: usize,
-    /// The first, where that is plain.
+    /// The first name, if it is not a glob.
     plain: Option<String>,
-    /// The first is a glob that no name with a dot in front is covered by.
+    /// Whether the first name is a glob that does not match hidden names.
     undotted: bool,
 }
 
@@ -41,7 +42,7 @@ impl NamesBelow {
         }
     }
 
-    /// Whether a listed place below the same directory may be meant.
+    /// Reports whether it may aim at a listed path below the same directory.
     fn may_be(&self, place: &str) -> bool {
         let first = place.split('/').next().unwrap_or(place);
         let is_literal = !first.bytes().any(|byte| b"*?[\\".contains(&byte));
@@ -51,7 +52,7 @@ impl NamesBelow {
             return false;
         }
         let count = place.bytes().filter(|byte| *byte == b'/').count() + 1;
-        // Of a listed directory something below it is meant.
+        // For a listed directory, the glob aims at something below it.
         if place.ends_with("/**") { count <= self.count } else { count == self.count }
     }
 }
@@ -66,7 +67,7 @@ impl<'a> GlobTarget<'a> {
         Self { path, homes, at_home, at_root, begins }
     }
 
-    /// Whether it aims at what a listed glob covers.
+    /// Reports whether it aims at a path that a listed glob matches.
     pub(super) fn at(&self, listed: &str) -> bool {
         self.may_be_at(listed) && targets(listed, self.path, self.homes)
     }
@@ -75,7 +76,7 @@ impl<'a> GlobTarget<'a> {
         if let Some(place) = listed.strip_prefix("~/") {
             return self.at_home.iter().any(|below| below.may_be(place));
         }
-        // Of a place that is not known, only names that mean the same everywhere can be aimed at.
+        // In an unknown directory, it can aim only at names that have the same meaning everywhere.
         if let Some(place) = listed.strip_prefix('/') {
             return self.at_root.as_ref().is_some_and(|below| below.may_be(place));
         }
@@ -90,9 +91,9 @@ impl<'a> GlobTarget<'a> {
     }
 }
 
-/// Whether a live glob aims at what a glob of a path list covers.
+/// Reports whether a glob aims at a path that a glob of a path list matches.
 fn targets(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
-    // Of a place that is not known, only names that mean the same everywhere can be aimed at.
+    // In an unknown directory, it can aim only at names that have the same meaning everywhere.
     if (path.start != Start::Root || path.dynamic) && listed.contains('/') {
         return false;
     }
@@ -111,7 +112,7 @@ fn targets(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
         return below_homes(&names, homes).any(|names| same_place(rest, names));
     }
     if listed.starts_with('/') {
-        // Globs over all of a directory that everyone reads aim at nothing.
+        // A glob for all files of a directory that everyone reads aims at nothing.
         return !path.everything && same_place(listed.trim_start_matches('/'), &names);
     }
     let name = listed.rsplit('/').next().unwrap_or(listed);
@@ -121,7 +122,7 @@ fn targets(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
     begins_alike(name, last) && above.iter().zip(tail).all(|(listed, component)| meets(listed, component))
 }
 
-/// What follows the home directory, for every home that the path may lie in.
+/// Returns the names after the home directory, for each home in which the path may be.
 fn below_homes<'a>(names: &'a [&'a Component], homes: &'a [&str]) -> impl Iterator<Item = &'a [&'a Component]> {
     let below = move |home: &str| {
         let mut rest = names;
@@ -137,7 +138,7 @@ fn below_homes<'a>(names: &'a [&'a Component], homes: &'a [&str]) -> impl Iterat
     homes.iter().copied().chain(["/root"]).filter_map(below).chain(named.flatten())
 }
 
-/// Whether every name of the path may be the listed one, with at least one of them written out.
+/// Reports whether each name of the path may be the listed one, and at least one of them is literal.
 fn same_place(listed: &str, names: &[&Component]) -> bool {
     let parts: Vec<&str> = listed.split('/').collect();
     parts.len() == names.len()
@@ -149,19 +150,19 @@ fn same_place(listed: &str, names: &[&Component]) -> bool {
                 .any(|(listed, component)| begins_alike(listed, component) || is_narrow(component)))
 }
 
-/// Whether the path lies below a listed directory, each glob on the way beginning as the name there does.
+/// Reports whether the path is below a listed directory, and each glob on the way begins with the same letters.
 fn lies_below(listed: &str, names: &[&Component]) -> bool {
     let parts: Vec<&str> = listed.split('/').collect();
     let aims = |(listed, component): (&&str, &&Component)| {
         meets(listed, component)
             && (component.glob.is_none() || begins_alike(listed, component) || is_narrow(component))
     };
-    // Where no glob stands on the way, the text alone says it.
+    // Without a glob on the way, the text is sufficient.
     let globbed = names.iter().take(parts.len()).any(|component| component.glob.is_some());
     globbed && parts.len() < names.len() && parts.iter().zip(names).all(aims)
 }
 
-/// Whether a glob leaves open no more than single letters of a name.
+/// Reports whether only single letters of a name are open.
 fn is_narrow(component: &Component) -> bool {
     let Some(pattern) = component.glob.as_deref().filter(|pattern| !pattern.contains('*')) else { return false };
     let elements = elements(pattern);
@@ -169,7 +170,7 @@ fn is_narrow(component: &Component) -> bool {
         >= LEAST_LETTERS
 }
 
-/// Whether a listed name and a name of the path begin with the same letters, enough of them.
+/// Reports whether a listed name and a name of the path begin with enough equal letters.
 fn begins_alike(listed: &str, component: &Component) -> bool {
     let Some(pattern) = &component.glob else { return false };
     let (listed, live) = (literal_start(listed), literal_start(pattern));
@@ -191,13 +192,13 @@ fn literal_start(pattern: &str) -> String {
     start
 }
 
-/// Whether some name is covered both by a listed glob and by a name of the path.
+/// Reports whether a listed glob and a name of the path match a common name.
 fn meets(listed: &str, component: &Component) -> bool {
     match &component.glob {
         None => glob::text(listed, component.text()),
         Some(_) if component.is_unknown() => false,
         Some(pattern) => {
-            // A pattern that does not begin with a dot does not match a name that does.
+            // A pattern without a leading dot does not match hidden names.
             (pattern.starts_with('.') || !listed.starts_with('.'))
                 && !has_other_ending(listed, pattern)
                 && overlap(listed, pattern)
@@ -205,7 +206,7 @@ fn meets(listed: &str, component: &Component) -> bool {
     }
 }
 
-/// Whether a pattern is for any names with an extension (`*.log`), and the listed names, however they go on, have none.
+/// Reports whether a pattern is for all names with an extension (`*.log`), which the listed names do not have.
 fn has_other_ending(listed: &str, pattern: &str) -> bool {
     let extension =
         pattern.strip_prefix("*.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
@@ -227,7 +228,7 @@ fn elements(pattern: &str) -> Vec<Element> {
             '*' => Element::Any,
             '?' => Element::One,
             '[' if letters.as_str().contains(']') => {
-                // A set is taken to hold whatever is asked for.
+                // A set is assumed to match any character.
                 let _ = letters.by_ref().skip(1).find(|c| *c == ']');
                 Element::One
             }
@@ -238,10 +239,10 @@ fn elements(pattern: &str) -> Vec<Element> {
     all
 }
 
-/// Whether two globs have a name in common.
+/// Reports whether two globs match a common name.
 fn overlap(one: &str, other: &str) -> bool {
     let (one, other) = (elements(one), elements(other));
-    // reach[j]: the elements of `one` so far and the first j of `other` can cover the same text.
+    // reach[j]: the elements of `one` so far and the first j of `other` can match the same text.
     let mut reach = vec![false; other.len() + 1];
     if let Some(first) = reach.first_mut() {
         *first = true;
@@ -274,7 +275,7 @@ fn overlap(one: &str, other: &str) -> bool {
                 continue;
             }
             match element {
-                // A star covers any number of what follows in the other.
+                // A star matches any number of elements of the other.
                 Element::Any => (index..=other.len()).for_each(&mut set),
                 _ => {
                     if matches!(other.get(index), Some(Element::Any)) {

@@ -1,6 +1,6 @@
-//! A path in lexically normal form, of text whose parts may be live globs or unknown.
+//! Lexically normalised paths, with globs and unknown parts.
 //!
-//! No link is followed: `a/../b` is `b` whatever `a` is, as the shell's own `cd` has it.
+//! Links are not resolved: `a/../b` is `b` even if `a` is a link, as for `cd` of shells.
 
 use super::reader::PathReader;
 use crate::judge::analysis::act::Value;
@@ -9,45 +9,45 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::value::HOLE;
 use crate::judge::rules::glob;
 
-/// One name of a path.
+/// A name in a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Component {
-    /// As written.
+    /// The name as written.
     pub name: PathText,
-    /// The live pattern, with literal text escaped; `None` for plain text.
+    /// The pattern with literal text escaped; `None` if the name is not a glob.
     pub glob: Option<String>,
 }
 
-/// Where a path begins.
+/// The beginning of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
-    /// At the root.
+    /// The root directory.
     Root,
-    /// In a home directory that is not further known, or at a place that is not known at all.
+    /// An unknown home directory, or an unknown directory.
     Unknown,
-    /// In a directory that `mktemp` made.
+    /// A directory of `mktemp`.
     Temporary,
 }
 
-/// A normal path. `everything` and `slash` say what was cut off its end.
+/// A normalised path. `everything` and `slash` describe what was removed from its end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalPath {
     pub start: Start,
     pub components: Vec<Component>,
-    /// A glob for everything in the directory was cut off (`/*`, `/.*`, `/**`).
+    /// Whether a glob for everything in the directory was removed (`/*`, `/.*`, `/**`).
     pub everything: bool,
-    /// It ended in a slash or `/.`, so that a link at its end is followed.
+    /// Whether it ended in a slash or `/.`, so that a link at its end is resolved.
     pub slash: bool,
-    /// A live glob stood somewhere in it.
+    /// Whether it contains a glob.
     pub globbed: bool,
-    /// Some of it is unknown.
+    /// Whether a part of it is unknown.
     pub dynamic: bool,
-    /// What was found below the path: `find`'s results, or a loop over them.
+    /// Whether it stands for files that were found below the path, by `find` or a loop.
     pub found: bool,
 }
 
 impl Component {
-    /// The name `*`.
+    /// Returns the name `*`.
     pub(super) fn everything() -> Self {
         Self { name: PathText::text("*"), glob: Some("*".to_owned()) }
     }
@@ -56,23 +56,24 @@ impl Component {
         Self { name: PathText::text(text), glob: None }
     }
 
-    /// The name as written, with a sign for each letter that is not known. It is compared with names of patterns alone:
-    /// what the line or the system names may hold the sign itself.
+    /// Returns the name with a placeholder for unknown letters. Compare it only with names in patterns: names in a
+    /// command or on
+    /// the system may contain the character itself.
     pub fn text(&self) -> &str {
         self.name.rough()
     }
 
-    /// Has an unknown piece.
+    /// Reports whether a part is unknown.
     pub fn is_unknown(&self) -> bool {
         !self.name.is_known()
     }
 
-    /// Wholly known, and no glob.
+    /// Reports whether it is completely known and not a glob.
     pub fn is_plain(&self) -> bool {
         self.glob.is_none() && !self.is_unknown()
     }
 
-    /// Whether it may be this name.
+    /// Reports whether it may be this name.
     pub fn may_be(&self, name: &str) -> bool {
         match &self.glob {
             Some(_) if self.is_unknown() => false,
@@ -82,7 +83,7 @@ impl Component {
         }
     }
 
-    /// A name that it stands for: its own, or one that its glob covers.
+    /// Returns a name that it matches: its own, or an example for its glob.
     pub fn sample(&self) -> Option<String> {
         let Some(pattern) = &self.glob else { return self.name.known().map(str::to_owned) };
         let mut letters = pattern.chars();
@@ -101,7 +102,7 @@ impl Component {
         Some(name)
     }
 
-    /// Matches nearly every name there is.
+    /// Reports whether it matches nearly every name.
     pub(super) fn is_everything(&self) -> bool {
         let Some(pattern) = &self.glob else { return false };
         if self.is_unknown() || !pattern.contains('*') {
@@ -124,13 +125,13 @@ impl Component {
 }
 
 impl NormalPath {
-    /// Absolute and known to the last letter, so that its text is all there is to it.
+    /// Reports whether it is absolute and completely known, so that its text is sufficient.
     pub(super) fn is_plain(&self) -> bool {
         let marked = self.everything || self.slash || self.globbed || self.dynamic || self.found;
         self.start == Start::Root && !marked && self.components.iter().all(Component::is_plain)
     }
 
-    /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
+    /// Parses a value, relative to `cwd` if that is known. `None` for an empty value.
     pub fn of(value: &Value, cwd: Option<&Place>, home: Option<&str>) -> Option<Self> {
         let mut reader = PathReader::new(cwd, home);
         for (index, piece) in value.pieces().iter().enumerate() {
@@ -139,17 +140,17 @@ impl NormalPath {
         reader.finish()
     }
 
-    /// Of an absolute path that is known.
+    /// Parses a known absolute path.
     pub fn absolute(text: &str) -> Option<Self> {
         Self::of(&Value::text(text), None, None).filter(|_| !text.is_empty())
     }
 
-    /// Of a place.
+    /// Converts a place.
     pub fn of_place(place: &Place) -> Option<Self> {
         Self::of(&place.value(), None, None)
     }
 
-    /// As text, with [`HOLE`] for what is not known of it: for patterns. The world is asked about what [`Self::exact`] gives.
+    /// Returns it as text with [`HOLE`] for unknown parts, for patterns. Use [`Self::exact`] for questions.
     pub fn rough(&self) -> String {
         let mut text = match self.start {
             Start::Root => String::new(),
@@ -165,19 +166,19 @@ impl NormalPath {
         text
     }
 
-    /// The text, when every part of it is plain and it begins at the root.
+    /// Returns its text if it is absolute and every part is known.
     pub fn exact(&self) -> Option<String> {
         let plain = !self.dynamic && !self.globbed && !self.found && self.start == Start::Root;
         let known = |component: &Component| !component.is_unknown();
         (plain && self.components.iter().all(known)).then(|| self.rough())
     }
 
-    /// The last name.
+    /// Returns its last name.
     pub fn name(&self) -> Option<&Component> {
         self.components.last()
     }
 
-    /// Whether it is below [`Place::temporary`], or that itself.
+    /// Reports whether it is [`Place::temporary`] or below it.
     pub fn lies_in_made(&self) -> bool {
         let place = Place::temporary();
         let made = place.path().map(|path| path.split('/').filter(|name| !name.rough().is_empty()).collect::<Vec<_>>());
@@ -188,7 +189,7 @@ impl NormalPath {
             })
     }
 
-    /// How it lies to an absolute, normal directory.
+    /// Returns its relation to an absolute, normalised directory.
     pub fn relation(&self, directory: &str) -> Relation {
         if self.start != Start::Root {
             return Relation::Apart;
@@ -207,30 +208,30 @@ impl NormalPath {
     }
 }
 
-/// How a path lies to a directory.
+/// The relation of a path to a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Same,
     Below,
-    /// An ancestor of it.
+    /// The path is an ancestor of the directory.
     Above,
     Apart,
 }
 
 impl Relation {
-    /// The directory itself or below it.
+    /// Reports whether the path is the directory or below it.
     pub const fn within(self) -> bool {
         matches!(self, Self::Same | Self::Below)
     }
 }
 
-/// The names of an absolute path.
+/// Returns the names in an absolute path.
 pub fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
 impl NormalPath {
-    /// Other names of the same place: `/proc/self/root/…`, macOS's `/private/…`.
+    /// Replaces other spellings of a path: `/proc/self/root/…`, `/private/…` of macOS.
     pub(super) fn respell(&mut self) {
         if self.start != Start::Root {
             return;

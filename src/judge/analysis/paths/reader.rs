@@ -1,4 +1,4 @@
-//! Reading a path out of a value, piece by piece.
+//! Parses a path in a value, piece by piece.
 
 use super::normal::{Component, NormalPath, Start};
 use crate::judge::analysis::act::{Piece, UnknownReason};
@@ -15,7 +15,7 @@ pub(super) struct PathReader<'a> {
     globbed: bool,
     dynamic: bool,
     found: bool,
-    /// A number is part of the current name.
+    /// Whether the current name contains an unknown number.
     numbered: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'a> PathReader<'a> {
                 UnknownReason::Temporary { .. } if self.start.is_none() && self.current.is_none() => {
                     self.start = Some(Start::Temporary);
                 }
-                // Part of a name under a known start, or unknown altogether.
+                // Part of a name after a known beginning, or completely unknown.
                 UnknownReason::Temporary { .. } => self.hole(false),
                 UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
                     self.text(self.home.unwrap_or_default(), true);
@@ -70,7 +70,7 @@ impl<'a> PathReader<'a> {
     fn hole(&mut self, dynamic: bool) {
         self.dynamic |= dynamic;
         if self.start.is_none() && self.current.is_none() {
-            // It may hold any number of names, an absolute path, or nothing.
+            // It may contain several names, be absolute, or be empty.
             self.start = Some(Start::Unknown);
             return;
         }
@@ -89,7 +89,7 @@ impl<'a> PathReader<'a> {
         match self.cwd.and_then(Place::path) {
             Some(cwd) if cwd.rough().starts_with('/') => {
                 self.start = Some(Start::Root);
-                // With room for the names of the value itself.
+                // Room for the names of the value.
                 self.components.reserve(8);
                 self.components.extend(components(cwd));
             }
@@ -112,7 +112,7 @@ impl<'a> PathReader<'a> {
             if index > 0 {
                 self.slash();
             }
-            // No name holds it.
+            // A name cannot contain NUL.
             if part.contains('\0') {
                 self.slash = false;
                 self.hole(true);
@@ -127,7 +127,7 @@ impl<'a> PathReader<'a> {
         }
     }
 
-    /// Goes on behind a slash.
+    /// Ends the current name at a slash.
     fn slash(&mut self) {
         if self.start.is_none() && self.current.is_none() {
             self.start = Some(Start::Root);
@@ -149,7 +149,7 @@ impl<'a> PathReader<'a> {
 
     fn glob(&mut self, pattern: &str) {
         self.globbed = true;
-        // An extended glob (`!(x)`, `@(a|b)`) is taken to match anything.
+        // An extended glob (`!(x)`, `@(a|b)`) is assumed to match anything.
         let extended = pattern.contains('(');
         if extended {
             self.glob_part(pattern, "*");
@@ -180,7 +180,7 @@ impl<'a> PathReader<'a> {
 
     fn end_component(&mut self) {
         let Some(current) = self.current.take() else { return };
-        // A number alone may be empty after all: then it is no name.
+        // A name that is only a number may be empty.
         self.dynamic |= std::mem::take(&mut self.numbered) && current.name.is_all_unknown();
         let plain = current.is_plain();
         match current.text() {
@@ -188,7 +188,7 @@ impl<'a> PathReader<'a> {
             ".." if plain => {
                 self.slash = true;
                 match self.components.pop() {
-                    // What an unknown name leaves when one is taken away is not known.
+                    // `..` after an unknown name, which may contain several, leads to an unknown directory.
                     Some(last) if last.is_unknown() => {
                         self.start = Some(Start::Unknown);
                         self.components.clear();
@@ -203,7 +203,7 @@ impl<'a> PathReader<'a> {
             }
             _ => {
                 self.components.push(current);
-                // Linux's name for where the process stands.
+                // `/proc/self/cwd` of Linux is the working directory.
                 let stands = matches!(self.components.as_slice(), [proc, _, cwd] if proc.text() == "proc" && cwd.text() == "cwd");
                 if stands
                     && self.start == Some(Start::Root)
@@ -237,12 +237,12 @@ impl<'a> PathReader<'a> {
     }
 }
 
-/// The names of an absolute path of which parts may not be known.
+/// Returns the names in an absolute, partly known path.
 fn components(path: &PathText) -> impl Iterator<Item = Component> {
     path.split('/').filter(|name| !matches!(name.known(), Some("" | "."))).map(|name| Component { name, glob: None })
 }
 
-/// Adds literal text to a glob.
+/// Appends literal text to a glob.
 fn escape(text: &str, pattern: &mut String) {
     for c in text.chars() {
         if matches!(c, '*' | '?' | '[' | '\\') {

@@ -1,17 +1,17 @@
-//! The places of the operating system, Linux, macOS and Windows drives as WSL mounts them.
+//! The directories of the operating system: Linux, macOS, and Windows drives that WSL mounts.
 
 use super::normal::{NormalPath, Relation};
 use crate::judge::rules::word_lists;
 
-/// Whether the first name of a path may be that of a place of the system: most paths are elsewhere, and it is seen at once.
+/// Reports whether the first name of a path may be that of a system directory. This excludes most paths quickly.
 fn may_be_system(path: &NormalPath) -> bool {
     let Some(first) = path.components.first().filter(|_| path.is_plain()) else { return true };
     word_lists::SYSTEM_TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text().as_bytes()))
 }
 
-/// The top of a system directory, a drive's, or everything in it.
+/// Reports whether a path is a system directory or a drive, or everything in it.
 pub(super) fn is_top(path: &NormalPath) -> bool {
-    // One unknown name, or none at all, below the root.
+    // One unknown name, or no name, below the root.
     if let [only] = path.components.as_slice()
         && (only.is_unknown() || only.glob.is_some())
     {
@@ -27,7 +27,7 @@ pub(super) fn is_top(path: &NormalPath) -> bool {
     drive || word_lists::SYSTEM_TOPS.iter().any(|top| path.relation(top) == Relation::Same)
 }
 
-/// Below a system directory.
+/// Reports whether a path is below a system directory.
 pub(super) fn is_below(path: &NormalPath) -> bool {
     if !may_be_system(path) {
         return false;
@@ -39,7 +39,7 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
         });
         return windows && path.components.get(1).is_some_and(|drive| drive.text().len() == 1);
     }
-    // Devices have classes of their own.
+    // Devices have other classes.
     !path
         .components
         .first()
@@ -48,7 +48,7 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
         && !word_lists::HOSTED_DIRECTORIES.into_iter().any(below)
 }
 
-/// A text that is the system's.
+/// Reports whether a path is in a system directory.
 pub(super) fn is_system(path: &str) -> bool {
     NormalPath::absolute(path).is_some_and(|path| {
         let temp = word_lists::TEMPORARY_DIRECTORIES.iter().any(|temp| path.relation(temp) == Relation::Below);
@@ -56,7 +56,7 @@ pub(super) fn is_system(path: &str) -> bool {
     })
 }
 
-/// What follows `/dev`.
+/// Returns the part after `/dev`.
 fn device_name(path: &NormalPath) -> Option<&str> {
     match path.components.as_slice() {
         [dev, name, ..] if dev.may_be("dev") => Some(name.text()),
@@ -64,12 +64,12 @@ fn device_name(path: &NormalPath) -> Option<&str> {
     }
 }
 
-/// Writing there loses nothing.
+/// Reports whether writing to the path loses nothing.
 pub(super) fn is_sink(path: &NormalPath) -> bool {
     device_name(path).is_some_and(is_sink_name)
 }
 
-/// The same of a path as it is written.
+/// Reports the same for a path as text.
 pub fn names_sink(text: &str) -> bool {
     text.strip_prefix("/dev/").and_then(|rest| rest.split('/').next()).is_some_and(is_sink_name)
 }
@@ -78,14 +78,14 @@ fn is_sink_name(name: &str) -> bool {
     word_lists::SINK_DEVICES.contains(&name)
 }
 
-/// A disk, or another device that holds something; terminals, sinks and shared memory are none.
+/// Reports whether a path is a disk or another device with data; terminals, sinks and shared memory are not.
 pub(super) fn is_device(path: &NormalPath) -> bool {
     device_name(path).is_some_and(|name| {
         !is_sink(path) && !word_lists::DEVICES_WITHOUT_DATA.iter().any(|other| name.starts_with(other))
     })
 }
 
-/// `/proc` and `/sys`.
+/// Reports whether a path is in `/proc` or `/sys`.
 pub(super) fn is_kernel(path: &NormalPath) -> bool {
     path.relation("/proc").within() || path.relation("/sys").within()
 }
