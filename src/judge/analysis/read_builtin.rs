@@ -1,4 +1,4 @@
-//! `read` and `mapfile`: variables that are set from standard input.
+//! `read` and `mapfile`, which set variables from standard input.
 
 use std::rc::Rc;
 
@@ -41,7 +41,7 @@ impl Walker<'_> {
             let text = text.strip_suffix(reading.delimiter).unwrap_or(&text);
             text.split(reading.delimiter).map(str::to_owned).collect::<Vec<_>>()
         });
-        // Names of a list, each as a whole.
+        // The items of a list are whole names.
         if text.known().is_none()
             && let [name] = reading.names.as_slice()
             && let Some(names) = super::search_results::listed(&text).filter(|names| names.len() <= MAX_CHOICES)
@@ -54,7 +54,7 @@ impl Walker<'_> {
             }
             return;
         };
-        // Each line that a loop may read is one of the values; what is not looked at may be anything.
+        // Each line that a loop may read is a possible value; lines after the limit are unknown.
         let more = lines.len() > MAX_CHOICES;
         let followed = if more { MAX_CHOICES - 1 } else { lines.len() };
         let count = reading.array.is_none().then(|| reading.names.len().max(1));
@@ -104,18 +104,18 @@ impl Walker<'_> {
     }
 }
 
-/// What `read` splits at where nothing else is said.
+/// The default separators of `read`.
 const SEPARATORS: &str = " \t\n";
 
-/// How `read` was asked to read.
+/// The options of `read`.
 struct Reading {
     names: Vec<String>,
     array: Option<String>,
     descriptor: Option<u32>,
-    /// What ends a line.
+    /// The character that ends a line.
     delimiter: char,
     raw: bool,
-    /// Only a part of the line may be taken, or something of the command is not known.
+    /// Whether only a part of the line may be read, or an option is unknown.
     unclear: bool,
 }
 
@@ -159,19 +159,19 @@ impl Reading {
         reading
     }
 
-    /// Whether the lines of this text are what is read, to the letter.
+    /// Reports whether `read` returns the lines of this text unchanged.
     fn is_plain(&self, text: &str) -> bool {
         !self.unclear && (self.raw || !text.contains('\\'))
     }
 
-    /// The variables that are set.
+    /// Returns the variables that are set.
     fn targets(&self) -> impl Iterator<Item = &str> {
         let reply = (self.names.is_empty() && self.array.is_none()).then_some("REPLY");
         self.names.iter().map(String::as_str).chain(self.array.as_deref()).chain(reply)
     }
 }
 
-/// Makes a variable one of several values.
+/// Sets a variable to one of several values.
 fn bind(state: &mut State, name: &str, values: Vec<VariableValue>, more: Option<Value>) {
     let mut different: Vec<VariableValue> = Vec::new();
     for value in values.into_iter().chain(more.map(VariableValue::Scalar)) {
@@ -179,7 +179,7 @@ fn bind(state: &mut State, name: &str, values: Vec<VariableValue>, more: Option<
             different.push(value);
         }
     }
-    // An element of an array.
+    // The name is that of an element of an array.
     if name.ends_with(']') {
         different.into_iter().for_each(|value| state.set(name, value));
         return;
@@ -189,7 +189,7 @@ fn bind(state: &mut State, name: &str, values: Vec<VariableValue>, more: Option<
     state.several.insert(name, ());
 }
 
-/// The words of a line as `read` splits them; the last of `count` takes all that is left.
+/// Splits a line into words like `read`; the last of `count` words gets the rest of the line.
 fn words(line: &str, separators: &str, count: Option<usize>) -> Vec<String> {
     let separates = |c: char| separators.contains(c);
     let blank = |c: char| separates(c) && matches!(c, ' ' | '\t' | '\n');
@@ -197,7 +197,7 @@ fn words(line: &str, separators: &str, count: Option<usize>) -> Vec<String> {
     let mut rest = line.trim_matches(blank);
     while !rest.is_empty() {
         if count == Some(words.len() + 1) {
-            // One word alone loses the separator after it.
+            // A separator after a single word is removed.
             let alone = rest.strip_suffix(separates).map(|word| word.trim_end_matches(blank));
             words.push(alone.filter(|word| !word.contains(separates)).unwrap_or(rest).to_owned());
             break;

@@ -1,7 +1,6 @@
-//! Recipe files: what a Makefile or a justfile says is run for a target.
+//! Recipe files: the commands that a makefile or a justfile defines for a target.
 //!
-//! In scope: reading their text. Out of scope: I/O, and running anything: what a recipe takes from a
-//! function or a command is unknown.
+//! This module parses their text. Out of scope: I/O, and evaluating functions or commands, whose results are unknown.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -9,21 +8,22 @@ use super::act::{Taint, UnknownReason, Value};
 use super::fuel::{cost, of_bytes};
 use super::state::{Build as _, unknown};
 
-/// The most files that are read into a Makefile.
+/// Maximum number of files that a makefile includes.
 const MAX_INCLUDED: usize = 8;
 
-/// The deepest chain of variables in variables that is followed.
+/// Maximum nesting of variables in variables.
 const MAX_NESTING: u32 = 8;
 
-/// Words that read another file in.
+/// Directives that include another file.
 const INCLUDES: [&str; 3] = ["include", "-include", "sinclude"];
 
-/// Whether a variable, a recipe or a function of a shell may have this name; no call and no automatic variable has.
+/// Reports whether a variable, a recipe or a function of a shell may have this name, and not a call or an automatic
+/// variable.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
-/// The programs that read recipe files.
+/// The kinds of recipe files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecipeKind {
     Make,
@@ -45,10 +45,10 @@ struct Rule {
     lines: Vec<String>,
 }
 
-/// Where the rules of a file are that are for a target.
+/// An index of the rules of a file by target.
 struct Index<'r> {
     names: HashMap<&'r str, Vec<usize>>,
-    /// Those for names that fit a pattern.
+    /// The rules with a pattern as their target.
     patterns: Vec<usize>,
 }
 
@@ -74,11 +74,11 @@ impl<'r> Index<'r> {
     }
 }
 
-/// Where variables are expanded: what the automatic ones stand for, what the command line sets, and what pays.
+/// The context of an expansion: the automatic variables, those of the command line, and the charge for work.
 #[derive(Clone, Copy)]
 struct Expansion<'e> {
     target: &'e str,
-    /// The first prerequisite, and all of them.
+    /// The first prerequisite, and all prerequisites.
     first: &'e str,
     all: &'e str,
     given: &'e [(String, String)],
@@ -86,7 +86,7 @@ struct Expansion<'e> {
 }
 
 impl Recipes {
-    /// Reads the text of a recipe file. Every branch of a conditional is read.
+    /// Parses a recipe file. All branches of conditionals are parsed.
     pub fn read(kind: RecipeKind, text: &str) -> Self {
         let mut recipes = Self { kind, variables: BTreeMap::new(), rules: Vec::new() };
         let mut lines = text.lines();
@@ -117,14 +117,14 @@ impl Recipes {
         recipes
     }
 
-    /// Gives a variable a value that nothing in the file sets.
+    /// Sets a variable that the file does not set.
     pub fn give(&mut self, name: &str, value: &str) {
         if !self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value.to_owned());
         }
     }
 
-    /// The variables that are used and that nothing in the file sets.
+    /// Returns the variables that the file uses and does not set.
     pub fn unset(&self) -> BTreeSet<String> {
         let lines = self.rules.iter().flat_map(|rule| &rule.lines);
         let words = self.rules.iter().flat_map(|rule| rule.targets.iter().chain(&rule.prerequisites));
@@ -164,7 +164,7 @@ impl Recipes {
             None => (rest, None),
         };
         let targets: Vec<String> = match self.kind {
-            // A justfile's recipe has one name, then parameters.
+            // A recipe of a justfile has one name, followed by parameters.
             RecipeKind::Just => targets.trim_start_matches('@').split_whitespace().take(1).map(str::to_owned).collect(),
             RecipeKind::Make => targets.split_whitespace().map(str::to_owned).collect(),
         };
@@ -192,16 +192,18 @@ impl Recipes {
             RecipeKind::Make => value.split(" #").next().unwrap_or("").trim_end().to_owned(),
             RecipeKind::Just => {
                 let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-                // Anything but one string is an expression.
+                // A value that is not one string is an expression.
                 quoted('"').or_else(|| quoted('\''))?.to_owned()
             }
         };
         valid.then(|| (name.to_owned(), value))
     }
 
-    /// The commands that are run for these targets, in order. Without targets, for the first one. `given` are variables that
-    /// the command line sets. Of a rehearsal, those that are run all the same. Each step is paid: where `pay` says that
-    /// nothing is left, the rest is left out.
+    /// Returns the commands for these targets, or for the first target if there are none, in order. `given` are the
+    /// variables of
+    /// the command line. For a dry run, only commands that run nevertheless are returned. Each step is charged to
+    /// `pay`; without
+    /// fuel the rest is omitted.
     pub fn commands(
         &self,
         targets: &[String],
@@ -219,7 +221,7 @@ impl Recipes {
         let place = Expansion { target: "", first: "", all: "", given, pay };
         let mut order: Vec<(String, &Rule)> = Vec::new();
         let mut seen: HashSet<String> = HashSet::new();
-        // What is still to be visited, the next one last.
+        // The targets to visit; the next one is last.
         let mut stack: Vec<String> = wanted.into_iter().rev().collect();
         while let Some(target) = stack.pop().filter(|_| pay(cost::LOOK_UP + index.patterns.len() as u64)) {
             if !seen.insert(target.clone()) {
@@ -249,7 +251,7 @@ impl Recipes {
         commands
     }
 
-    /// The rules for a target: of its name, else of a pattern that it fits, else those for what has none.
+    /// Returns the rules for a target: those with its name, those with a matching pattern, or the default rules.
     fn rules_for(&self, index: &Index<'_>, target: &str) -> Vec<&Rule> {
         let of = |found: &[usize]| found.iter().filter_map(|at| self.rules.get(*at)).collect::<Vec<_>>();
         let fits = |name: &String| {
@@ -272,7 +274,7 @@ impl Recipes {
         named.into_iter().chain(rest).collect()
     }
 
-    /// The files that a Makefile includes.
+    /// Returns the files that a makefile includes.
     pub fn included(text: &str) -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('\t'));
         let files = lines.filter_map(|line| {
@@ -283,7 +285,7 @@ impl Recipes {
         files.flat_map(str::split_whitespace).filter(plain).take(MAX_INCLUDED).map(str::to_owned).collect()
     }
 
-    /// The files that a justfile imports, and for each of its modules where that may lie; a module has its name.
+    /// Returns the files that a justfile imports and, for each of its modules, the name and the possible paths.
     /// Source: the manual of just, on imports and modules.
     pub fn imported(text: &str) -> Vec<(Option<String>, Vec<String>)> {
         let line = |line: &str| {
@@ -311,26 +313,26 @@ impl Recipes {
         text.lines().filter_map(line).take(MAX_INCLUDED).collect()
     }
 
-    /// Whether other files are read into a file of rules.
+    /// Reports whether a file of rules includes other files.
     pub fn includes(text: &str) -> bool {
         let begins = |line: &str| INCLUDES.iter().any(|word| line.trim_start().starts_with(word));
         text.lines().filter(|line| !line.starts_with('\t')).any(begins)
     }
 
-    /// The lines of a recipe as they are run: one by one, or all at once where they are a script.
+    /// Returns the lines of a recipe as they run: one by one, or as one script.
     fn whole(&self, rule: &Rule) -> Vec<String> {
         let script = self.kind == RecipeKind::Just && rule.lines.first().is_some_and(|line| line.starts_with("#!"));
         if script { vec![rule.lines.join("\n")] } else { rule.lines.clone() }
     }
 
-    /// Whether a line of a recipe runs where the others are only printed: what begins with `+`, and make itself.
+    /// Reports whether a line of a recipe runs even in a dry run: it begins with `+`, or runs make.
     fn is_always_run(&self, line: &str) -> bool {
         let mut marks = line.chars().take_while(|c| "@-+ \t".contains(*c));
         self.kind == RecipeKind::Make
             && (marks.any(|mark| mark == '+') || line.contains("$(MAKE)") || line.contains("${MAKE}"))
     }
 
-    /// The targets that a prerequisite stands for.
+    /// Returns the targets of a prerequisite.
     fn names(&self, word: &str, place: &Expansion<'_>) -> Vec<String> {
         if self.kind == RecipeKind::Just || !word.contains('$') {
             return vec![word.to_owned()];
@@ -413,7 +415,7 @@ impl Recipes {
     }
 }
 
-/// Where the bracket that was opened closes.
+/// Returns the position of the closing bracket.
 fn closing(text: &str, open: char) -> Option<usize> {
     let close = if open == '(' { ')' } else { '}' };
     let mut depth = 0u32;

@@ -1,8 +1,9 @@
-//! What is walked inside itself: functions, scripts and definitions that call themselves.
+//! Recursion: functions, scripts and definitions that call themselves.
 //!
-//! With the same arguments in the same shell a call inside itself does nothing that was not seen. With others it may do
-//! anything else, so it is walked again: a few times with what it is given, then once with unknown values in the place of
-//! all that changed on the way there.
+//! A recursive call with equal arguments in an equal state adds nothing. With others it may do something else, so it is
+//! walked
+//! again: a few times with its arguments, then once with unknown values for everything that changed since the outermost
+//! call.
 
 use std::rc::Rc;
 
@@ -14,20 +15,20 @@ use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
-/// How often a call is walked inside itself with what it is given, the outermost counted.
+/// Maximum number of nested walks of a call with known arguments, including the outermost.
 const CONCRETE: usize = 2;
 
-/// Something of a name that may lead to itself.
+/// Something that may call itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Callee {
     Alias(String),
-    /// A function, and where it lies in memory: one that was defined anew is another one.
+    /// A function, with its address: a redefined function is another one.
     Function(String, usize),
-    /// A file that is read as code, by its path.
+    /// A file that is walked as code, by its path.
     File(String),
-    /// What settings of a program define, by its name there.
+    /// A definition in settings of a program, by its name.
     Definition(String),
-    /// A step that guard itself takes once.
+    /// A step of the analysis that must not be nested.
     Step(&'static str),
 }
 
@@ -35,34 +36,36 @@ pub(super) enum Callee {
 #[derive(Clone, Debug)]
 pub(super) struct ActiveCall {
     pub callee: Callee,
-    /// The shell as it began, where it may do something else in another one.
+    /// The state in which it began, if its effect may depend on that.
     given: Option<Rc<State>>,
 }
 
 impl ActiveCall {
-    /// A call that does the same wherever it stands.
+    /// Creates a call whose effect does not depend on the state.
     pub fn of(callee: Callee) -> Self {
         Self { callee, given: None }
     }
 
-    /// A call that begins in this shell.
+    /// Creates a call that begins in this state.
     pub fn within(callee: Callee, state: &State) -> Self {
         Self { callee, given: Some(Rc::new(state.begun())) }
     }
 }
 
-/// How a call lies to those that it stands in.
+/// The relation of a call to the enclosing calls.
 pub(super) enum NestedCalls {
-    /// In none of the same.
+    /// It is not recursive.
     Outermost,
-    /// In one of the same that began in the same way.
+    /// It is recursive, and began in an equal state.
     Repeats,
-    /// In one of the same that was given something else. It is walked in this shell, which is then left.
+    /// It is recursive, and began in another state. It is walked in this state, which is then dropped.
     Changed(Box<State>),
 }
 
 impl Walker<'_> {
-    /// As [`WalkProgress::nested`], of a definition that is given these values; the context inside it. `None`: it is not walked.
+    /// As [`WalkProgress::nested`], for a definition with these arguments. Returns the context inside it; `None`: it is
+    /// not
+    /// walked.
     pub fn begin_definition(
         &mut self,
         state: &State,
@@ -88,7 +91,7 @@ impl Walker<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// How a call that begins in this shell lies to those around it.
+    /// Returns the relation of a call in this state to the enclosing calls.
     pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> NestedCalls {
         let around: Vec<&ActiveCall> = context.calls.iter().filter(|call| call.callee == *callee).collect();
         let Some(last) = around.last() else { return NestedCalls::Outermost };
@@ -105,7 +108,7 @@ impl WalkProgress<'_, '_> {
         if begins_alike(&widened, before) { NestedCalls::Repeats } else { NestedCalls::Changed(widened) }
     }
 
-    /// Makes unknown what is not the same as it was before.
+    /// Makes everything unknown that changed since an earlier state.
     fn widen(&self, state: &mut State, before: &State) {
         const CHANGED: UnknownReason = UnknownReason::Other("one of many values");
         if state.positional != before.positional {
@@ -131,7 +134,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// Whether two shells are the same for a call that begins in them.
+/// Reports whether a call cannot distinguish two states.
 fn begins_alike(state: &State, before: &State) -> bool {
     state.positional == before.positional
         && state.cwd == before.cwd
@@ -140,24 +143,24 @@ fn begins_alike(state: &State, before: &State) -> bool {
         && state.streams.stdin == before.streams.stdin
 }
 
-/// Whether two shells have the same functions.
+/// Reports whether two states have equal functions.
 fn has_functions_of(state: &State, before: &State) -> bool {
     state.functions.len() == before.functions.len()
         && state.functions.iter().zip(before.functions.iter()).all(|((_, one), (_, two))| Rc::ptr_eq(one, two))
 }
 
 impl Context {
-    /// Inside one more call.
+    /// Adds an enclosing call.
     pub fn called(&mut self, call: ActiveCall) {
         self.calls = self.calls.iter().cloned().chain([call]).collect();
     }
 
-    /// Whether it is inside a call of this.
+    /// Reports whether an enclosing call is one of this.
     pub fn is_called(&self, callee: &Callee) -> bool {
         self.calls.iter().any(|other| other.callee == *callee)
     }
 
-    /// The same place in a text of its own: an alias stands for something there, whatever it was that led to the text.
+    /// Returns the context of a separate text, in which aliases apply again.
     pub fn in_new_text(mut self) -> Self {
         if self.calls.iter().any(|call| matches!(call.callee, Callee::Alias(_))) {
             self.calls = self.calls.iter().filter(|call| !matches!(call.callee, Callee::Alias(_))).cloned().collect();

@@ -1,4 +1,4 @@
-//! Redirections: where descriptors point, and the effects on files that come with it.
+//! Redirections: the descriptors, and the effects on files.
 
 use std::rc::Rc;
 
@@ -67,7 +67,7 @@ impl Walker<'_> {
                         let from = state.streams.get(number.parse().unwrap_or(u32::MAX));
                         state.streams.set(fd, from);
                     }
-                    // zsh's name for its coprocess.
+                    // The coprocess of zsh.
                     Some("p") if context.dialect == Dialect::Zsh => {
                         let from = state.streams.get(if reads { COPROCESS_OUT } else { COPROCESS_IN });
                         state.streams.set(fd, from);
@@ -99,8 +99,9 @@ impl Walker<'_> {
                     Stream::Text(Rc::new(fetched))
                 } else {
                     effects.push((Effect::Load, operand()));
-                    // Opened for both, it is written over from its beginning and not cut off; what is read from is
-                    // seldom written to.
+                    // A file that is opened for reading and writing is overwritten from its beginning and not
+                    // truncated. If it is standard
+                    // input, it is rarely written to.
                     if redirect.op == RedirectOp::ReadWrite {
                         let effect = if fd == 0 { Effect::Append } else { Effect::Write };
                         effects.push((effect, operand()));
@@ -140,7 +141,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The number that a shell puts into the variable for a new descriptor, or finds there to close it.
+    /// Returns the number of a descriptor that a variable names.
     fn named_descriptor(&mut self, state: &mut State, redirect: &Redirect, name: &str) -> u32 {
         let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
@@ -157,7 +158,7 @@ impl Walker<'_> {
         number
     }
 
-    /// A descriptor that writes this file; what is written is remembered.
+    /// Returns a descriptor for writing this file, whose content is stored.
     #[inline(never)]
     pub fn written_to(&mut self, state: &State, context: &Context, operand: &Operand, append: bool) -> Stream {
         match operand.value.known().as_deref() {
@@ -171,14 +172,14 @@ impl Walker<'_> {
         Stream::File(Rc::new(operand.clone()), sink)
     }
 
-    /// Remembers that a file is a copy of one that the line did not write.
+    /// Stores that a file is a copy of one that the command did not write.
     #[inline(never)]
     pub fn copied(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
         let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
         if let Some(key) = state.file(target) {
             self.files.copy(path.clone(), key, context.conditional);
         }
-        // In a directory it has its own name.
+        // In a directory the copy has the name of the source.
         let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
         if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
             && self.input.is_directory(state, target)
@@ -192,7 +193,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The effects of redirections as acts; `alone` where they stand without a command.
+    /// Adds the effects of redirections as acts; `alone`: there is no command.
     #[inline(never)]
     pub fn redirect_acts(
         &mut self,
@@ -212,7 +213,7 @@ impl Walker<'_> {
                 && self.progress().prints_nothing(parent, alone)
                 && !operand.value.is("/dev/null");
             if empties {
-                // `: > file` and `> file` are ways to write `truncate -s 0 file`.
+                // `: > file` and `> file` are equivalent to `truncate -s 0 file`.
                 let word = |text: &str| Arg::word(Value::text(text), span);
                 self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
@@ -220,7 +221,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Keeps the process substitutions that read what the commands from here on write.
+    /// Stores the process substitutions that read what later commands write.
     #[inline(never)]
     pub fn read_at_the_end(&mut self, state: &State, outer: Streams, context: &Context, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
@@ -235,17 +236,17 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks what reads from descriptors that stayed open, now that all of it is written.
+    /// Walks the readers of descriptors that remained open, after everything was written.
     #[inline(never)]
     pub fn read_what_was_written(&mut self) {
-        // One that waits may open another.
+        // A reader may open another descriptor.
         while !self.waiting.is_empty() {
             for waiting in std::mem::take(&mut self.waiting) {
                 let WaitingReader { mut state, context, reads, sink } = waiting;
                 state.streams.stdin = Stream::Sink(sink, Output::Pipe);
                 match reads {
                     DescriptorReader::Script(script) => self.script(&mut state, &context, &script),
-                    // It was walked where it started; only what it was given since is new.
+                    // It was walked when it started; only its input since then is new.
                     DescriptorReader::Coprocess(command) => {
                         if self.sinks.get(sink).is_some_and(|sink| !sink.text.is_empty() || !sink.writers.is_empty()) {
                             self.command(&mut state, &context, &command);
@@ -257,7 +258,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks the process substitutions that read what a command wrote.
+    /// Walks the process substitutions that read the output of a command.
     #[inline(never)]
     pub fn read_back(&mut self, state: &State, context: &Context, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
@@ -270,7 +271,7 @@ impl Walker<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// A descriptor that reads this file.
+    /// Returns a descriptor for reading this file.
     fn read_from(&self, state: &State, operand: &Operand) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => Stream::Nothing,
@@ -285,13 +286,13 @@ impl WalkProgress<'_, '_> {
         }
     }
 
-    /// Whether what stands in front of a redirection is known to print nothing.
+    /// Reports whether a command before a redirection certainly prints nothing.
     fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
         let Some(act) = act.and_then(|id| self.acts.get(id)) else { return alone };
         let Verb::Program { name, .. } = &act.verb else { return false };
         match name.as_str() {
             ":" | "true" => true,
-            // An empty line is as good as nothing.
+            // An empty line counts as no output.
             "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
             "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
             name => {
@@ -302,7 +303,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// The address that bash connects to when this path is opened.
+/// Returns the address to which bash connects if this path is opened.
 fn network(path: &str) -> Option<String> {
     for (prefix, scheme) in [("/dev/tcp/", "tcp"), ("/dev/udp/", "udp")] {
         if let Some((host, port)) = path.strip_prefix(prefix).and_then(|rest| rest.split_once('/')) {

@@ -1,7 +1,6 @@
-//! From the word in command position to the names of the programs that it may stand for.
+//! Determines the names of the programs for which a command word may stand.
 //!
-//! In scope: reading the word. Out of scope: where a name lies, which is looked up behind it, and what the
-//! program does.
+//! Out of scope: the path of a program ([`super::lookup`]), and what it does.
 
 use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};
 use super::disguise;
@@ -10,42 +9,42 @@ use super::pattern::Pattern;
 use super::progress::WalkProgress;
 use super::state::State;
 
-/// The most programs that a glob in command position is tried as.
+/// Maximum number of programs that are tried for a glob as the command word.
 const MAX_CANDIDATES: usize = 8;
 
-/// How a command's first word is looked up.
+/// How a command word is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     /// By a shell: functions, builtins, programs.
     Shell,
     /// By a shell, without functions (`command`).
     NoFunctions,
-    /// By another program: programs alone.
+    /// By another program: only programs.
     Programs,
 }
 
-/// What a command word leads to.
+/// The result for a command word.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Resolved {
-    /// These names, each with its path when one was written and the way it was disguised.
+    /// Names, each with its path if one was given, and its obfuscation.
     Names(Vec<(String, Option<Value>, Option<Disguise>)>),
     Nothing,
     Unknown,
 }
 
-/// Finds what a command word leads to.
+/// Resolves a command word.
 #[inline(never)]
 pub(super) fn names(progress: WalkProgress<'_, '_>, state: &State, word: &Field) -> Resolved {
     let value = &word.value;
     if let Some(text) = value.known() {
         return plain(state, &text, word.disguise);
     }
-    // Only the last component names the program.
+    // The last component is the name of the program.
     let tail = match value.pieces().last() {
         Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
         _ => None,
     };
-    // A file that a search finds is known by its name alone where that is a program's.
+    // A file that a search finds is known by its name, if that is the name of a program.
     let is_found =
         |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
     let is_program =
@@ -53,7 +52,7 @@ pub(super) fn names(progress: WalkProgress<'_, '_>, state: &State, word: &Field)
     if let Some(name) = tail.filter(is_program) {
         return Resolved::Names(vec![(name.to_owned(), Some(value.clone()), word.disguise)]);
     }
-    // What the line itself wrote there, under a name with a number in it.
+    // A file that the command itself wrote under a name with an unknown number.
     if let Some(name) = progress.made_here(state, value) {
         return Resolved::Names(vec![(name, Some(value.clone()), word.disguise)]);
     }
@@ -88,10 +87,10 @@ pub(super) fn names(progress: WalkProgress<'_, '_>, state: &State, word: &Field)
     Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
 }
 
-/// A command word that is known text.
+/// Resolves a completely known command word.
 #[inline(never)]
 fn plain(state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
-    // An earlier line that begins so, where there is a history; and what a program in front of it takes for a shell's.
+    // History expansion, or a shell escape of an enclosing program.
     if text.len() > 1 && text.starts_with('!') {
         return Resolved::Unknown;
     }
@@ -106,7 +105,7 @@ fn plain(state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
         };
         (!name.is_empty()).then(|| (name.to_owned(), path, disguise))
     };
-    // What it looks like, beside the name that the shell looks for. Where nothing else is left, there is that alone.
+    // The name as it is displayed, in addition to the one that the shell searches.
     let plain_names = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
     let plain_names = plain_names.and_then(|plain| named(&plain, Some(Disguise::Characters)));
     let disguise = if plain_names.is_some() { Some(Disguise::Characters) } else { disguise };

@@ -1,26 +1,26 @@
-//! Where the lines of a script begin, so that what was found in it can be shown there.
+//! Line numbers of scripts, for the display of findings.
 //!
-//! Out of scope: judging. A text that is put together when the script runs has no lines of its own.
+//! A text that is composed while a script runs has no lines of its own.
 
 use super::act::Source;
 use super::command_context::Context;
 
-/// A script whose lines are counted.
+/// A script with line numbers.
 #[derive(Debug)]
 pub(super) struct NumberedScript {
     path: String,
-    /// Where each line ends.
+    /// The end of each line.
     ends: Vec<usize>,
 }
 
 impl NumberedScript {
-    /// The lines of the script that the context stands in; `None` when it stands in none.
+    /// Creates it for the script of a context; `None` if the context is not in a script.
     pub fn of(context: &Context, text: &str) -> Option<Self> {
         let Source::Script(path) = &context.source else { return None };
         Some(Self { path: path.clone(), ends: text.match_indices('\n').map(|(at, _)| at).collect() })
     }
 
-    /// The line in which a byte of the text stands, counted from 1; `None` when the context is of another text.
+    /// Returns the number of the line of a byte, counted from 1; `None` if the context belongs to another text.
     pub fn line(&self, context: &Context, at: u32) -> Option<u32> {
         let own = matches!(&context.source, Source::Script(path) if *path == self.path);
         let before = self.ends.partition_point(|end| *end < at as usize);
@@ -28,30 +28,30 @@ impl NumberedScript {
     }
 }
 
-/// Where a walk stands among the lines of scripts.
+/// The current line of a walk through scripts.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// The script that is walked, and the one that is about to be.
+    /// The script that is being walked, and the next one.
     here: Option<NumberedScript>,
     next: Option<NumberedScript>,
-    /// The line of a script in which the walk stands.
+    /// The current line of the script.
     pub line: Option<u32>,
 }
 
 impl Lines {
-    /// Takes the lines of a script for those of the text that is walked next.
+    /// Sets the line numbers of the text that is walked next.
     pub fn announce(&mut self, numbered: Option<NumberedScript>) {
         self.next = numbered;
     }
 
-    /// Begins a text. What is returned is put back where it ends.
+    /// Begins a text. The caller restores the returned value at its end.
     pub fn begin(&mut self) -> Self {
         let here = self.next.take();
         let line = self.line;
         std::mem::replace(self, Self { here, next: None, line })
     }
 
-    /// Goes to a byte of the text that is walked, where that is a script's.
+    /// Sets the current line by a byte of the text, if that is a script.
     pub fn stand_at(&mut self, context: &Context, at: u32) {
         if let Some(line) = self.here.as_ref().and_then(|text| text.line(context, at)) {
             self.line = Some(line);

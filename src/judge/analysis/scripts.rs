@@ -1,4 +1,4 @@
-//! Scripts: files that are read as code, of the world or written by the line itself.
+//! Scripts: files that are walked as code, which exist or which the command writes.
 
 use std::rc::Rc;
 
@@ -22,15 +22,15 @@ use super::walk::Walker;
 use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// Scripts that one line may lead to, scripts in scripts counted.
+/// Maximum number of scripts that are walked for a command, including nested ones.
 const MAX_INCLUDES: u32 = 24;
 
 impl Walker<'_> {
-    /// `source` and `.`: a script in this shell.
+    /// Performs `source` and `.`: a script in this shell.
     #[inline(never)]
     pub fn source(&mut self, state: &mut State, context: &Context, args: &[Field], span: Span) {
         let Some((file, rest)) = args.split_first() else {
-            // `… | source` of fish
+            // `… | source` of fish.
             return self.stdin_code(state, &within(context, "source"), span);
         };
         let outer = (!rest.is_empty())
@@ -40,7 +40,7 @@ impl Walker<'_> {
         let context = within(context, "source");
         let secret = self.progress().is_secret(state, &file.value);
         self.script_file(state, &context, &file, span, None);
-        // What a file of secrets sets under such a name is one.
+        // A variable with such a name that a file of secrets sets is a secret.
         let named: Vec<String> =
             state.names().filter(|name| secret && is_secret_name(name)).map(str::to_owned).collect();
         for name in named {
@@ -52,7 +52,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks a script file as shell code. `act` is the interpreter's, when there is one.
+    /// Walks a script file as shell code. `act` is that of the interpreter, if there is one.
     #[inline(never)]
     pub fn script_file(
         &mut self,
@@ -114,14 +114,14 @@ impl Walker<'_> {
         self.file_at(state, context, &place, span, act);
     }
 
-    /// Walks a file of the world as shell code.
+    /// Walks an existing file as shell code.
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, context: &Context, place: &Place, span: Span, act: Option<usize>) {
         if self.progress().is_fetched(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
-        // Below what the line makes under a name that is known in part, so that nothing lay there before.
+        // The command creates the parent under a partly known name, so that the file did not exist before.
         let Some(path) = place.text() else {
             self.not_there(state, context, place, span, act);
             return;
@@ -141,8 +141,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive. `false`: the
-    /// line does not.
+    /// Walks a file that the command creates by copying a directory, or by unpacking an archive. `false`: it does not.
     fn not_there(
         &mut self,
         state: &mut State,
@@ -167,7 +166,7 @@ impl Walker<'_> {
         unpacked || !origins.is_empty()
     }
 
-    /// Walks what the line itself wrote to a file before running it. `false`: it wrote nothing there.
+    /// Walks what the command wrote to a file before it runs the file. `false`: it wrote nothing.
     #[inline(never)]
     pub fn written_script(
         &mut self,
@@ -253,14 +252,14 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
             return;
         };
-        // Whoever reads it pays with what it brings, once however often it is run.
+        // The file adds fuel once, however often it runs.
         if self.read.insert(path.to_owned()) {
             self.input.inquiry.fuel.add_file(bytes.len());
         }
-        // All that the program does is what its file says.
+        // The content of the file is everything that the program does.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
         if self.progress().is_generated(path, text) {
-            // What its arguments are to it is said of it under its name.
+            // The description with its name applies to its arguments.
             let name = path.rsplit('/').next().unwrap_or(path);
             let words = std::iter::once(Value::text(name)).chain(state.positional.iter().cloned());
             let fields = words.map(|value| Field::word(value, span)).collect();
@@ -270,7 +269,7 @@ impl Walker<'_> {
             self.lines.announce(None);
             return;
         }
-        // Code of another language is read as where its interpreter is given the file.
+        // Code in another language is walked as if its interpreter were called with the file.
         if let Some(name) = interpreter(text).filter(|name| !self.input.is_shell_name(name)) {
             let language = self.input.language(&name);
             if let Some(reader) = Language::of_scripts(&language) {
@@ -282,7 +281,7 @@ impl Walker<'_> {
         self.script_text(state, &inner, text, act);
     }
 
-    /// Walks the text of a script that the line itself holds as what its first line says it is.
+    /// Walks the text of a script that the command contains, by its first line.
     #[inline(never)]
     fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
         match interpreter(text) {
@@ -305,14 +304,14 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks the text of a script as shell code whose lines are counted.
+    /// Walks the text of a script as shell code with line numbers.
     fn numbered_text(&mut self, state: &mut State, context: &Context, text: &str) {
         self.lines.announce(NumberedScript::of(context, text));
         self.text(state, context, text);
         self.lines.announce(None);
     }
 
-    /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
+    /// Walks an undescribed program that is called by its path, which may be a script.
     #[inline(never)]
     pub fn executable(&mut self, state: &State, context: &Context, act: usize, path: &Value, ran: ProgramRun<'_>) {
         let ProgramRun { args, env, span, .. } = ran;
@@ -330,7 +329,7 @@ impl Walker<'_> {
             return;
         }
         let place = value.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
-        // Relative to a directory that is not known.
+        // The path is relative to an unknown directory.
         if place == Some(None) {
             return;
         }
@@ -351,7 +350,7 @@ impl Walker<'_> {
         {
             return;
         }
-        // What lies among temporary files is nobody's program until something puts it there.
+        // A file in the temporary directory is a program only if something created it.
         if value.leading().starts_with('/')
             && (is_missing || place.is_none())
             && self.input.is_temporary(&value)
@@ -363,7 +362,7 @@ impl Walker<'_> {
         }
         let Some(path) = path else { return };
         match file {
-            // A binary says nothing here; its name is judged.
+            // A binary is judged by its name.
             Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
             Some(FileFacts::Text { bytes, .. }) => {
                 self.script_bytes(&mut child, &context, path, bytes, span, Some(act));
@@ -374,28 +373,29 @@ impl Walker<'_> {
         }
     }
 
-    /// A script that is longer than what is read: worse as root.
+    /// Adds an opaque part for a script that is too large, with a more severe reason as root.
     fn unread_script(&mut self, context: &Context, path: &str, span: Span) {
         let why = if context.root { OpaqueReason::Limit } else { OpaqueReason::Script };
         self.opaque(why, format!("{path} is too large to analyse"), span);
     }
 }
 
-/// Whether what lies at a path says nothing that could be read: a binary.
+/// Reports whether the file at a path is a binary.
 pub(super) fn is_binary_at(input: &AnalysisInput<'_>, state: &State, path: &Value) -> bool {
     let file = path.known().and_then(|path| state.path(&path)).and_then(|path| input.inquiry.file(&path));
     matches!(file, Some(FileFacts::Text { bytes, .. }) if is_binary(bytes))
 }
 
-/// Whether a file is a program that the system loads, and no script: its first line, which says what runs it, is no
-/// text. A NUL alone does not make it one: there are shells that read on behind it.
+/// Reports whether a file is a binary and not a script: its first line is not text. A NUL later in the file is not
+/// sufficient,
+/// because some shells read beyond it.
 fn is_binary(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_loaded = || bytes.starts_with(b"\x7fELF") || std::str::from_utf8(bytes).is_err();
     line.contains(&0) && !line.starts_with(b"#!") && is_loaded()
 }
 
-/// The name of the interpreter that the first line of a script gives.
+/// Returns the name of the interpreter in the first line of a script.
 pub(super) fn interpreter(text: &str) -> Option<String> {
     let line = text.strip_prefix("#!")?.lines().next()?;
     let mut words = line.split_whitespace();

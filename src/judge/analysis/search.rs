@@ -1,23 +1,24 @@
-//! What `find … -delete` deletes: its expression, as the alternatives under which a file goes.
+//! Determines what `find … -delete` deletes: the alternatives in its expression under which a file is deleted.
 //!
-//! `find . -name '*.pyc' -o -delete` deletes what is not named so. Rules speak of the tests that stand in a command; here
-//! the tests that do not narrow the deletion are taken out, and each alternative becomes a command of its own.
+//! `find . -name '*.pyc' -o -delete` deletes files with other names. Rules examine the tests of a command; this module
+//! removes
+//! the tests that do not restrict the deletion, and turns each alternative into a command.
 
 use super::act::{Effect, Value};
 use super::arguments::Arg;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::word_lists;
 
-/// More alternatives than this are taken for a deletion without tests.
+/// Maximum number of alternatives. With more, the deletion counts as one without tests.
 const MAX_ALTERNATIVES: usize = 16;
 
-/// How deep brackets may nest before the deletion is taken for one without tests.
+/// Maximum nesting of brackets. With more, the deletion counts as one without tests.
 const MAX_DEPTH: usize = 16;
 
-/// The tests, as places in the words, that must all hold for a file to go.
+/// The indices of the tests that must all succeed for a file to be deleted.
 type RequiredTests = Vec<usize>;
 
-/// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
+/// Returns commands with one alternative each that are equivalent together; `None` if there is only one.
 pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<Arg>>> {
     let rewritten = with_deletion(words, catalog);
     let words = rewritten.as_deref().unwrap_or(words);
@@ -26,7 +27,7 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
     let is =
         |at: usize, wanted: &[&str]| text.get(at).and_then(Option::as_deref).is_some_and(|word| wanted.contains(&word));
     let joins = ["-o", "-or", ",", "!", "-not", "-prune"];
-    // What stands behind the deletion is tried when the file is gone.
+    // Tests after the deletion are evaluated after the file was deleted.
     let deletion = (0..words.len()).find(|at| is(*at, &["-delete"]))?;
     if deletion + 1 == words.len() && !(0..words.len()).any(|at| is(at, &joins)) {
         return rewritten.map(|words| vec![words]);
@@ -49,7 +50,7 @@ pub(super) fn alternatives(words: &[Arg], catalog: &Catalog) -> Option<Vec<Vec<A
     Some(ways.iter().map(kept).collect())
 }
 
-/// `-exec rm … ;` is another way to write `-delete`.
+/// Replaces `-exec rm … ;` by `-delete`.
 fn with_deletion(words: &[Arg], catalog: &Catalog) -> Option<Vec<Arg>> {
     let is = |arg: &Arg, wanted: &[&str]| wanted.iter().any(|word| arg.value.is(word));
     let deletes = |arg: &Arg| {
@@ -70,9 +71,9 @@ fn with_deletion(words: &[Arg], catalog: &Catalog) -> Option<Vec<Arg>> {
 struct SearchReader<'a> {
     text: &'a [Option<String>],
     at: usize,
-    /// The places of options of the whole search.
+    /// The indices of options of the whole search.
     global: Vec<usize>,
-    /// The alternatives under which something was deleted.
+    /// The alternatives under which a file is deleted.
     deleted: Vec<RequiredTests>,
 }
 
@@ -81,8 +82,9 @@ impl SearchReader<'_> {
         self.text.get(self.at)?.as_deref()
     }
 
-    /// Alternatives up to a closing bracket or the end, each beginning with what `under` demands; what a file must have
-    /// passed behind them. `None`: it could not be read.
+    /// Parses alternatives up to a closing bracket or the end, each after the tests in `under`. Returns the tests that
+    /// a file has
+    /// passed after them. `None`: the expression could not be parsed.
     fn list(&mut self, under: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
         let mut all = Vec::new();
         loop {
@@ -95,7 +97,7 @@ impl SearchReader<'_> {
         (all.len() <= MAX_ALTERNATIVES).then_some(all)
     }
 
-    /// Terms that must all hold.
+    /// Parses terms that must all succeed.
     fn terms(&mut self, under: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
         let mut held: Vec<RequiredTests> = under.to_vec();
         while self.at < self.text.len() {
@@ -105,7 +107,7 @@ impl SearchReader<'_> {
                 Some("-a" | "-and") => self.at += 1,
                 Some("!" | "-not") => {
                     self.at += 1;
-                    // What must not hold narrows nothing that can be named.
+                    // A negated test does not restrict the deletion to known names.
                     let deleted = self.deleted.len();
                     self.term(&[Vec::new()], depth)?;
                     if self.deleted.len() > deleted {

@@ -1,26 +1,26 @@
-//! What a search finds: something below where it starts, of a name that it looks for.
+//! The results of a search: files below its start with the names that it searches.
 
 use super::act::{Flag, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::Reading;
 use super::state::{Build, unknown};
 
-/// The most places, and the most names, that are told apart.
+/// Maximum number of start directories, and of names, with separate results.
 const MAX_TOLD: usize = 8;
 
-/// So many lines of a list are taken one by one.
+/// Maximum number of lines of a list that are used one by one.
 const MAX_LISTED: usize = 64;
 
-/// What a search hands on to the commands that it runs: one value for each place and name.
+/// Returns the results that a search passes to its commands: one value for each start directory and name.
 pub(super) fn found(reading: &Reading) -> Vec<Value> {
     let (starts, names) = if reading.expression {
         (reading.operands.as_slice(), names_of_tests(&reading.flags))
     } else {
-        // `fd pattern place …`
+        // `fd pattern directory …`
         let pattern = reading.operands.first().and_then(|operand| operand.value.known_text());
         (reading.operands.get(1..).unwrap_or_default(), names_of_extensions(&reading.flags, pattern))
     };
     let start = |value: &Value| {
-        // Below what the line made by a name of its own.
+        // Below a directory that the command created under a generated name.
         if value.pattern().is_none() && value.is_spelled() {
             let mut below = value.clone();
             below.push_text("/");
@@ -55,7 +55,7 @@ pub(super) fn found(reading: &Reading) -> Vec<Value> {
     all
 }
 
-/// The names that the tests of `find` let pass; none where something of another name may pass.
+/// Returns the names that pass the tests of `find`; empty if a file with another name may pass.
 fn names_of_tests(flags: &[Flag]) -> Vec<String> {
     let mut names = Vec::new();
     let mut here: Option<String> = None;
@@ -63,11 +63,11 @@ fn names_of_tests(flags: &[Flag]) -> Vec<String> {
     for flag in flags {
         match flag.name.as_str() {
             "!" | "-not" => not = !not,
-            // What is denied in brackets is not followed.
+            // A negated bracket is not evaluated.
             "(" if not => return Vec::new(),
             "(" => depth += 1,
             ")" => depth -= 1,
-            // What is left out is not what is found, unless brackets hold both.
+            // Pruned names are not found, unless brackets contain both.
             "-or" | "-o" if depth == 0 && std::mem::take(&mut pruned) => here = None,
             "-or" | "-o" | "," => match here.take() {
                 Some(name) => names.push(name),
@@ -81,7 +81,7 @@ fn names_of_tests(flags: &[Flag]) -> Vec<String> {
                     if of_path { below.unwrap_or("/").to_owned() } else { name }
                 });
                 match name.filter(|name| of_path && !name.starts_with('/') || !name.contains('/')) {
-                    // A name says more than a path.
+                    // A name is more specific than a path.
                     Some(name) if !(not || of_path && here.is_some()) => here = Some(name),
                     None if !of_path => return Vec::new(),
                     _ => {}
@@ -98,24 +98,24 @@ fn names_of_tests(flags: &[Flag]) -> Vec<String> {
     names
 }
 
-/// The names of `fd -e EXTENSION`.
+/// Returns the names for `fd -e EXTENSION`.
 fn names_of_extensions(flags: &[Flag], pattern: Option<String>) -> Vec<String> {
     let extensions = flags.iter().filter(|flag| matches!(flag.name.as_str(), "-e" | "--extension"));
     let names: Option<Vec<String>> =
         extensions.map(|flag| Some(format!("*.{}", flag.value.as_ref()?.known_text()?))).collect();
     let names = names.unwrap_or_default();
-    // A name that is looked for stands anywhere in what is found; what begins with it says the most.
+    // The pattern may occur anywhere in a name; a name that begins with it is the most specific.
     let is_plain =
         |text: &String| text.len() > 2 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     if names.is_empty() { pattern.filter(is_plain).map(|name| format!("{name}*")).into_iter().collect() } else { names }
 }
 
-/// The lines of a text of which each is a name, of what is known, a glob or a thing that is found; `None` for others.
+/// Returns the lines of a text if each is a name: known, a glob, or a result of a search. `None` otherwise.
 pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
     let is_name = |unknown: &Unknown| {
         matches!(unknown.why, UnknownReason::Temporary { variable: false } | UnknownReason::Number(_))
     };
-    // Words on one line may be names of their own.
+    // The words of a line may be separate names.
     let is_worded =
         text.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\t', '\'', '"', '\\']));
     let mut all = vec![Value::default()];
@@ -141,7 +141,7 @@ pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
     (!all.is_empty() && all.len() <= MAX_LISTED).then_some(all)
 }
 
-/// What `find` prints when it prints what it finds.
+/// Returns the output of `find`.
 pub(super) fn printed(reading: &Reading) -> Option<Value> {
     let other = |flag: &&Flag| {
         matches!(flag.name.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-printf" | "-fprintf" | "-ls" | "-fls")

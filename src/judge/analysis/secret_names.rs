@@ -1,11 +1,10 @@
-//! What the name of a variable says of its value.
-//!
-//! Out of scope: values.
+//! Recognises names of variables that contain secrets.
 
 use crate::judge::rules::word_lists;
 
-/// Whether a variable is named like a secret: a token, a password, a key that opens something, an address with a password
-/// in it. Names are compared by their parts, so that `TOKENIZERS_PARALLELISM` and `PUBLIC_KEY` are none.
+/// Reports whether the name of a variable suggests a secret: a token, a password, a private key, a URL with a password.
+/// Names
+/// are compared by their parts, so that `TOKENIZERS_PARALLELISM` and `PUBLIC_KEY` do not.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! Shells and other interpreters: the code they are handed, from arguments, files, heredocs and pipes.
+//! Shells and other interpreters: the code that they get from arguments, files, here-documents and pipes.
 
 use std::rc::Rc;
 
@@ -18,11 +18,11 @@ use super::walk::Walker;
 use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The language whose code is translated before it is read.
+/// The language whose code is translated before it is parsed.
 const FISH: &str = "fish";
 
 impl Walker<'_> {
-    /// Runs code that an interpreter is handed.
+    /// Walks the code of an interpreter.
     #[inline(never)]
     pub fn code_source(
         &mut self,
@@ -71,7 +71,7 @@ impl Walker<'_> {
         self.end_of_shell(&mut child);
     }
 
-    /// The file that a shell reads before anything else, where the line names it.
+    /// Walks the start-up file of a shell that the command names.
     #[inline(never)]
     fn startup(&mut self, state: &mut State, context: &Context, span: Span) {
         let name = if context.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
@@ -91,12 +91,12 @@ impl Walker<'_> {
         }
     }
 
-    /// A shell that reads its commands from standard input.
+    /// Walks the commands that a shell reads from standard input.
     #[inline(never)]
     pub fn stdin_code(&mut self, state: &mut State, context: &Context, span: Span) {
         let stdin = std::mem::replace(&mut state.streams.stdin, Stream::Nothing);
         match stdin {
-            // Whoever sits there types it.
+            // The user types the commands.
             Stream::Inherited => state.streams.stdin = Stream::Inherited,
             Stream::Nothing => {}
             Stream::File(operand, _) => self.script_file(state, context, &operand, span, None),
@@ -119,7 +119,7 @@ impl Walker<'_> {
                     context.disguise = Some(Disguise::Encoding);
                 }
                 let of_stranger = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
-                // Of code that itself is known to come from elsewhere, reading it says so.
+                // Otherwise walking the code adds an opaque part for this.
                 if text.is_dynamic() && of_stranger(fetched) && !of_stranger(text.taint()) {
                     self.opaque(context.fetched_code(), "the command runs code that it downloads or decodes", span);
                 }
@@ -199,7 +199,8 @@ impl Walker<'_> {
         self.add_code(Some(act), &source.language, text);
     }
 
-    /// Code in a file that the line did not write. `true`: all that it moves or links was read.
+    /// Walks code in a file that the command did not write. Returns whether everything that it moves or links was
+    /// analysed.
     #[inline(never)]
     pub fn code_file(&mut self, state: &State, context: &Context, language: &str, file: &Operand, span: Span) -> bool {
         let place = file.value.known().and_then(|path| state.place(&path));
@@ -230,7 +231,7 @@ impl Walker<'_> {
         self.embedded_file(state, context, language, file, span)
     }
 
-    /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.
+    /// Adds an opaque part for code that cannot be read, except for database statements in a file.
     fn unread_code(&mut self, language: &str, why: &str, span: Span) {
         if !matches!(language, "sql" | "redis" | "mongo") {
             let detail = format!("the {language} code that runs cannot be read: {why}");
@@ -252,7 +253,7 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// How spans in a text map onto the command, when the text stands there as it is.
+    /// Returns how positions in a text correspond to the command, if the command contains the text literally.
     #[inline(never)]
     pub fn spans_of(&self, context: &Context, span: Span, text: &Value) -> SpanMap {
         let at = SpanMap::At(span);
@@ -275,7 +276,7 @@ impl AnalysisInput<'_> {
         is_shell(&self.language(name))
     }
 
-    /// The language of an interpreter, by its description.
+    /// Returns the language of an interpreter, by its description.
     pub fn language(&self, name: &str) -> String {
         match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
             Some(runs) => runs.language.clone(),
@@ -285,7 +286,7 @@ impl AnalysisInput<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// The files whose content is what comes in, in order, where it is that of files of the world.
+    /// Returns the existing files whose content is the input, in order.
     fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
         let Stream::Sink(id, _) = stream else { return None };
         let files = self.sinks.get(*id)?.files()?;
@@ -293,7 +294,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// The shell whose grammar a program of this name reads.
+/// Returns the shell whose grammar a program with this name uses.
 fn dialect(name: &str, language: &str) -> Dialect {
     match (name, language) {
         (_, "zsh") | ("zsh" | "rzsh", _) => Dialect::Zsh,
@@ -303,12 +304,12 @@ fn dialect(name: &str, language: &str) -> Dialect {
 }
 
 impl Context {
-    /// The context of a text that a program of this name reads, whose language this is.
+    /// Returns the context of a text that a program with this name parses, in this language.
     pub fn read_by(&self, name: &str, language: &str) -> Self {
         Self { dialect: dialect(name, language), fish: language == FISH, ..self.clone() }
     }
 
-    /// The span of a construct in the command as given.
+    /// Returns the position of a construct in the command as given.
     pub fn spans_at(&self, span: Span) -> Span {
         match self.spans {
             SpanMap::At(at) => at,

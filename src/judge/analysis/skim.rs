@@ -1,9 +1,12 @@
-//! Scripts that another program writes, read statement by statement: each by itself, in linear time.
+//! Walks generated scripts statement by statement, each independently, in linear time.
 //!
-//! What such a script runs is worked out as it runs, through variables that hold the compiler, its options and whole commands;
-//! following them through hundreds of branches takes long and ends in words that nobody can read. What it says
-//! plainly is still held against the rules, and only the grave counts. Out of scope: which scripts these are,
-//! which their descriptions say; a script that the session wrote, which is followed like any other.
+//! Such a script computes its commands, through variables that contain the compiler, its options and whole commands.
+//! Following
+//! them through hundreds of branches would be slow and would end in unknown words. Literal commands are still matched
+//! with the
+//! rules, from tier 3 on. Out of scope: which scripts are generated (descriptions), and scripts that the session wrote,
+//! which
+//! are analysed like any other.
 
 use super::act::{OpaqueReason, Value};
 use super::analysis_input::AnalysisInput;
@@ -16,11 +19,11 @@ use crate::judge::effect::Effect;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Pipeline, Script};
 
-/// The most lines of a script among which one may say what wrote it.
+/// The number of first lines of a script that may name its generator.
 const FIRST_LINES: usize = 8;
 
 impl Walker<'_> {
-    /// Walks what a script says plainly: every statement from a shell that knows nothing of those before it but where it stands.
+    /// Walks the literal commands of a script: every statement in a new shell with the working directory of the script.
     #[inline(never)]
     pub fn skim(&mut self, state: &State, context: &Context, text: &str) {
         let context = context.generated();
@@ -33,7 +36,7 @@ impl Walker<'_> {
             }
         }
         let found = self.facts.opaque.split_off(known);
-        // Words that are worked out as it runs are what such a script is made of.
+        // Such a script consists of computed words.
         let worked_out = |why| {
             use OpaqueReason::{Code, CommandWord, Script, Syntax};
             matches!(why, CommandWord | Code | Script | Syntax)
@@ -69,7 +72,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The statements in a compound command, with what its own words and redirections do.
+    /// Walks the statements in a compound command, its words and its redirections.
     fn parts(&mut self, here: &State, context: &Context, compound: &Compound) {
         let mut shell = here.fork();
         let effects = self.redirects(&mut shell, context, &compound.redirects);
@@ -113,8 +116,9 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Whether a generated script names plainly what it changes. What is not there before it runs is its own: it deletes what
-    /// it tried things out with.
+    /// Reports whether a generated script changes a path that it names literally. A path that does not exist before the
+    /// run
+    /// belongs to the script, which deletes its test files.
     pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
         let Some(text) = on.pattern() else { return false };
         if effect != Effect::Delete {
@@ -129,8 +133,9 @@ impl AnalysisInput<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// Whether the file is a script that another program wrote, by its name and by what it says of itself, and neither the line
-    /// nor the session had a hand in it.
+    /// Reports whether a file is a generated script, by its name and its first lines, and neither the command nor the
+    /// session
+    /// created it.
     pub fn is_generated(&self, path: &str, text: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some(program) = self.input.catalog.program(name).filter(|program| !program.generated.is_empty()) else {
@@ -140,7 +145,7 @@ impl WalkProgress<'_, '_> {
         text.lines().take(FIRST_LINES).any(says) && !self.is_of_the_session(path)
     }
 
-    /// Whether the line or the session made what lies at a path, or a directory above it.
+    /// Reports whether the command or the session created a path or a parent of it.
     fn is_of_the_session(&self, path: &str) -> bool {
         let canonical = self.input.inquiry.path(path).map(|facts| facts.canonical.as_str());
         let holds = |made: &str| {

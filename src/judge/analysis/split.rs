@@ -1,14 +1,14 @@
-//! Field splitting, globs and quote removal: from the pieces of an expanded word to arguments.
+//! Field splitting, globs and quote removal: turns the pieces of an expanded word into arguments.
 
 use super::act::{Piece, Unknown, Value};
 use super::state::Build as _;
 
-/// How text came into a word.
+/// The origin of a text in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quote {
-    /// Written without quotes: globs in it are live.
+    /// Literal text without quotes: globs in it are expanded.
     Bare,
-    /// The result of an expansion outside quotes: it is split, and globs in it are live.
+    /// The result of an expansion without quotes: it is split, and globs in it are expanded.
     Split,
     Quoted,
 }
@@ -18,19 +18,19 @@ pub(super) enum Quote {
 pub(super) enum Atom {
     Text(String, Quote),
     Unknown(Unknown),
-    /// A live glob as a whole.
+    /// An unquoted glob.
     Glob(String),
     /// A new argument begins (`"$@"`).
     Break,
 }
 
-/// A stretch of the argument that is being collected.
+/// A part of the current argument.
 enum Run {
     Live(String),
     Fixed(Piece),
 }
 
-/// Splits at the separators and finds the live globs.
+/// Splits atoms at the separators, and finds globs.
 pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Value> {
     let mut fields = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
                         blank = true;
                         finish(&mut runs, &mut open, globs, &mut fields);
                     } else {
-                        // A separator that is no blank ends a field even where that is empty.
+                        // A separator that is not a blank also ends an empty field.
                         open |= !blank;
                         finish(&mut runs, &mut open, globs, &mut fields);
                     }
@@ -98,14 +98,14 @@ fn finish(runs: &mut Vec<Run>, open: &mut bool, globs: bool, fields: &mut Vec<Va
     runs.clear();
 }
 
-/// Adds text whose pattern characters are live.
+/// Appends text with globs.
 pub(super) fn push_globs(text: &str, value: &mut Value) {
     let mut rest = text;
     while let Some(at) = rest.find(['*', '?', '[']) {
         let (before, from) = rest.split_at(at);
         value.push_text(before);
         let length = if from.starts_with('[') {
-            // `[` alone, or without its partner, is text.
+            // `[` without a closing bracket is text.
             let close = from.char_indices().skip(2).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
             let Some(close) = close.filter(|close| !from.get(..*close).unwrap_or("").contains('/')) else {
                 value.push_text("[");
