@@ -1,4 +1,4 @@
-//! What programs print: passed on to whatever reads it, as far as it is known.
+//! The output of programs, as far as it is known, is passed on to its readers.
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use super::analysis_input::AnalysisInput;
@@ -17,7 +17,7 @@ use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Prints};
 
 impl Walker<'_> {
-    /// Passes on what a program writes to its standard output.
+    /// Passes the output of a program on to its readers.
     #[inline(never)]
     pub fn wrote(
         &mut self,
@@ -61,7 +61,7 @@ impl Walker<'_> {
         self.fed_to_readers(state, id);
     }
 
-    /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
+    /// Passes the input of a program on to process substitutions in its arguments (`tee >(…)`).
     #[inline(never)]
     pub fn fed_to_readers(&mut self, state: &State, id: usize) {
         if self.substituted.readers.is_empty() {
@@ -78,7 +78,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a command prints to its standard output, as far as it is known before it runs.
+    /// Returns the output of a command, as far as it is known before it runs.
     #[inline(never)]
     pub fn known_output(
         &mut self,
@@ -114,7 +114,7 @@ impl Walker<'_> {
             .find_map(|prints| self.described_output(state, context, name, prints.what, &values, (&stdin, taint)))
     }
 
-    /// What a program prints that is described so.
+    /// Returns the output of a program by its description.
     fn described_output(
         &mut self,
         state: &State,
@@ -136,7 +136,7 @@ impl Walker<'_> {
         };
         let text = match what {
             Printed::Number => line(self.expand().number(is_plain_number(args))),
-            // Such a program names what it read, standard input by a dash.
+            // Such a program prints the name of its input, which is a dash for standard input.
             Printed::Digest if is_clean && args.is_empty() => {
                 let mut text = self.expand().number(true);
                 text.push_text("  -\n");
@@ -187,9 +187,9 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// The top of the repository that a program of this name works in.
+    /// Returns the top level of the repository in which a program with this name works.
     fn repository_of(&self, state: &State, name: &str) -> Option<&str> {
-        // Where it was told to look somewhere else, that is not followed.
+        // An option that selects another repository is not evaluated.
         let program = self.catalog.program(name)?;
         let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
         let told = state.elsewhere || places.iter().any(|name| state.sets(name));
@@ -197,7 +197,7 @@ impl AnalysisInput<'_> {
         Some(self.inquiry.repository(here)?.root.as_str())
     }
 
-    /// Where a program lies that is looked up, by its name in the last argument.
+    /// Returns the path of the program that the last argument names.
     #[inline(never)]
     fn looked_up(&self, state: &State, args: &[&Value]) -> Option<Value> {
         let program = args.last().and_then(|arg| arg.known_text()).filter(|name| !name.starts_with('-'))?;
@@ -207,12 +207,12 @@ impl AnalysisInput<'_> {
         Some(Value::text(format!("{path}\n")))
     }
 
-    /// Whether a program is described to print files as they are.
+    /// Reports whether a program prints files unchanged, by its description.
     pub fn prints_files(&self, name: &str) -> bool {
         self.catalog.program(name).is_some_and(|program| program.may_print(Printed::Files))
     }
 
-    /// Files and globs by the names that they are given by, as a listing prints them.
+    /// Returns the names in the arguments as a listing prints them.
     fn names_listed(&self, state: &State, args: &[&Value]) -> Option<Value> {
         let (options, operands): (Vec<&Value>, Vec<&Value>) =
             args.iter().partition(|arg| arg.leading().starts_with('-'));
@@ -222,7 +222,7 @@ impl AnalysisInput<'_> {
             return None;
         }
         let whole = options.iter().any(|option| option.rough().contains('d'));
-        // The names in a directory that the line itself made.
+        // The names in a directory that the command itself created.
         if let [dir] = operands.as_slice()
             && !whole
             && dir.known().is_none()
@@ -249,9 +249,11 @@ impl AnalysisInput<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
-    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
-    /// among temporary files, is another program.
+    /// Reports whether a program prints shell code that is meant to be evaluated, by its description. A description
+    /// `setup:NAME`
+    /// says so for the program `NAME`, in addition to its other description. A program of that name in the project or
+    /// in the
+    /// temporary directory is another program.
     #[inline(never)]
     fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
         let path = self.acts.get(id).and_then(|act| match &act.verb {
@@ -275,7 +277,7 @@ impl WalkProgress<'_, '_> {
         })
     }
 
-    /// What is in the files that are named, and in what is fed where a dash stands.
+    /// Returns the content of the files in the arguments, and of standard input for a dash.
     fn files_shown(&self, state: &State, args: &[&Value], stdin: &Value) -> Option<Value> {
         let mut text = Value::default();
         let mut pipes = self.pipes.iter();
@@ -293,7 +295,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// What stands behind the made-up letters of a name that is told to be made.
+/// Returns the text after the generated letters in a template of `mktemp`.
 fn ending(words: &[&Value]) -> String {
     let words: Vec<String> = words.iter().filter_map(|word| word.known_text()).collect();
     let mut suffix = String::new();
@@ -308,22 +310,23 @@ fn ending(words: &[&Value]) -> String {
     if suffix.contains('/') { String::new() } else { suffix }
 }
 
-/// Whether letters of a set, as a filter that keeps only these spells it, name no place; and whether they are letters and
-/// digits alone.
+/// Examines a set of characters that a filter keeps. `None` if they can form a path; otherwise whether they are only
+/// letters
+/// and digits.
 fn is_name_of(set: &Value) -> Option<bool> {
     let set = super::decode::characters(&set.known_text()?)?;
     let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));
     is_name.then(|| set.iter().all(char::is_ascii_alphanumeric))
 }
 
-/// Whether what is printed is a form of the clock without a dash, a dot or a colon.
+/// Reports whether the output is a time without a dash, a dot or a colon.
 fn is_plain_number(words: &[&Value]) -> bool {
     let marks = ["-", ".", ":", "%F", "%T", "%R"];
     let form = words.last().and_then(|word| word.known_text());
     form.is_some_and(|form| form.starts_with('+') && !marks.iter().any(|mark| form.contains(mark)))
 }
 
-/// The files whose content is printed as it is, where all are known.
+/// Returns the files whose content is printed unchanged, if all are known.
 fn files_of(state: &State, args: &[Field]) -> Option<Vec<String>> {
     let is_file = |path: &str| !path.starts_with('-') && !path.starts_with("/dev/") && !path.starts_with("/proc/");
     let path = |field: &Field| field.value.known_text().filter(|path| is_file(path)).and_then(|path| state.path(&path));

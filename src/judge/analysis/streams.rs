@@ -1,4 +1,4 @@
-//! Where bytes come from and go to: pipes, files, heredocs, captures, and what is known of what flows there.
+//! Streams: pipes, files, here-documents and captures, and what is known of the data in them.
 
 use std::rc::Rc;
 
@@ -7,27 +7,27 @@ use super::command_context::Context;
 use super::state::{Build as _, State};
 use crate::judge::syntax::tree::{Command, Script};
 
-/// Index of a [`Sink`] in the walker.
+/// The index of a [`Sink`] in the walker.
 pub(super) type SinkId = usize;
 
-/// A place that commands write to and that something may read later: a pipe, a capture, a file.
+/// Something that commands write to, and that may be read later: a pipe, a capture, a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sink {
     pub text: Value,
     pub taint: Taint,
     pub writers: Vec<ActId>,
-    /// It goes on after content that the line did not write.
+    /// Whether it follows content that the command did not write.
     pub older: bool,
-    /// Known bytes in it were decoded from something unreadable.
+    /// Whether known data in it was decoded.
     pub decoded: bool,
-    /// So many commands wrote to it.
+    /// The number of commands that wrote to it.
     writes: u32,
-    /// The files of the world whose content the one that wrote last printed as it is.
+    /// The existing files that the last writer printed unchanged.
     printed: Vec<String>,
 }
 
 impl Sink {
-    /// Adds what a command wrote.
+    /// Appends the output of a command.
     pub fn write(&mut self, text: &Value, taint: Taint, decoded: bool) {
         self.text.push_value(text);
         self.taint = self.taint.and(taint).and(text.taint());
@@ -36,35 +36,35 @@ impl Sink {
         self.printed.clear();
     }
 
-    /// Remembers which files a command printed that just wrote here.
+    /// Stores the files that the last writer printed.
     pub fn print(&mut self, files: Vec<String>) {
         self.printed = files;
     }
 
-    /// The files whose content is all that is in it, where it is that of files.
+    /// Returns the files whose content is its whole content.
     pub fn files(&self) -> Option<&[String]> {
         (self.writes == 1 && !self.printed.is_empty()).then_some(self.printed.as_slice())
     }
 }
 
-/// One descriptor.
+/// An open descriptor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Stream {
-    /// guard's own.
+    /// The descriptor of guard.
     #[default]
     Inherited,
     /// `/dev/null`, or closed.
     Nothing,
     /// A pipe or capture.
     Sink(SinkId, Output),
-    /// A file; the sink holds what the line writes to it.
+    /// A file; the sink contains what the command writes to it.
     File(Rc<Operand>, Option<SinkId>),
-    /// A heredoc, a here-string.
+    /// A here-document or a here-string.
     Text(Rc<Value>),
 }
 
 impl Stream {
-    /// Where an act that writes here sends its output.
+    /// Returns the output of an act that writes to it.
     pub fn output(&self) -> Output {
         match self {
             Self::Inherited => Output::Inherited,
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// The sink that is written to.
+    /// Returns the sink to which it writes.
     pub fn sink(&self) -> Option<SinkId> {
         match self {
             Self::Sink(id, _) | Self::File(_, Some(id)) => Some(*id),
@@ -82,7 +82,7 @@ impl Stream {
         }
     }
 
-    /// What an act that reads here gets.
+    /// Returns the input of an act that reads from it.
     pub fn input(&self, sinks: &[Sink]) -> Input {
         match self {
             Self::Inherited => Input::Inherited,
@@ -104,7 +104,7 @@ pub(super) const COPROCESS_OUT: u32 = 63;
 /// The number of the descriptor through which a shell writes to its coprocess.
 pub(super) const COPROCESS_IN: u32 = 60;
 
-/// What reads from a descriptor.
+/// A reader of a descriptor.
 #[derive(Debug)]
 pub(super) enum DescriptorReader {
     Script(Script),
@@ -114,13 +114,13 @@ pub(super) enum DescriptorReader {
 /// The process substitutions of the command that is being expanded.
 #[derive(Debug, Default)]
 pub(super) struct ProcessSubstitutions {
-    /// The pipes of those that it reads.
+    /// The pipes of substitutions that it reads.
     pub pipes: Vec<SinkId>,
-    /// Those that read what it writes, to be walked after it.
+    /// The substitutions that read its output, which are walked after it.
     pub readers: Vec<(Script, SinkId)>,
 }
 
-/// Commands that read what later commands of the line write.
+/// A reader of what later commands write.
 #[derive(Debug)]
 pub(super) struct WaitingReader {
     pub state: Box<State>,
@@ -135,12 +135,12 @@ pub(super) struct Streams {
     pub stdin: Stream,
     pub stdout: Stream,
     pub stderr: Stream,
-    /// Other numbers.
+    /// The descriptors with other numbers.
     pub others: Vec<(u32, Stream)>,
 }
 
 impl Streams {
-    /// The descriptor of this number.
+    /// Returns the descriptor with this number.
     pub fn get(&self, fd: u32) -> Stream {
         match fd {
             0 => self.stdin.clone(),
@@ -150,7 +150,7 @@ impl Streams {
         }
     }
 
-    /// The descriptor that a path names, where it is one of the first three or the line opened it.
+    /// Returns the descriptor that a path names, if it is one of the first three or the command opened it.
     pub fn named(&self, path: &str) -> Option<Stream> {
         match descriptor(path)? {
             fd @ 0..=2 => Some(self.get(fd)),
@@ -158,17 +158,17 @@ impl Streams {
         }
     }
 
-    /// The descriptor of this number, where the line opened it beside the first three.
+    /// Returns the descriptor with this number, if the command opened it and it is not one of the first three.
     pub fn opened(&self, fd: u32) -> Option<Stream> {
         self.others.iter().find(|(number, _)| *number == fd).map(|(_, stream)| stream.clone())
     }
 
-    /// A number that is free for a descriptor that names itself.
+    /// Returns an unused number for a descriptor.
     pub fn unused(&self) -> u32 {
         (10..COPROCESS_IN).find(|fd| self.opened(*fd).is_none()).unwrap_or(u32::MAX)
     }
 
-    /// Makes this number that descriptor.
+    /// Sets the descriptor with this number.
     pub fn set(&mut self, fd: u32, stream: Stream) {
         match fd {
             0 => self.stdin = stream,
@@ -182,7 +182,7 @@ impl Streams {
     }
 }
 
-/// The number of the descriptor that a path names: `/dev/fd/3`, `/proc/self/fd/3`, `/dev/stdin`.
+/// Returns the number of the descriptor that a path names: `/dev/fd/3`, `/proc/self/fd/3`, `/dev/stdin`.
 pub(super) fn descriptor(path: &str) -> Option<u32> {
     let mut names = path.strip_prefix('/')?.split('/').filter(|name| !matches!(*name, "" | "."));
     let number = match (names.next()?, names.next()?) {

@@ -1,4 +1,4 @@
-//! Substitutions: what a command prints into a word, and pipes that stand as file names.
+//! Command and process substitutions.
 
 use super::act::{Output, Taint, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
@@ -18,7 +18,7 @@ impl Walk for Walker<'_> {
         &mut self.expansion
     }
 
-    /// Walks a command substitution and says what it comes to.
+    /// Walks a command substitution and returns its output.
     fn capture(&mut self, state: &mut State, context: &Context, substitution: &CommandSubstitution) -> Value {
         if !self.enter(depth::SUBSTITUTION, context.spans.map(substitution.span)) {
             return unknown(UnknownReason::CommandOutput, Taint::default());
@@ -42,7 +42,7 @@ impl Walk for Walker<'_> {
         value.without_last_lines()
     }
 
-    /// Walks a process substitution; its value is the pipe.
+    /// Walks a process substitution and returns the name of its pipe.
     #[inline(never)]
     fn process(&mut self, state: &mut State, context: &Context, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
@@ -75,7 +75,7 @@ impl Walk for Walker<'_> {
 }
 
 impl Walker<'_> {
-    /// Walks the substitutions that stand in text which a shell expands once more.
+    /// Walks the substitutions in a text that a shell expands again.
     #[inline(never)]
     pub fn walk_embedded(&mut self, state: &mut State, context: &Context, text: &str) {
         if text.contains("$(") || text.contains('`') {
@@ -84,7 +84,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What expands words here.
+    /// Returns the expander of words for this walk.
     pub fn expand(&mut self) -> Expander<'_, Self> {
         Expander { walk: self }
     }

@@ -1,8 +1,8 @@
-//! Terminals that a session opened for itself: what it types into them is read as what it is there, by what was typed
-//! there before.
+//! Terminals that a session opened: what it types into them is walked in the state that earlier input left there.
 //!
-//! Out of scope: which programs open terminals and type into them, which their descriptions say, and the terminals
-//! of others, of which nothing is known.
+//! Out of scope: which programs open terminals and type into them (descriptions), and terminals of others, whose state
+//! is
+//! unknown.
 
 use super::act::{Act, Flag, Verb};
 use super::analysis_input::AnalysisInput;
@@ -19,29 +19,29 @@ use crate::judge::rules::text::same_flag;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// The most text typed into one terminal that is looked back on, in bytes.
+/// Maximum size of the earlier input of one terminal, in bytes.
 const MAX_TYPED: usize = 16 << 10;
 
-/// The most programs that may be read for in one terminal.
+/// Maximum number of interpreters that run in one terminal.
 const MAX_INSIDE: usize = 4;
 
-/// Says of an act that it types into a terminal of the session's own, and that what it types was read.
+/// The flag of an act that types into a terminal of the session, if the input was analysed.
 pub const OWN: &str = "--own-terminal";
 
-/// What is typed.
+/// Typed input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TypedText {
     Text(String),
     Enter,
-    /// It takes back what stands in the line.
+    /// It deletes the current line.
     Clear,
     Escape,
-    /// It moves about in the line or in what was typed before.
+    /// It moves in the line, or in the history.
     Edit,
 }
 
 impl TypedText {
-    /// As a program reads it that takes commands by the line.
+    /// Returns the input for a program that reads commands line by line.
     fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
@@ -51,21 +51,21 @@ impl TypedText {
     }
 }
 
-/// What reads the keys.
+/// The reader of typed input.
 #[derive(Clone, Debug, Default)]
 struct TypedInput {
-    /// What was typed behind the last Enter.
+    /// The input after the last Enter.
     pending: String,
-    /// What stands in the line is not what was typed.
+    /// Whether the current line differs from the typed input.
     edited: bool,
-    /// Programs that were started there and read keys themselves. One that was told to end may read them still.
+    /// Programs that were started there and read input themselves. One that was told to end may still read.
     inside: Vec<StartedInterpreter>,
 }
 
 #[derive(Clone, Debug)]
 struct StartedInterpreter {
     language: String,
-    /// What was typed since it was started.
+    /// The input since it was started.
     given: String,
     left: bool,
 }
@@ -77,8 +77,9 @@ impl TypedInput {
 }
 
 impl Walker<'_> {
-    /// Reads what a program types into a terminal, and says so on the act. Where it is not the session's own, or what is
-    /// typed or what was typed before is not known, nothing is said.
+    /// Walks what a program types into a terminal, and marks the act. If the terminal is not the session's own, or the
+    /// input is
+    /// unknown, the act is not marked.
     #[inline(never)]
     pub fn typed(
         &mut self,
@@ -122,14 +123,14 @@ impl Walker<'_> {
         if screen.inside.len() > MAX_INSIDE || screen.is_shell() && (screen.edited || keys.contains(&TypedText::Edit)) {
             return;
         }
-        // The same act may stand there once more, as it would be in another directory.
+        // There may be more acts of the same program, for other possible directories.
         for other in self.facts.acts.iter_mut().skip(act).filter(|other| other.verb.key() == name) {
             other.flags.push(Flag { name: OWN.to_owned(), value: None, span });
         }
         self.is_typed(&mut state, &inside, screen, &keys, span);
     }
 
-    /// Follows what was typed before.
+    /// Walks earlier input.
     fn was_typed(&mut self, state: &mut State, context: &Context, screen: &mut TypedInput, keys: &[TypedText]) {
         for key in keys {
             let is_shell = screen.is_shell();
@@ -147,7 +148,7 @@ impl Walker<'_> {
                     let line = std::mem::take(&mut screen.pending);
                     let acts = self.ran_there(state, context, &line);
                     if std::mem::take(&mut screen.edited) {
-                        // Nobody knows what ran, and so not where it left the shell.
+                        // The command is unknown, and so is the directory after it.
                         state.move_to(None);
                     }
                     let started = acts.iter().filter_map(|act| self.input.stays(act));
@@ -158,7 +159,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a line did that ran there: its state stays, the rest is past, and the world tells it.
+    /// Walks a line that ran there before: its effect on the state remains, its acts are dropped.
     fn ran_there(&mut self, state: &mut State, context: &Context, line: &str) -> Vec<Act> {
         let (sinks, files) = (self.sinks.clone(), self.files.clone());
         let acts = self.what_came_before(state, context, line.as_bytes());
@@ -169,7 +170,7 @@ impl Walker<'_> {
         acts
     }
 
-    /// Reads what is typed now: by the shell, which may stand there whatever was started, and by what else reads it.
+    /// Walks new input: for the shell, which may be reading although a program was started, and for that program.
     fn is_typed(&mut self, state: &mut State, context: &Context, screen: TypedInput, keys: &[TypedText], span: Span) {
         let opaque = self.facts.opaque.len();
         let is_shell = screen.is_shell();
@@ -190,7 +191,7 @@ impl Walker<'_> {
         self.text(state, context, &lines);
         self.end_of_shell(state);
         if !is_shell {
-            // What is no line of a shell runs nothing in one.
+            // Input with a syntax error runs nothing in a shell.
             self.facts.opaque.truncate(opaque);
         }
         for mut inside in screen.inside {
@@ -201,7 +202,7 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// The language that a program of the terminal reads for as long as it runs.
+    /// Returns the language that a program in the terminal reads while it runs.
     fn stays(&self, act: &Act) -> Option<String> {
         let Verb::Program { name, .. } = &act.verb else { return None };
         let runs = self.catalog.program(name)?.runs.as_ref()?;
@@ -211,7 +212,7 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// Whether a line ends the program that reads it.
+/// Reports whether a line ends the program that reads it.
 fn leaves(line: &str) -> bool {
     let line = line.trim().trim_start_matches(':').trim_end_matches(';');
     word_lists::LEAVING_LINES.contains(&line) || line == ".quit"
@@ -221,7 +222,7 @@ fn terminal<'p>(described: &'p Program, sub: &[String]) -> Option<&'p Terminal> 
     described.subs.exact(sub)?.terminal.as_ref()
 }
 
-/// Whether an act is one by which terminals are told apart.
+/// Reports whether an act affects a named terminal.
 pub fn is_told(described: &Program, act: &Act) -> bool {
     match terminal(described, &act.sub) {
         Some(Terminal::Types(_)) => act.flags.iter().any(|flag| flag.name == OWN),
@@ -230,7 +231,7 @@ pub fn is_told(described: &Program, act: &Act) -> bool {
     }
 }
 
-/// An act as it is remembered by the names in it; `None` where one of them is not known.
+/// Returns an act with its names, for the ledger; `None` if one of them is unknown.
 pub fn named(act: &Act, program: &str) -> Option<NamedObject> {
     let text = |value: &Value| value.known().map(std::borrow::Cow::into_owned);
     let told = act.flags.iter().filter(|flag| flag.name != OWN);
@@ -249,7 +250,7 @@ pub fn named(act: &Act, program: &str) -> Option<NamedObject> {
     })
 }
 
-/// Which terminal is meant: options of the program itself, the session and the part of it.
+/// The identity of a terminal: options of the program, the session, and the part of it.
 #[derive(Debug, PartialEq, Eq)]
 struct TerminalTarget<'n> {
     server: Vec<(&'n str, Option<&'n str>)>,
@@ -262,7 +263,7 @@ fn place<'n>(described: &Program, named: &'n NamedObject) -> Option<TerminalTarg
         terminal(described, &named.sub)?;
     let is_it = |flag: &&(String, Option<String>)| same_flag(option, &flag.0);
     let target = named.flags.iter().find(is_it)?.1.as_deref()?;
-    // What stands in front of the subcommand says whose terminals they are.
+    // Options before the subcommand select the server of the terminals.
     let options = described.subs.exact(&named.sub).map(|sub| sub.options.as_slice()).unwrap_or_default();
     let is_own = |name: &String| options.iter().any(|option| option.names.contains(name));
     let global = named.flags.iter().filter(|(name, value)| value.is_some() && !is_own(name));
@@ -275,7 +276,9 @@ fn place<'n>(described: &Program, named: &'n NamedObject) -> Option<TerminalTarg
     })
 }
 
-/// How the session opened that terminal, and what it typed into it since; `None` where it did not, or closed it again.
+/// Returns how the session opened that terminal, and its input since then; `None` if the session did not open it, or
+/// closed
+/// it.
 fn opened<'n>(
     described: &Program,
     past: &'n [NamedObject],
@@ -288,7 +291,7 @@ fn opened<'n>(
             continue;
         }
         match terminal(described, &named.sub) {
-            // One that may have been there already is taken, and not made.
+            // An option may attach to an existing terminal instead of creating one.
             Some(Terminal::Opens(_)) if named.flags.iter().any(|(name, _)| name == "-A") => found = None,
             Some(Terminal::Opens(_)) if found.is_none() => found = Some((named, Vec::new())),
             Some(Terminal::Closes(_)) => found = None,
@@ -301,14 +304,14 @@ fn opened<'n>(
     found
 }
 
-/// Whether two parts of one session may be the same: numbers tell them apart, and names do.
+/// Reports whether two parts of a session may be the same: they differ by number or name.
 fn may_be_same(one: &[&str], other: &[&str]) -> bool {
     let number = |part: &str| part.parse::<u16>().ok();
     let apart = |(one, other): (&&str, &&str)| one != other && number(one).is_some() == number(other).is_some();
     !one.iter().zip(other).any(apart)
 }
 
-/// The keys that an act types; `None` where it types otherwise than by name and text.
+/// Returns the keys that an act types; `None` if it types in another form than names of keys and text.
 fn keys(named: &NamedObject) -> Option<Vec<TypedText>> {
     let given = |name: &str| named.flags.iter().any(|flag| flag.0 == name);
     if ["-H", "-X", "-N", "-K", "-M", "-R", "-F", "-c"].into_iter().any(given) {
@@ -318,7 +321,7 @@ fn keys(named: &NamedObject) -> Option<Vec<TypedText>> {
     let mut keys = Vec::new();
     for word in &named.operands {
         match if literal { TypedText::Text(word.clone()) } else { key(word) } {
-            // A line break in a text is the key.
+            // A line break in a text is the Enter key.
             TypedText::Text(text) => {
                 for (index, part) in text.split(['\r', '\n']).enumerate() {
                     keys.extend((index > 0).then_some(TypedText::Enter));

@@ -1,4 +1,4 @@
-//! Changes of known text: what parameter expansions cut, replace and convert.
+//! Changes of known text by parameter expansions: removal, replacement, conversion of case.
 
 use super::act::{NumberId, Taint, UnknownReason, Value};
 use super::arithmetic;
@@ -29,7 +29,7 @@ pub(super) fn replace(
     replacement: &[Letter],
     anchor: ReplaceAnchor,
 ) -> Option<Vec<Letter>> {
-    // The empty pattern is found at the ends alone.
+    // The empty pattern matches only at the beginning and the end.
     if pattern.is_empty() {
         return Some(match anchor {
             ReplaceAnchor::Prefix => [replacement, text].concat(),
@@ -58,7 +58,7 @@ pub(super) fn change_case(text: &[Letter], operator: &str, pattern: &str) -> Opt
     let mut changed = Vec::with_capacity(text.len());
     for (index, letter) in text.iter().enumerate() {
         let Letter::Known(c) = *letter else {
-            // Its letters may be others now.
+            // The letters of the number may have changed.
             changed.push(Letter::Number(NumberId::default()));
             continue;
         };
@@ -80,7 +80,7 @@ pub(super) fn change_case(text: &[Letter], operator: &str, pattern: &str) -> Opt
     Some(changed)
 }
 
-/// A value as an attribute of its variable makes it.
+/// Applies an attribute of a variable to a value.
 pub(super) fn with_attribute(value: Value, attribute: Attribute) -> Value {
     match (attribute, value.known()) {
         (Attribute::Lower, Some(text)) => Value::text(text.to_lowercase()),

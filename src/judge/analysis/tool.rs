@@ -1,6 +1,6 @@
-//! What the input of a tool holds: a command, code, paths and URLs in it are walked as if they stood in a command.
+//! Walks commands, code, paths and URLs in the input of a tool as if they were in a command.
 //!
-//! Out of scope: what a tool does. That is data, in the pattern files; see [`crate::judge::tools`].
+//! Out of scope: what a tool does, which pattern files say; see [`crate::judge::tools`].
 
 use serde_json::Value as Json;
 
@@ -18,7 +18,7 @@ use crate::judge::syntax::tree::Span;
 use crate::judge::tools::{self, ToolCall, address};
 
 impl Walker<'_> {
-    /// The call itself, and all that its input holds.
+    /// Walks a tool call and its input.
     pub fn tool(&mut self, state: &mut State, call: &ToolCall) {
         let verdict = tools::verdict(call, self.input.catalog);
         let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
@@ -72,7 +72,7 @@ impl Walker<'_> {
         }
     }
 
-    /// An effect on a path or a host. What a URL fetches from this machine is a file that is read.
+    /// Adds an effect on a path or a host. A `file:` URL is a file that is read.
     fn touched(&mut self, state: &State, context: &Context, effect: Effect, text: &str, span: Span) {
         let file = address::file(text);
         let (text, effect) = match (&file, effect) {
@@ -85,7 +85,7 @@ impl Walker<'_> {
         }
         let on = vec![Operand { value: Value::text(reserved::taken_in(text)), span }];
         let id = self.effect(state, context, DerivedEffect::of(effect, on), None, span, Taint::default());
-        // The call's own tier says what it is to fetch.
+        // The tier of the call covers the request.
         if matches!(effect, Effect::Fetch | Effect::Send | Effect::Show | Effect::Load)
             && let Some(act) = self.facts.acts.get_mut(id)
         {
@@ -94,7 +94,7 @@ impl Walker<'_> {
     }
 }
 
-/// What a tool does to a path whose name has a verb of this kind.
+/// Returns the effect on a path of a tool whose name has a verb of this kind.
 fn effect_on_path(kind: Option<&str>) -> Effect {
     match kind {
         Some("delete") => Effect::Delete,
@@ -104,7 +104,7 @@ fn effect_on_path(kind: Option<&str>) -> Effect {
     }
 }
 
-/// A word of a command: a text as it is, anything else as JSON writes it.
+/// Returns a word of a command: a string unchanged, another value in JSON syntax.
 fn said(word: &Json) -> String {
     let text = word.as_str().map_or_else(|| word.to_string(), ToOwned::to_owned);
     reserved::taken_in(&text).into_owned()

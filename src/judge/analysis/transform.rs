@@ -1,4 +1,4 @@
-//! What expansions make of a parameter's value: patterns removed and replaced, cases changed, slices.
+//! Transformations of the value of a parameter: removed and replaced patterns, case, slices.
 
 use super::act::{Piece, Taint, UnknownReason, Value};
 use super::command_context::Context;
@@ -10,7 +10,7 @@ use super::state::{Build as _, State, unknown};
 use super::text_edits::{change_case, replace, substring};
 use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
 
-/// The longest text on which patterns are tried.
+/// Maximum length of a text with which patterns are matched.
 const MAX_PATTERN_TEXT: usize = 4096;
 
 impl<W: Walk> Expander<'_, W> {
@@ -87,7 +87,7 @@ impl<W: Walk> Expander<'_, W> {
         changed.unwrap_or_else(|| weakened(value))
     }
 
-    /// `${@:1:2}` and `${array[@]:1:2}`.
+    /// Evaluates `${@:1:2}` and `${array[@]:1:2}`.
     #[inline(never)]
     pub fn slice(
         &mut self,
@@ -118,7 +118,8 @@ impl<W: Walk> Expander<'_, W> {
     }
 }
 
-/// Whether a substring is too short to give a secret away: people print the first or last letters to tell keys apart.
+/// Reports whether a substring is too short to reveal a secret. The first or last letters are often printed to identify
+/// a key.
 fn is_a_hint(offset: Option<i64>, length: Option<Option<i64>>) -> bool {
     const MOST: i64 = 9;
     match length {
@@ -127,10 +128,10 @@ fn is_a_hint(offset: Option<i64>, length: Option<Option<i64>>) -> bool {
     }
 }
 
-/// What is left to say of a value after a change that cannot be followed.
+/// Returns the value after a transformation of unknown result.
 fn weakened(value: &Value) -> Value {
     match value.pieces() {
-        // A part of a name that was made up is another place.
+        // A part of a generated name is another path.
         [Piece::Unknown(unknown)] if unknown.why != (UnknownReason::Temporary { variable: false }) => value.clone(),
         _ => {
             let glob = value.pattern().filter(|_| value.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))));
@@ -143,7 +144,7 @@ fn weakened(value: &Value) -> Value {
     }
 }
 
-/// Text on which it is no great work to try patterns: with a letter for each number in it.
+/// Returns the letters of a value that is short enough for matching, with placeholders for unknown numbers.
 fn short(value: &Value) -> Option<Vec<Letter>> {
     value.letters().filter(|text| text.len() <= MAX_PATTERN_TEXT)
 }
@@ -152,13 +153,13 @@ fn spelled(letters: &[Letter]) -> Value {
     Value::of_letters(letters.iter().copied())
 }
 
-/// Whether a pattern matches the same part of a text whatever stands for its letters that are not known.
+/// Reports whether a pattern matches the same part of a text for all values of its unknown letters.
 fn is_certain(pattern: &str, text: &[Letter], gone: &[Letter], longest: bool) -> bool {
     let is_vague = |letters: &[Letter]| letters.iter().any(|letter| letter.is_vague());
     if !text.iter().any(|letter| letter.is_unknown()) {
         return true;
     }
-    // No number holds a slash.
+    // A number contains no slash.
     let of_slashes = pattern.chars().all(|letter| "*/\\".contains(letter));
     !pattern.contains(['?', '[', '(']) && (of_slashes || !is_vague(text) || !longest && !is_vague(gone))
 }

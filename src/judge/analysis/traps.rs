@@ -1,4 +1,4 @@
-//! Traps: code that a shell runs later, in whatever state it then has.
+//! Traps: code that a shell runs later, in its state at that time.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,30 +9,30 @@ use super::state::{Build as _, State, VariableValue, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The most traps that one shell is followed with.
+/// Maximum number of traps of a shell.
 const MAX_TRAPS: usize = 16;
 
-/// What a shell was told to run later.
+/// A trap.
 #[derive(Debug)]
 pub(super) struct Trap {
-    /// `None` where it is not known.
+    /// The signal; `None` if it is unknown.
     signal: Option<String>,
     action: Value,
     context: Context,
     span: Span,
-    /// The acts that it came to where it was set.
+    /// The acts of its code when it was set.
     acts: Range<usize>,
 }
 
-/// Functions that zsh calls by itself; further ones stand in arrays of their names.
+/// The hook functions of zsh. Arrays with their names contain further ones.
 const HOOKS: [&str; 7] =
     ["chpwd", "command_not_found_handler", "periodic", "precmd", "preexec", "zshaddhistory", "zshexit"];
 
-/// The function that bash calls for a program that it does not find.
+/// The function that bash calls if it does not find a program.
 const NOT_FOUND: &str = "command_not_found_handle";
 
 impl Walker<'_> {
-    /// Walks the functions that a shell calls by itself, with all that it knows by now.
+    /// Walks the hook functions of a shell in its final state.
     #[inline(never)]
     fn hooks(&mut self, state: &State) {
         if state.functions.is_empty() {
@@ -65,7 +65,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Sets or takes back what these signals run; with where the acts begin that it comes to now.
+    /// Sets or resets the traps of signals. `first` is the index of the first act of the code.
     #[inline(never)]
     pub fn set_traps(
         &mut self,
@@ -77,7 +77,7 @@ impl Walker<'_> {
     ) {
         for signal in signals {
             let signal = signal.known().map(|name| plain_name(&name));
-            // Where it is set under a condition, what was set before may stay.
+            // In a condition, the previous trap may remain.
             if !context.conditional {
                 state.traps.retain(|trap| trap.signal != signal || signal.is_none());
             }
@@ -91,7 +91,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a trap does to the shell that goes on after it.
+    /// Applies the effect of a trap on the state of the shell.
     #[inline(never)]
     pub fn interrupted(&mut self, state: &mut State, after: &State, signals: &[Value], action: &Value, span: Span) {
         let ends = |name: &str| matches!(name, "EXIT" | "INT" | "TERM" | "HUP" | "QUIT");
@@ -108,7 +108,7 @@ impl Walker<'_> {
         state.join(after);
     }
 
-    /// Walks the traps of a shell that ends here, with all that it knows by now.
+    /// Walks the traps of a shell that ends, in its final state.
     #[inline(never)]
     pub fn end_of_shell(&mut self, state: &mut State) {
         self.hooks(state);
@@ -129,7 +129,7 @@ impl Walker<'_> {
 }
 
 impl Walker<'_> {
-    /// What a trap came to where it was set: a variable that nothing had set then, and that the line sets later, was empty.
+    /// Adjusts the acts of a trap when it was set: a variable that is set only later was empty then.
     fn empty_until_set(&mut self, state: &State, trap: &Trap) {
         let is_set = |value: &Value| match value.pieces() {
             [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), taint })] => {
@@ -144,7 +144,7 @@ impl Walker<'_> {
     }
 }
 
-/// A signal as `trap` lists it, without what may stand in front.
+/// Returns the name of a signal without a prefix, as `trap` lists it.
 fn plain_name(name: &str) -> String {
     let upper = name.to_ascii_uppercase();
     match upper.strip_prefix("SIG").unwrap_or(&upper) {

@@ -1,19 +1,19 @@
-//! Values held against what rules and descriptions say of texts: exact, glob, regular expression, known or not.
+//! Evaluates the tests of texts in rules and descriptions: exact texts, globs, regular expressions, known or unknown.
 //!
-//! Out of scope: classes of paths, and anything else that the world has to be asked for.
+//! Out of scope: classes of paths, and everything that needs questions.
 
 use super::act::{Flag, Piece, UnknownReason, Value};
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{FlagTest, TextTest};
 use crate::judge::rules::text::{found, matches, same_flag};
 
-/// Whether a value is one number that the shell works out (`$$`, `$!`, `$((…))`).
+/// Reports whether a value is one number that the shell computes (`$$`, `$!`, `$((…))`).
 fn is_number(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
-/// Whether a value is one name that ends or goes on in a number of the line (`test_$$`): one thing, and one that the line
-/// knows.
+/// Reports whether a value is a name with a number of the command (`test_$$`), which identifies one object of the
+/// command.
 fn is_numbered(value: &Value) -> bool {
     let one = |piece: &Piece| match piece {
         Piece::Text(text) => text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)),
@@ -23,7 +23,7 @@ fn is_numbered(value: &Value) -> bool {
     value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces().iter().all(one)
 }
 
-/// Whether a value holds what a command prints, or what is read, of which nothing is known.
+/// Reports whether a value contains unknown output of a command, or unknown input.
 #[must_use]
 pub fn is_computed(value: &Value) -> bool {
     let is_it = |piece: &Piece| match piece {
@@ -33,8 +33,8 @@ pub fn is_computed(value: &Value) -> bool {
     value.pieces().iter().any(is_it)
 }
 
-/// Whether a program's arguments are written like this: word by word a glob, an expression behind `~`, or `...` for any
-/// number of them.
+/// Reports whether arguments match word by word: a glob, a regular expression after `~`, or `...` for any number of
+/// words.
 #[must_use]
 pub fn written(words: &[String], args: &[&Value]) -> bool {
     let fits = |word: &String, arg: &&Value| {
@@ -44,7 +44,7 @@ pub fn written(words: &[String], args: &[&Value]) -> bool {
         })
     };
     let (mut word, mut arg) = (0, 0);
-    // Where the last `...` stands, and how many arguments it and those before it stand for.
+    // The index of the last `...`, and the number of arguments that it and the words before it match.
     let mut open: Option<(usize, usize)> = None;
     loop {
         match (words.get(word), args.get(arg)) {
@@ -70,8 +70,9 @@ pub fn written(words: &[String], args: &[&Value]) -> bool {
     }
 }
 
-/// Whether the textual part of a test holds: one of the positive patterns (when there are any), none of the negative
-/// ones, and what it says about being known. Classes are for the caller.
+/// Evaluates the textual conditions of a test: one of the positive patterns (if there are any), none of the negative
+/// ones, and
+/// whether the text is known. The caller evaluates classes.
 #[must_use]
 pub fn passes(test: &TextTest, value: &Value) -> bool {
     if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value) && !is_numbered(value))) {
@@ -90,8 +91,9 @@ pub fn passes(test: &TextTest, value: &Value) -> bool {
         && !test.not_regex.as_deref().is_some_and(|regex| found(regex, &text))
 }
 
-/// The first given flag that a test speaks of, value included. A value that is not known passes a test of its value
-/// when nothing known of it says otherwise.
+/// Returns the first given flag that passes a test, including that of its value. An unknown value passes unless its
+/// known
+/// parts contradict the test.
 #[must_use]
 pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
     flags.iter().find(|flag| {

@@ -1,22 +1,23 @@
-//! How far a walk goes: levels of nesting, rounds of loops, scripts in scripts.
+//! The limits of a walk: nesting, iterations of loops, and nested scripts.
 //!
-//! Out of scope: what is put on record where one of them ends, and the fuel that pays for work.
+//! Out of scope: reporting that a limit was reached, and fuel.
 
-/// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
-/// stack in an optimised build, so that all of it fits 256 KiB.
+/// Maximum nesting of trees, functions, wrappers and texts together. A unit needs about one KiB of stack in an
+/// optimised
+/// build, so that the maximum fits in 256 KiB.
 const MAX_DEPTH: u32 = 200;
 
-/// How many rounds of loops over known words are walked one by one, over the whole line.
+/// Maximum number of iterations of loops over known words in a command that are walked one by one.
 const MAX_ROUNDS: u32 = 256;
 
-/// What is left of each.
+/// The remaining amounts.
 #[derive(Debug)]
 pub(super) struct Limits {
     depth: u32,
     rounds: u32,
-    /// Scripts that were read into the line so far.
+    /// The number of scripts that were walked so far.
     includes: u32,
-    /// That something ended is on record.
+    /// Whether an opaque part for a reached limit was added.
     pub reached: bool,
 }
 
@@ -27,7 +28,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Goes deeper by so many levels. `false`: that is too deep, and nothing is to be left again.
+    /// Increases the depth. `false`: the limit would be exceeded, and the depth is unchanged.
     pub const fn enter(&mut self, by: u32) -> bool {
         let fits = self.depth + by <= MAX_DEPTH;
         if fits {
@@ -36,19 +37,19 @@ impl Limits {
         fits
     }
 
-    /// Comes back by so many levels.
+    /// Decreases the depth.
     pub const fn leave(&mut self, by: u32) {
         self.depth = self.depth.saturating_sub(by);
     }
 
-    /// Takes so many rounds of a loop. `false`: there are not that many left, and none is taken.
+    /// Takes iterations of a loop. `false`: not enough are left, and none is taken.
     pub fn takes_rounds(&mut self, count: usize) -> bool {
         let left = u32::try_from(count).ok().and_then(|count| self.rounds.checked_sub(count));
         left.into_iter().for_each(|left| self.rounds = left);
         left.is_some()
     }
 
-    /// Takes one more script into the line where there are fewer than `most`.
+    /// Takes a script, if fewer than `most` were walked.
     pub const fn takes_script(&mut self, most: u32) -> bool {
         let fits = self.includes < most;
         if fits {

@@ -1,7 +1,8 @@
-//! What PowerShell and cmd make of their arguments: which of them are the code, joined as these programs join them.
+//! Finds the code in the arguments of PowerShell and cmd, joined as these programs join it.
 //!
-//! Their options are told by any beginning of the name, in any case, with a dash or a slash, and the first argument that
-//! is none begins the code: no style of options says that.
+//! Their options can be abbreviated to any prefix, in any case, with a dash or a slash, and the code begins at the
+//! first
+//! other argument. No syntax of options in descriptions expresses that.
 
 use super::act::Value;
 use super::arguments::CodeSource;
@@ -11,7 +12,7 @@ use super::state::State;
 use super::streams::Stream;
 use crate::judge::rules::word_lists;
 
-/// What an interpreter of Windows is given.
+/// The input of PowerShell or cmd.
 enum InterpreterInput {
     Code(Value),
     Script(Value),
@@ -19,7 +20,7 @@ enum InterpreterInput {
 }
 
 impl WalkProgress<'_, '_> {
-    /// The code that PowerShell or cmd is handed, when `source` is one of theirs.
+    /// Returns the code of PowerShell or cmd, if `source` is for one of them.
     #[inline(never)]
     pub fn windows_code(&self, state: &State, act: usize, source: &CodeSource) -> Option<Value> {
         let act = self.acts.get(act)?;
@@ -40,7 +41,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// The name of an option in small letters with one dash, when the argument is one.
+/// Returns the name of an option in lower case with one dash, if the argument is one.
 fn option(arg: &Value) -> Option<String> {
     let text = arg.known()?;
     let name = text.strip_prefix("--").or_else(|| text.strip_prefix(['-', '/']))?.to_ascii_lowercase();
@@ -85,7 +86,7 @@ fn powershell(args: &[Value]) -> InterpreterInput {
     InterpreterInput::Stdin
 }
 
-/// Arguments that are code, or the name of a script.
+/// Returns arguments as code, or as the name of a script.
 fn code(args: &[Value]) -> InterpreterInput {
     match args {
         [] => InterpreterInput::Stdin,
@@ -110,7 +111,7 @@ fn cmd(args: &[Value]) -> InterpreterInput {
                 if !text.is_empty() {
                     text = Value::join([&text, &Value::text("")], " ");
                 }
-                // An argument of several words stood in quotes, unless it is all there is.
+                // An argument with several words was quoted, unless it is the only one.
                 let alone = !attached && args.len() == at + 2;
                 let spaced = !alone && more.known().is_some_and(|text| text.contains(' ') && !text.contains('"'));
                 let quote = Value::text(if spaced { "\"" } else { "" });

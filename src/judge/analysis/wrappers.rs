@@ -1,4 +1,4 @@
-//! Wrappers: commands inside commands, as far as the descriptions of programs name them.
+//! Wrappers: walks the commands that described programs run.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::judge::rules::model::Added;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// Words of known input that a wrapper hands on one by one.
+/// Maximum number of words of known input that a wrapper passes on.
 const MAX_INPUT_WORDS: usize = 64;
 
 impl Walker<'_> {
@@ -26,11 +26,11 @@ impl Walker<'_> {
     pub fn inner(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let reading = ran.reading;
         for (index, inner) in reading.inner.iter().enumerate() {
-            // Two layers may describe one program the same way.
+            // Several layers may describe the same command.
             let same = |other: &InnerCommand| {
                 (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
             };
-            // What the wrapper was given is gone through for each.
+            // The arguments of the wrapper are visited for each command.
             if !self.input.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
                 break;
             }
@@ -56,7 +56,7 @@ impl Walker<'_> {
             false => self.with_bins(state, name, &set),
         };
         self.input.other_directory(&mut child, name, reading);
-        // Where it is found: at the first place of the search, if anywhere.
+        // The file may be in the first start directory of the search.
         if inner.adds == Added::Found
             && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
         {
@@ -76,14 +76,14 @@ impl Walker<'_> {
             Added::Found => search_results::found(reading),
             Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
         };
-        // `find` puts what it found where the braces stand and nowhere else.
+        // `find` inserts files only for the braces.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
         for added in self.input.rounds_of(reading, inner, added) {
             self.inner_once(&mut child, (context, &within), inner, (&added, appends), &set, span);
         }
     }
 
-    /// Walks one run of what a wrapper runs.
+    /// Walks one run of a wrapper's command.
     #[inline(never)]
     fn inner_once(
         &mut self,
@@ -117,7 +117,7 @@ impl Walker<'_> {
             }
             InnerText::Line(line, at) => {
                 let mut line = line.clone();
-                // What is put behind a word is quoted: it is data, wherever it comes from.
+                // A value that is inserted after a word is quoted, so that it is data.
                 let behind = !line.leading().split("{}").next().unwrap_or_default().trim().is_empty();
                 let added: Vec<Value> =
                     added.iter().map(|value| if behind { as_data(value.clone()) } else { value.clone() }).collect();
@@ -150,7 +150,8 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
+    /// Returns what is added to each run of the command. It is divided into runs only if the command can distinguish
+    /// them.
     fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
         let one = |name: &str| {
             reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
@@ -171,7 +172,7 @@ impl AnalysisInput<'_> {
 }
 
 impl Walker<'_> {
-    /// `command ::: values`: the command once for each value. `false`: there is no such list.
+    /// Walks `command ::: values` once for each value. `false`: there is no such list.
     #[inline(never)]
     fn listed(
         &mut self,
@@ -184,18 +185,18 @@ impl Walker<'_> {
         let mark = |value: &Value| [":::", ":::+", "::::", "::::+"].iter().any(|mark| value.is(mark));
         let Some(at) = reading.operands.iter().position(|operand| mark(&operand.value)) else { return false };
         let (command, listed) = reading.operands.split_at(at);
-        // `::::` names files of values.
+        // `::::` is followed by files with values.
         let from_files = listed.iter().any(|operand| operand.value.is("::::") || operand.value.is("::::+"));
         let values: Vec<Value> = if from_files || listed.len() > MAX_INPUT_WORDS {
             vec![unknown(UnknownReason::Input, Taint::default())]
         } else {
             listed.iter().map(|operand| &operand.value).filter(|value| !mark(value)).cloned().collect()
         };
-        // An empty list may be filled by what the values come to.
+        // The list may be empty because its values are unknown.
         let values = if values.is_empty() { vec![Value::default()] } else { values };
         let line = Value::join(command.iter().map(|operand| &operand.value), " ");
         let quoted = quoted(command.iter().map(|operand| &operand.value));
-        // A whole line is the name of no program.
+        // A word with blanks is a command string and not the name of a program.
         let is_line = |operand: &&Operand| operand.value.leading().contains(' ');
         let one_line = command.len() == 1 && command.first().is_some_and(|operand| is_line(&operand));
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
@@ -207,7 +208,7 @@ impl Walker<'_> {
                 self.read_value(&mut child.fork(), &context, &value, span);
                 continue;
             }
-            // A shell reads the words again, unless an option quotes them; it is taken both ways.
+            // A shell parses the words again, unless an option quotes them. Both are assumed.
             let text = substituted(&line, &value);
             let both = quoted != line;
             if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), context.dialect).is_ok()) {
@@ -222,7 +223,7 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Follows an option of a wrapper that names the working directory of what it runs.
+    /// Applies an option of a wrapper that names the working directory of its command.
     #[inline(never)]
     fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
         let Some(program) = self.catalog.program(name) else { return };
@@ -237,7 +238,7 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// Words as a line in which each is quoted as far as it needs to be.
+/// Joins words to a line, with quotes where necessary.
 fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
     let mut line = Value::default();
     for (index, word) in words.enumerate() {
@@ -258,8 +259,8 @@ fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
     line
 }
 
-/// A line with its replacement strings (`{}`, `{.}`, `{1}`, …) replaced by a value, which is quoted; appended where the
-/// line has none.
+/// Replaces the replacement strings in a line (`{}`, `{.}`, `{1}`, …) by a quoted value, or appends it if there are
+/// none.
 fn substituted(line: &Value, value: &Value) -> Value {
     let mut result = Value::default();
     let mut replaced = false;
@@ -295,7 +296,7 @@ fn substituted(line: &Value, value: &Value) -> Value {
     result
 }
 
-/// A value that is not read as code: whether it was fetched or decoded says nothing of what runs.
+/// Removes taints that matter only for code from a value that is data.
 fn as_data(value: Value) -> Value {
     let plain = |piece| match piece {
         Piece::Unknown(mut unknown) => {
@@ -307,11 +308,11 @@ fn as_data(value: Value) -> Value {
     Value::of(value.into_pieces().into_iter().map(plain).collect())
 }
 
-/// How standard input is cut into arguments.
+/// How standard input is split into arguments.
 enum Separator {
-    /// At blanks, quotes and backslashes taken as in a shell.
+    /// At blanks, with quotes and backslashes.
     Blanks,
-    /// Each line is one.
+    /// At line breaks.
     Lines,
     /// At this character.
     Char(char),
@@ -331,7 +332,7 @@ impl Separator {
     }
 }
 
-/// The words that come in on standard input, as far as they are known.
+/// Returns the words of standard input, as far as they are known.
 fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> {
     if let Some(known) = text.known() {
         let words: Vec<String> = match separator {
@@ -349,7 +350,7 @@ fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> 
     vec![unknown(UnknownReason::Input, taint.and(text.taint()))]
 }
 
-/// Words separated by blanks, with quotes and backslashes.
+/// Splits a text at blanks, with quotes and backslashes.
 pub(super) fn quoted_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -372,7 +373,7 @@ pub(super) fn quoted_words(text: &str) -> Vec<String> {
     words
 }
 
-/// A value with `mark` replaced by each of the added values in turn; itself where the mark does not stand in it.
+/// Replaces `mark` in a value by each of the added values; returns the value if it does not contain the mark.
 fn placed(value: &Value, mark: &str, added: &[Value]) -> Vec<Value> {
     let stands = value.pieces().iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(mark)));
     if !stands || mark.is_empty() {

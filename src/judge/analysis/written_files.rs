@@ -1,4 +1,4 @@
-//! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
+//! The content of files that programs write, and the secrets in them.
 
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ fn edited(old: Option<String>, insertions: &[Insertion]) -> String {
 }
 
 impl Walker<'_> {
-    /// Remembers what a program wrote to the files that it names.
+    /// Stores what a program writes to the files that its arguments name.
     #[inline(never)]
     pub fn written_by(
         &mut self,
@@ -90,7 +90,7 @@ impl Walker<'_> {
         // A file that is edited in place keeps its content, with what the editor inserts.
         let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
         let edits = act.filter(|_| edits).map(insertions);
-        // A clone of a place on this machine comes from nowhere else.
+        // A clone of a local repository is not downloaded.
         let clones = program.is_some_and(|program| program.tree.is_some());
         let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
         let fetches = reading.effects.iter().any(|derived| {
@@ -114,7 +114,7 @@ impl Walker<'_> {
         let fetches =
             fetches || !self.files.written.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
         let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
-        // What is copied from another host is as good as fetched. Whoever copies is told where to.
+        // Files copied from another host count as downloaded. The target is among the arguments.
         let flags = || reading.flags.iter().filter_map(|flag| flag.value.as_ref());
         let is_told = reading.operands.iter().map(|operand| &operand.value).chain(flags()).any(is_target);
         let remote = !fetches && is_told && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
@@ -122,22 +122,22 @@ impl Walker<'_> {
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         let calls = is_call && reading.effects.iter().all(|derived| derived.effect.writes());
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
-        // Others make something else of what they read: they decrypt it, sort it, show it in another form.
+        // Other programs transform their input: they decrypt, sort or format it.
         let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
         let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
         let text = match sources.as_slice() {
             _ if edits.is_some() => Value::default(),
-            // A call writes what it is given.
+            // A call writes its argument.
             [given] if calls => (*given).clone(),
-            // What is only there afterwards, and holds no more than before.
+            // The file exists afterwards, with the same content as before.
             [] if derived.effect == Effect::Append
                 && program.is_some_and(|program| program.may_print(Printed::Nothing)) =>
             {
                 Value::default()
             }
-            // A filter with a file to write.
+            // A filter that writes a file.
             [] if unchanged => self.progress().stdin_of(state).0,
-            // A copy holds what its source does, which may have to be looked up when it is run.
+            // A copy has the content of its source, which is looked up if the copy runs.
             [source, rest @ ..] if unchanged && rest.iter().all(|other| other == source) => {
                 match self.progress().content_of(state, source) {
                     Some(text) => text,
@@ -149,7 +149,7 @@ impl Walker<'_> {
                     }
                 }
             }
-            // Several go into a directory.
+            // Several files are copied into a directory.
             sources
                 if files_are_copied
                     && sources.iter().any(|source| self.progress().content_of(state, source).is_none()) =>
@@ -164,13 +164,13 @@ impl Walker<'_> {
                 return;
             }
             _ => {
-                // An archive holds what is put into it.
+                // An archive contains its files.
                 let holds = reading.output == OutputTaint::Copies
                     && sources.iter().any(|on| self.progress().is_secret(state, on));
                 unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
             }
         };
-        // A filter that gets nothing leaves nothing: `tee file < /dev/null`.
+        // A filter without input empties the file: `tee file < /dev/null`.
         let filters = program.is_some_and(|program| program.may_print(Printed::Input));
         if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
             for target in &derived.on {
@@ -179,7 +179,7 @@ impl Walker<'_> {
                 self.stands_for(state, context, ":", "truncate", &words, target.span);
             }
         }
-        // Into a directory it goes by its own name.
+        // In a directory the file keeps its name.
         let name = match sources.as_slice() {
             [source] if remote || files_are_copied => {
                 source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
@@ -195,7 +195,7 @@ impl Walker<'_> {
             let Some(key) = state.file(&place) else { continue };
             let old = self.progress().content_of(state, &place).and_then(|old| old.known_text());
             let text = edits.as_ref().map_or_else(|| text.clone(), |edits| Value::text(edited(old.clone(), edits)));
-            // What is not known of it stays beside what is put in.
+            // The unknown content remains, besides the insertions.
             let stays = edits.is_some() && old.is_none();
             let older = stays && !self.files.holds(&key);
             let append = derived.effect == Effect::Append;
