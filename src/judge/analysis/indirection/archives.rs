@@ -1,7 +1,8 @@
-//! What comes out of archives and patches, and what lies below a directory that is a copy of another one.
+//! Files that are unpacked from archives or changed by patches.
 //!
-//! What an archive holds is not read: a file that only it can have brought is code that nobody can judge. A patch says
-//! what it makes, where its text is known.
+//! Archives are not read: a file that can only come from an archive is code that cannot be judged. A patch is applied,
+//! if its
+//! text is known.
 
 use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::arguments::Reading;
@@ -16,17 +17,17 @@ use super::patch;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::rules::word_lists;
 
-/// Stands for the content of a file that came out of an archive.
+/// The reason for the unknown content of a file from an archive.
 const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
 
-/// Whether all that is known of a text is that it came out of an archive.
+/// Reports whether a text is completely unknown because it comes from an archive.
 pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
     let unread = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UNREAD);
     !text.pieces().is_empty() && text.pieces().iter().all(unread)
 }
 
 impl Walker<'_> {
-    /// Remembers what a program takes out of archives, or makes by a patch.
+    /// Stores the files that a program unpacks from archives, or changes by a patch.
     #[inline(never)]
     pub(super) fn archives(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, .. } = ran;
@@ -45,7 +46,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Remembers the files that stand in place of compressed ones.
+    /// Stores the files that replace compressed ones.
     fn decompressed(&mut self, state: &State, context: &Context, reading: &Reading) {
         for operand in &reading.operands {
             let Some(path) = operand.value.known_text() else { continue };
@@ -58,7 +59,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Remembers that what a program writes with everything in it came out of an archive.
+    /// Stores that the directories which a program writes contain files of an archive.
     fn extracted(&mut self, state: &State, context: &Context, reading: &Reading) {
         if self.packs_itself(state, reading) {
             return;
@@ -70,7 +71,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether the archive is one that the line packed of what lies here, or built.
+    /// Reports whether the command itself packed or built the archive.
     fn packs_itself(&self, state: &State, reading: &Reading) -> bool {
         let named = reading.flags.iter().find(|flag| flag.name == "-f").and_then(|flag| flag.value.as_ref());
         let Some(archive) = named.or_else(|| reading.operands.first().map(|operand| &operand.value)) else {
@@ -89,7 +90,7 @@ impl Walker<'_> {
         key.is_some_and(|place| self.has_built() && place.text().is_some_and(missing))
     }
 
-    /// Whether an act so far builds a project. Each is looked at once.
+    /// Reports whether an earlier act builds a project. Each act is examined once.
     fn has_built(&self) -> bool {
         let acts = &self.facts.acts;
         let builds = |act: &Act| {
@@ -106,9 +107,9 @@ impl Walker<'_> {
         found.is_some()
     }
 
-    /// Remembers that what lies at a place came out of an archive.
+    /// Stores that the file at a place comes from an archive.
     fn unread(&mut self, context: &Context, place: Place, taint: Taint) {
-        // What is fetched stays so.
+        // Content that was downloaded remains possible.
         let beside = Context { conditional: context.conditional || place.is_any(), ..context.clone() };
         let sink = self.files.open(&mut self.sinks, place, false, beside.conditional);
         if let Some(sink) = self.sinks.get_mut(sink) {
@@ -116,7 +117,8 @@ impl Walker<'_> {
         }
     }
 
-    /// What is built in a directory may be new there for that reason.
+    /// Removes the mark of archives from the files of a directory in which a project was built, because they may be
+    /// new.
     #[inline(never)]
     pub(super) fn built_over_archive(&mut self, state: &State) {
         let Some(any) = state.cwd.as_ref().filter(|_| !self.files.written.is_empty()).and_then(Place::any_in) else {
@@ -128,7 +130,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a patch makes of the files that it names.
+    /// Applies a patch to the files that it names.
     #[inline(never)]
     fn patched(&mut self, state: &State, context: &Context, strip: Option<u32>, reading: &Reading) {
         let value = |names: &[&str]| {
@@ -180,7 +182,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a file says after a change by a patch. Source code that is changed is the project's own.
+    /// Stores the content of a file after a patch. Changed source code belongs to the project and is not stored.
     fn change(&mut self, state: &State, context: &Context, change: &patch::Change) {
         let place = Value::text(change.path.as_str());
         let Some(file) = state.place(&change.path) else { return };

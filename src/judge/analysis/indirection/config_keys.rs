@@ -1,8 +1,8 @@
-//! Settings that name files of code, or hold code, under keys: in JSON, YAML, TOML, INI, XML, Nix, or as code of their own.
+//! Settings with keys whose values name files of code, or contain code: JSON, YAML, TOML, INI, XML, Nix, or code.
 //!
-//! Out of scope: the grammars of these formats, and which keys mean what, which descriptions say. A key stands in front
-//! of `:` or `=`, or is an element; its value is a text, what stands in brackets, the rest of the line, or what is indented
-//! below.
+//! Out of scope: parsing these formats exactly, and the meaning of keys, which descriptions define. A key precedes `:`
+//! or `=`,
+//! or is an element; its value is a string, a part in brackets, the rest of the line, or the indented lines below.
 
 use super::loads::option_values;
 use crate::judge::analysis::act::Value;
@@ -14,16 +14,17 @@ use crate::judge::rules::model::Load;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
-/// The most places of a key in one file, and the most texts that are taken from them.
+/// Maximum number of occurrences of a key in a file, and of texts in its values.
 const MAX_PLACES: usize = 32;
 const MAX_TEXTS: usize = 128;
 
-/// What stands around a word in a list, an object or a call.
+/// The characters that delimit a word in a list, an object or a call.
 const MARKS: [char; 11] = [',', '[', ']', '{', '}', '(', ')', ';', '<', '>', '='];
 
 impl Walker<'_> {
-    /// Follows what a file of settings names and holds. `own`: git has the settings as they are, so that only what it does
-    /// not have so is read of the files that they name.
+    /// Walks the files that settings name, and the code in them. `own`: the settings are unchanged in git, so that only
+    /// changed
+    /// files which they name are read.
     pub(super) fn config_keys(
         &mut self,
         state: &State,
@@ -44,7 +45,7 @@ impl Walker<'_> {
             }
             let below = dir.as_ref().filter(|_| !name.starts_with('/')).map(|dir| format!("{dir}/{name}"));
             let mut files = vec![name];
-            // Settings of another directory may mean files beside them.
+            // Settings in another directory may name files relative to it.
             files.extend(below.filter(|_| file.known().as_deref().is_some_and(|path| !self.is_beside(state, path))));
             for name in files {
                 let named = Value::text(name);
@@ -62,7 +63,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The values that settings give to options of the program.
+    /// Returns the values of options of the program in settings.
     pub(super) fn options_in(&mut self, state: &State, load: &Load, file: &Value, ran: ProgramRun<'_>) -> Vec<Value> {
         let Some(text) = self.settings_text(state, file, ran.span).and_then(|text| text.known_text()) else {
             return Vec::new();
@@ -72,13 +73,13 @@ impl Walker<'_> {
         option_values(&words.iter().collect::<Vec<_>>(), &load.options)
     }
 
-    /// Whether a file lies where the program stands.
+    /// Reports whether a file is in the working directory.
     fn is_beside(&self, state: &State, path: &str) -> bool {
         let dir = state.place(path).and_then(|place| place.split()).map(|(dir, _)| dir);
         dir.is_some() && dir == state.cwd
     }
 
-    /// Whether git does not have a named file as it is, under any of the endings that its name may leave out.
+    /// Reports whether a named file, with one of the endings that may be omitted, is new or changed in git.
     fn is_new_code(&self, state: &State, load: &Load, name: &Value) -> bool {
         let bare = [String::new()];
         let ends = if load.endings.is_empty() { &bare[..] } else { &load.endings };
@@ -96,7 +97,7 @@ impl Walker<'_> {
     }
 }
 
-/// What may be the names of files under a key: its texts, and the words in them and between them.
+/// Returns possible names of files in the value of a key: its strings, and the words in and between them.
 fn names(text: &str, key: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for value in values(text, key) {
@@ -121,7 +122,7 @@ fn names(text: &str, key: &str) -> Vec<String> {
     all
 }
 
-/// The texts that are the value of a key, or are in it: each text of a list, the value of each key of an object.
+/// Returns the strings in the value of a key: the string itself, those of a list, the values of an object.
 fn texts(text: &str, key: &str) -> Vec<String> {
     let mut all = Vec::new();
     for value in values(text, key) {
@@ -138,12 +139,12 @@ fn texts(text: &str, key: &str) -> Vec<String> {
             continue;
         }
         if value.starts_with('\n') || bare.starts_with("- ") {
-            // Each line on its own: `- text`, `key: text`, or a text.
+            // Each line is `- text`, `key: text`, or a text.
             all.extend(value.lines().filter_map(line_text));
             continue;
         }
         while let Some(part) = parts.next() {
-            // What stands in front of a colon is a key.
+            // A string before a colon is a key.
             let is_key =
                 matches!(parts.peek(), Some(Part::Bare(behind)) if behind.trim_start().starts_with([':', '=']));
             match part {
@@ -155,14 +156,14 @@ fn texts(text: &str, key: &str) -> Vec<String> {
     all
 }
 
-/// A text of several lines, without the dash and the indentation of each.
+/// Returns a text of several lines without the dash and the indentation of each.
 fn lines(text: &str) -> Option<String> {
     let text = text.strip_prefix(['|', '>']).map_or(text, |rest| rest.trim_start_matches(['-', '+']));
     let joined = text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     (!joined.trim().is_empty()).then(|| joined.trim().to_owned())
 }
 
-/// What a line of a list or an object says: the text behind its dash, or behind its key.
+/// Returns the text of a line of a list or an object: after its dash, or after its key.
 fn line_text(line: &str) -> Option<String> {
     let mut line = line.trim();
     while let Some(rest) = line.strip_prefix("- ") {
@@ -176,7 +177,7 @@ fn line_text(line: &str) -> Option<String> {
     (!text.is_empty() && !text.ends_with(':')).then(|| text.to_owned())
 }
 
-/// The values of a key, as they are written. `a.b` is the key `b` in the value of `a`, or in the section `[a]`.
+/// Returns the values of a key as written. `a.b` is the key `b` in the value of `a`, or in the section `[a]`.
 fn values<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
     if let Some((outer, inner)) = key.split_once('.') {
         return values(text, outer).into_iter().flat_map(|value| values(value, inner)).take(MAX_PLACES).collect();
@@ -185,7 +186,7 @@ fn values<'t>(text: &'t str, key: &str) -> Vec<&'t str> {
     found.take(MAX_PLACES).collect()
 }
 
-/// The lines of a section in whose name a key is the last part.
+/// Returns the lines of a section whose name ends in a key.
 fn section<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
     let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
     let front = text.get(start..at)?.trim_start();
@@ -197,7 +198,7 @@ fn section<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
     })
 }
 
-/// The value of a key that stands at a place in a text, where it does stand there as a key.
+/// Returns the value of a key at a position in a text, if it is a key there.
 fn value<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
     let (front, rest) = (text.get(..at)?, text.get(at + key.len()..)?);
     let before = front.chars().next_back();
@@ -226,19 +227,20 @@ fn value<'t>(text: &'t str, at: usize, key: &str) -> Option<&'t str> {
     match rest.chars().next()? {
         '"' | '\'' | '`' => {
             let end = text_end(rest)?;
-            // A text in quotes that has such quotes in it: the rest of the line.
+            // A quoted text that contains its quotes: the rest of the line.
             let behind = rest.get(end..)?.split('\n').next().unwrap_or_default();
             let goes_on = behind.starts_with(|c: char| c.is_alphanumeric()) && behind.ends_with(['"', '\'']);
             rest.get(..if goes_on { end + behind.len() } else { end })
         }
         '[' | '{' | '(' => Some(rest.get(..bracket_end(rest))?),
         '\n' | '|' | '>' => rest.get(..below_end(rest, indent)),
-        // The rest of the line, and what goes on below it.
+        // The rest of the line, and the indented lines below it.
         _ => rest.get(..below_end(rest, indent)),
     }
 }
 
-/// Where the lines end that belong to a value because they are indented further than its key, or are entries of its list.
+/// Returns the end of the lines that belong to a value because they are indented more than its key, or are items of its
+/// list.
 fn below_end(rest: &str, indent: usize) -> usize {
     let mut end = rest.find('\n').unwrap_or(rest.len());
     for line in rest.get(end..).unwrap_or_default().split_inclusive('\n').skip(1) {
@@ -253,14 +255,14 @@ fn below_end(rest: &str, indent: usize) -> usize {
     (end + usize::from(rest.get(end..).is_some_and(|rest| rest.starts_with('\n')))).min(rest.len())
 }
 
-/// The marks that a text may stand between, longest first.
+/// The quotes of a string, the longest first.
 const QUOTES: [&str; 6] = ["\"\"\"", "'''", "''", "\"", "'", "`"];
 
-/// Where the text ends that begins a value, its marks included.
+/// Returns the end of the string at the beginning of a value, including its quotes.
 fn text_end(rest: &str) -> Option<usize> {
     let quote = QUOTES.iter().find(|quote| rest.starts_with(**quote))?;
     let inside = rest.get(quote.len()..)?;
-    // An empty text is no beginning of one.
+    // An empty string is not the beginning of a long quote.
     if *quote == "''" && !inside.starts_with(['\n', ' ']) {
         return Some(quote.len());
     }
@@ -274,7 +276,7 @@ fn text_end(rest: &str) -> Option<usize> {
     None
 }
 
-/// Where what stands in brackets ends, the brackets included.
+/// Returns the end of a part in brackets, including the brackets.
 fn bracket_end(rest: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -298,19 +300,19 @@ fn bracket_end(rest: &str) -> usize {
 
 /// A part of a value.
 enum Part<'t> {
-    /// A text between marks, as it is meant.
+    /// A string, unescaped.
     Text(String),
     Bare(&'t str),
 }
 
-/// The texts in a value, and what stands between them.
+/// Splits a value into strings and the text between them.
 fn parted(value: &str) -> Vec<Part<'_>> {
     let mut all = Vec::new();
     let mut rest = value;
     while all.len() < MAX_TEXTS {
         let Some(at) = rest.find(['"', '\'', '`']) else { break };
         let (bare, behind) = rest.split_at(at);
-        // What is no beginning of a text, as in `it's`, is a letter.
+        // A quote that does not begin a string, as in `it's`, is a letter.
         let Some(end) = text_end(behind) else { break };
         all.push(Part::Bare(bare));
         let marks = QUOTES.iter().find(|quote| behind.starts_with(**quote)).map_or(0, |quote| quote.len());
@@ -323,7 +325,7 @@ fn parted(value: &str) -> Vec<Part<'_>> {
     all
 }
 
-/// A text without what its marks need.
+/// Returns a string without its escapes.
 fn unescaped(text: &str, as_it_is: bool) -> String {
     if as_it_is || !text.contains('\\') {
         return text.to_owned();

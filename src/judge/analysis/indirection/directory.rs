@@ -1,4 +1,4 @@
-//! Where a shell stands that changed to a glob: in the one place of those that every machine has that it can mean.
+//! The directory of a shell that changed to a glob: the only common directory that it can match.
 
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::pattern::Pattern;
@@ -8,11 +8,11 @@ use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 
 impl Walker<'_> {
-    /// The directory that a glob means, where it can mean one of these alone.
+    /// Returns the directory that a glob matches, if it can match only one of the common directories.
     #[inline(never)]
     pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<Place> {
         let pattern = state.path(&value.pattern()?)?;
-        // What lies among temporary files does so whatever it is called; work that lies there is work.
+        // A directory in the temporary directory is temporary whatever its name is, but a project there is not.
         if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
             && self.input.is_temporary(&Value::text(pattern.as_str()))
         {
@@ -31,7 +31,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a glob matches a path, part by part; what begins with a dot is meant only where the glob says so.
+/// Reports whether a glob matches a path component by component; hidden names match only a glob with a leading dot.
 fn names(pattern: &str, path: &str) -> bool {
     let (pattern, path): (Vec<&str>, Vec<&str>) =
         (pattern.trim_end_matches('/').split('/').collect(), path.split('/').collect());

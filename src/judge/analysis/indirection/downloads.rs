@@ -1,4 +1,4 @@
-//! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
+//! Downloads into files that no effect names, and programs that run the code of a project.
 
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::analysis::command_context::Context;
@@ -12,13 +12,13 @@ use crate::judge::rules::catalog::source_files;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Build, FetchInto, Program};
 
-/// The language that a file of this name is read as.
+/// Returns the language of a file with this name.
 pub fn language_of(path: &str) -> Option<&'static str> {
     source_files().language_of(path)
 }
 
 impl Walker<'_> {
-    /// Remembers what a program fetches where no effect says which files hold it.
+    /// Stores the files into which a program downloads, if no effect names them.
     #[inline(never)]
     pub(super) fn downloads(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
         if program.fetches.is_empty() {
@@ -29,7 +29,7 @@ impl Walker<'_> {
         let plain: Vec<usize> =
             (0..args.len()).filter(|at| !known[*at].as_deref().is_some_and(|word| word.starts_with('-'))).collect();
         let word = |at: usize| plain.get(at).and_then(|at| known[*at].as_deref());
-        // Where the words of a fetch end among the plain ones. Values of options may stand in front.
+        // The end of the words of a download among the arguments. Values of options may precede them.
         let begins = |words: &str| {
             let tail: Vec<&str> = words.split(' ').collect();
             let fits = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
@@ -88,7 +88,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Remembers that what lies at a place is fetched.
+    /// Stores that a file is downloaded.
     fn fetched_to(&mut self, state: &State, context: &Context, place: Value) {
         state.file(&place).into_iter().for_each(|place| self.fetched_at(context, place));
     }
@@ -100,7 +100,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
+    /// Walks the code of the project that a program runs, as far as the command itself downloaded or wrote it.
     #[inline(never)]
     pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
         let ProgramRun { args, span, .. } = ran;
@@ -110,7 +110,7 @@ impl Walker<'_> {
         let Some(build) = runs_project(program, ran) else { return };
         let words = || args.iter().filter_map(|field| field.value.known());
         let language = language_of;
-        // A directory, or source code; data that is handed over is none.
+        // A directory or source code, and not data.
         let is_code = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or_default();
             let packed = [
@@ -120,7 +120,7 @@ impl Walker<'_> {
             !name.contains('.') || language(name).is_some() || packed.iter().any(|end| name.ends_with(end))
         };
         let mut places: Vec<Place> = state.cwd.iter().cloned().collect();
-        // Where packages are taken from or put is no project.
+        // The source or target directory of packages is not a project.
         let beside = |field: &Field| ["-f", "--find-links", "-t", "--target"].iter().any(|name| field.value.is(name));
         let mut before = None;
         for field in args {
@@ -128,7 +128,7 @@ impl Walker<'_> {
             let Some(word) = field.value.known().filter(|_| place) else { continue };
             let word = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
             let place = state.place(word).filter(|place| is_code(place.shown()));
-            // A plain word may be a name of something else.
+            // A plain word may be another name.
             places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.written.contains_key(path)));
         }
         let own = usize::from(build.named && state.cwd.is_some());
@@ -140,7 +140,7 @@ impl Walker<'_> {
             if !places.contains(&dir) || !(source_files().is_recipe(name) || language(name).is_some()) {
                 continue;
             }
-            // What is named itself is read by who is given it.
+            // A named file is walked by the program that gets it.
             let given = words().any(|word| state.place(&word).as_ref() == Some(path));
             for sink in file.contents.iter().filter_map(|sink| self.sinks.get(*sink)).filter(|_| !given) {
                 let taint = sink.taint.and(sink.text.taint());
@@ -152,13 +152,13 @@ impl Walker<'_> {
                     written.push((language, format!("code of {}", path.shown()), sink.text.clone()));
                 }
             }
-            // A copy of what lies elsewhere, under a name that is run.
+            // A copy of another file, under a name that runs.
             let copied = file.copies.iter().filter(|_| !given);
             copies.extend(copied.filter_map(|origin| Some((language(name)?, origin.clone()))));
         }
         if fetched {
             let detail = "the command runs code that it downloads";
-            // What a manager of packages installs is checked by it, for what that is worth.
+            // A package manager verifies what it installs.
             self.opaque(
                 if build.installs && own == 1 { OpaqueReason::FetchedCode } else { context.fetched_code() },
                 detail,
@@ -168,7 +168,7 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, "the command runs code from an archive that it unpacks", span);
         }
         for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
-            // What it runs may be code of the project in turn.
+            // The code may run other code of the project.
             let call = Callee::Definition(call);
             if context.is_called(&call) {
                 continue;
@@ -184,7 +184,7 @@ impl Walker<'_> {
     }
 }
 
-/// What a description says of a program that runs code of the project, where this run does.
+/// Returns the description that this run executes code of the project.
 pub(super) fn runs_project<'p>(program: &'p Program, ran: ProgramRun<'_>) -> Option<&'p Build> {
     let ProgramRun { name, reading, args, .. } = ran;
     let is_of = |build: &&Build| build.programs.iter().any(|known| known == name || glob::text(known, name));
@@ -195,7 +195,7 @@ pub(super) fn runs_project<'p>(program: &'p Program, ran: ProgramRun<'_>) -> Opt
     (always || reading.sub.iter().any(|sub| runs(sub)) || words().any(|word| runs(&word))).then_some(build)
 }
 
-/// The name under which something that is fetched is kept: the last of its address.
+/// Returns the name of a downloaded file: the last part of its address.
 fn last_name(value: &Value) -> Option<String> {
     let text = value.known()?;
     let path = text.split(['?', '#']).next()?.trim_end_matches('/').trim_end_matches(".git");

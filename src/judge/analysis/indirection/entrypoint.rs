@@ -1,4 +1,5 @@
-//! Containers that are started with another program than the image's own: what stands behind the image is its arguments.
+//! Containers that are started with another program than that of the image: the arguments after the image are its
+//! arguments.
 
 use crate::judge::analysis::act::{Remote, RemoteKind};
 use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
@@ -9,7 +10,7 @@ use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;
 
 impl Walker<'_> {
-    /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
+    /// Walks `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`.
     #[inline(never)]
     pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, span, .. } = ran;

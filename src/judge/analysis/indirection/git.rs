@@ -1,4 +1,4 @@
-//! git: aliases, of the repository's configuration and of the command's own.
+//! git: aliases, settings in variables, and the addresses of remotes.
 
 use std::rc::Rc;
 
@@ -75,7 +75,8 @@ impl Walker<'_> {
         self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
     }
 
-    /// An alias that the command itself brings (`-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`) or the line before it.
+    /// Returns an alias that the command itself defines (`-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`), or an earlier
+    /// one.
     fn given_alias(
         &mut self,
         state: &State,
@@ -98,7 +99,7 @@ impl Walker<'_> {
         brought.or_else(|| self.progress().set_before(&is_key))
     }
 
-    /// The settings that `GIT_CONFIG_*` variables bring.
+    /// Returns the settings in `GIT_CONFIG_*` variables.
     fn configured(&mut self, state: &State, env: &[(String, Value)]) -> Vec<(String, String)> {
         let mut variable = |name: &str| self.variable_of(state, env, name);
         let mut all = Vec::new();
@@ -126,7 +127,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The same command with the settings that variables bring written out.
+    /// Walks the command with the settings of variables as options.
     #[inline(never)]
     pub(super) fn git_settings(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, args, env, span, .. } = ran;
@@ -148,7 +149,8 @@ impl Walker<'_> {
         self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
     }
 
-    /// A remote that the line itself names the address of, or what goes there: judged by that.
+    /// Walks a command for a remote whose address, or whose refs, the command line itself sets, with these as
+    /// arguments.
     #[inline(never)]
     pub(super) fn git_push(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, env, span, .. } = ran;
@@ -164,7 +166,7 @@ impl Walker<'_> {
             let by_name = flag.name == "--config-env";
             let text = flag.value.as_ref().filter(|_| by_name || flag.name == "-c").and_then(Value::known_text);
             let Some((name, value)) = text.as_deref().and_then(|text| text.rsplit_once('=')) else { continue };
-            // The variable is named in whose value it stands.
+            // The option names the variable with the value.
             let value = if by_name { self.variable_of(state, env, value) } else { Some(value.to_owned()) };
             settings.extend(value.map(|value| (name.to_owned(), value)));
         }
@@ -173,7 +175,7 @@ impl Walker<'_> {
             let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
             given(&is_key).map(|(_, value)| value).or_else(|| self.progress().set_before(&is_key))
         };
-        // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
+        // `url.BASE.insteadOf=PREFIX`: an address with the prefix is that of the base.
         let stands = |name: &str| {
             let name = name.to_ascii_lowercase();
             name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
@@ -185,7 +187,7 @@ impl Walker<'_> {
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
-        // What is cloned is named by its address.
+        // A clone names its address as an argument.
         let own = || set("pushurl").filter(|_| is("push")).or_else(|| set("url").filter(|_| !is("clone")));
         let url = own().or(base).map(Value::text).or(added.filter(|_| is("push")));
         let refs = || set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
@@ -209,14 +211,14 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Whether an act is of a program whose settings and remotes are git's.
+    /// Reports whether the program of an act uses the settings and remotes of git.
     fn keeps_git_settings(&self, act: &Act) -> bool {
         self.catalog.program(act.verb.key()).is_some_and(|program| program.follows.contains(&Follow::Git))
     }
 }
 
 impl WalkProgress<'_, '_> {
-    /// What a `git config` earlier in the line sets a key to.
+    /// Returns the value that an earlier `git config` sets.
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
         self.input.spend(self.acts.len() as u64 / 4);
         self.acts.iter().rev().find_map(|act| {

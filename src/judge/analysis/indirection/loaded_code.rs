@@ -1,5 +1,6 @@
-//! Code that a program reads beside its script, or by a name that is no file's: modules, preloads, settings that are
-//! commands.
+//! Code that a program loads in addition to its script, or by the name of a module: modules, preloaded files, commands
+//! in
+//! settings.
 
 use crate::judge::analysis::act::{Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
@@ -16,11 +17,11 @@ use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, Module, SettingLine};
 use crate::judge::syntax::tree::Span;
 
-/// The most lines of a file of settings that are read.
+/// Maximum number of lines of a settings file that are read.
 const MAX_SETTINGS: usize = 256;
 
 impl Walker<'_> {
-    /// A module that is run by its name (`python3 -m unittest`).
+    /// Walks a module that runs by its name (`python3 -m unittest`).
     pub(super) fn module(
         &mut self,
         state: &State,
@@ -47,7 +48,7 @@ impl Walker<'_> {
         let rest = args.get(behind..).unwrap_or_default();
         let mut named = None;
         if is_among(&module.runs) {
-            // Options may have values; a script is known by its name.
+            // Options may have values; a script is recognised by its name.
             let is_script = |field: &&Field| field.value.rough().ends_with(&module.script);
             if let Some(script) = rest.iter().find(is_script) {
                 self.code_named(state, context, language, &script.value, &[""], span);
@@ -61,7 +62,7 @@ impl Walker<'_> {
         self.code_named(state, context, language, &path, &load.endings, span);
     }
 
-    /// Code in a file, by a name that may leave its end out.
+    /// Walks code in a file, whose name may be given without its ending.
     pub(super) fn code_named(
         &mut self,
         state: &State,
@@ -92,7 +93,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Code that comes in on standard input, where anything does.
+    /// Walks code from standard input, if there is any.
     pub(super) fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
         match &state.streams.stdin {
             Stream::Inherited | Stream::Nothing => {}
@@ -117,7 +118,7 @@ impl Walker<'_> {
         self.embedded_code(state, context, None, language, text, span);
     }
 
-    /// A file of settings by whose lines the program runs commands.
+    /// Walks the commands in the lines of a settings file.
     pub(super) fn settings(
         &mut self,
         state: &State,
@@ -139,14 +140,14 @@ impl Walker<'_> {
     }
 }
 
-/// The command that a line of settings runs, by the first of these that speaks of it.
+/// Returns the command in a line of settings, by the first description that matches.
 fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
-    // A key ends at the first mark that ends a known one; what stands in front of its last part is a table or a scope.
+    // A key ends at the first `=` or `:` that ends a known key; the text before its last part is a table or a scope.
     let keyed = ['=', ':'].into_iter().find_map(|mark| {
         let known = || lines.iter().filter_map(move |known| Some((known, known.begins.strip_suffix(mark)?)));
         known().next()?;
         line.match_indices(mark).find_map(|(at, _)| {
-            // An entry of a list, and one of an object that stands on one line.
+            // An item of a list, or of an object on one line.
             let key =
                 line[..at].trim().trim_start_matches("- ").rsplit(['.', ':', ',', '{']).next().unwrap_or_default();
             let key = key.trim().trim_matches(['"', '\'']);
@@ -170,7 +171,7 @@ fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
     for _ in 0..found.skip {
         rest = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
     }
-    // What follows may say first which descriptors are whose.
+    // The command may be preceded by a list of descriptors.
     while let Some(behind) = rest.strip_prefix([' ', '\t', '.', '!', ':', '|']).filter(|_| found.skip > 0) {
         if ["./", "../"].iter().any(|path| rest.starts_with(path)) {
             break;
@@ -180,7 +181,7 @@ fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
     Some(behind(found, rest.to_owned()))
 }
 
-/// What a line says, behind what is put in front of it.
+/// Returns the text of a line, after the text that the description puts before it.
 fn behind(line: &SettingLine, said: String) -> String {
     let said = if line.word {
         let text = said.split(" #").next().unwrap_or_default();
@@ -191,7 +192,7 @@ fn behind(line: &SettingLine, said: String) -> String {
     };
     match line.before.as_str() {
         "" => said,
-        // What it says is the value of an option.
+        // The text is the value of an option.
         option if option.ends_with('=') => format!("{option}{said}"),
         before => format!("{before} {said}"),
     }

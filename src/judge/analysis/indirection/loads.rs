@@ -1,7 +1,6 @@
-//! Files of code that a program is given: by an option, as an operand, by a variable, or by the name that it looks for.
+//! Files of code that a program loads: named by an option, an operand or a variable, or found under a fixed name.
 //!
-//! In scope: finding the file and handing its text to a reader. Out of scope: which programs load what,
-//! which is said by their descriptions.
+//! This module finds the files and walks their text. Out of scope: which programs load what (descriptions).
 
 use super::downloads::language_of;
 use super::targets::shell_functions;
@@ -24,17 +23,17 @@ use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
-/// The most files that one description leads to.
+/// Maximum number of files for one description.
 const MAX_FILES: usize = 16;
 
 impl Walker<'_> {
-    /// Walks what a program loads, by its description.
+    /// Walks the files that a program loads, by its description.
     #[inline(never)]
     pub(super) fn follow_loads(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
         let env = ran.env;
-        // A program of several versions is described by a glob.
+        // The name of a program with several versions is a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
-        // What only lists or checks runs none of what it finds by itself.
+        // A run that only lists or checks does not run the files that it finds.
         let listing = ran.reading.dry_run;
         for load in loads.iter().filter(is_of) {
             let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
@@ -97,7 +96,7 @@ impl Walker<'_> {
                     None => self.progress().is_of_session(state, file) || self.input.is_of_work_tree(state, file),
                 });
             }
-            // Settings that the program has, and that git may have as they are.
+            // The settings files of the program, and whether they are unchanged in git.
             let mut settings: Vec<(Value, bool)> = Vec::new();
             if load.has_keys() {
                 if load.under.is_empty() && !listing {
@@ -119,7 +118,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a file is what another command of the line gives: a pipe, or standard input where something feeds it.
+    /// Reports whether a file is the output of another command: a pipe, or standard input with known data.
     fn comes_in(&self, state: &State, file: &Value) -> bool {
         let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
         let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
@@ -128,7 +127,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: ProgramRun<'_>) {
-        // A module by its name.
+        // The name of a module.
         let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
         // `package.module:application`
@@ -142,7 +141,7 @@ impl Walker<'_> {
         let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
         for dir in &dirs {
             for end in ends {
-                // What it is named by says which of the files that the line wrote it is.
+                // The given name selects one of the files that the command wrote.
                 let mut path = file.clone();
                 if !dir.is_empty() {
                     path = Value::text(dir.as_str());
@@ -165,7 +164,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Reads a file that is loaded as what it is; `said` is what a person is told of how it comes to run.
+    /// Walks a loaded file by its language; `said` describes for the user why it runs.
     pub(super) fn loaded_file(
         &mut self,
         state: &State,
@@ -193,7 +192,7 @@ impl Walker<'_> {
                 };
                 self.tasks(state, &inner, &commands(&text, &[]));
             }
-            // A keyword, blanks, and what may be a command.
+            // A keyword, blanks, and a possible command.
             "keyed" => {
                 let Some(text) = self.settings_text(state, file, span).and_then(|text| text.known_text()) else {
                     return;
@@ -213,7 +212,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks the lines of settings that are commands.
+    /// Walks the commands in the lines of settings.
     pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
         for line in lines {
             let first = line.split_whitespace().next().unwrap_or_default();
@@ -225,7 +224,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The state in which a program runs others: what lies in the directories of its own is found first.
+    /// Returns the state in which a program runs others: its own directories are first in `PATH`.
     pub(in crate::judge::analysis) fn with_bins(
         &mut self,
         state: &State,
@@ -245,20 +244,20 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// The operands that may name a file which is loaded.
+    /// Returns the operands that may name loaded files.
     fn operand_files(&self, state: &State, load: &Load, ran: ProgramRun<'_>) -> Vec<Value> {
         let args = ran.args;
         let may_be = |field: &&Field| {
             let text = field.value.rough();
             let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
-            // A name with its ending leaves nothing out.
+            // A name with its ending is complete.
             let whole = language_of(text.split("::").next().unwrap_or_default()).is_some();
             plain && if load.endings.is_empty() { whole } else { !whole }
         };
-        // What an option in front of a package takes is another place.
+        // The value of an option before a package is another directory.
         let taken =
             |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| self.takes_next(ran.name, &before.value));
-        // What it writes is not what it reads.
+        // A file that the program writes is not loaded.
         let wrote = |value: &Value| {
             let outputs = ran.reading.effects.iter().filter(|derived| derived.effect == Effect::Write);
             outputs.flat_map(|derived| &derived.on).any(|on| on.value == *value)
@@ -266,7 +265,7 @@ impl AnalysisInput<'_> {
         let is_package = !load.words.is_empty() && !load.endings.is_empty();
         let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
         let named = operands.filter(may_be).map(|field| field.value.clone()).filter(|value| !wrote(value));
-        // What follows a script is its own; a subcommand is followed by several.
+        // Operands after a script are its arguments; several scripts may follow a subcommand.
         let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
         // `test_a.py::test_b`
         let part = |value: Value| match value.known_text().as_deref().and_then(|text| text.split_once("::")) {
@@ -280,13 +279,13 @@ impl AnalysisInput<'_> {
         named.map(part).filter(is_new).collect()
     }
 
-    /// Whether a file lies in a work tree of git, which does not have it as it is.
+    /// Reports whether a file is in a git work tree and new or changed there.
     fn is_of_work_tree(&self, state: &State, file: &Value) -> bool {
         let path = file.known().and_then(|path| state.path(&path));
         path.and_then(|path| self.inquiry.git(&path)).is_some_and(|git| git.root.is_some() && !git.clean)
     }
 
-    /// Whether a program is described as taking the next argument for the value of this one.
+    /// Reports whether the next argument is the value of this one, by the description of the program.
     fn takes_next(&self, program: &str, argument: &Value) -> bool {
         let Some(name) = argument.known_text().filter(|name| name.starts_with('-')) else { return false };
         let Some(program) = self.catalog.program(program) else { return true };
@@ -295,14 +294,14 @@ impl AnalysisInput<'_> {
         program.options.iter().chain(subs).find(is_it).is_some_and(|option| option.value == ValueKind::Required)
     }
 
-    /// Whether git does not have a file as it is, so that nobody need have looked at it.
+    /// Reports whether a file is new or changed in git, so that it may not have been reviewed.
     pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
         !self.inquiry.git(path).is_some_and(|git| git.clean)
     }
 }
 
 impl WalkProgress<'_, '_> {
-    /// Whether the line or an earlier command of the session wrote a file. What is fetched is judged where that is.
+    /// Reports whether the command or an earlier one of the session wrote a file. Downloads are judged elsewhere.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
         let wrote = |path: &str| {
@@ -312,7 +311,7 @@ impl WalkProgress<'_, '_> {
         !self.is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
     }
 
-    /// The files that lie under these names where the program stands, and that git does not have as they are.
+    /// Returns the files with these names in the working directory that are new or changed in git.
     fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.dir() else { return Vec::new() };
         let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
@@ -323,7 +322,7 @@ impl WalkProgress<'_, '_> {
         paths.filter(loaded).map(Value::text).collect()
     }
 
-    /// The files that lie under these names where the program stands, and that git has as they are.
+    /// Returns the files with these names in the working directory that are unchanged in git.
     fn own_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| state.path(name));
         let there = |path: &String| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
@@ -332,22 +331,24 @@ impl WalkProgress<'_, '_> {
         paths.filter(own).map(Value::text).collect()
     }
 
-    /// The files that the line wrote under one of these names, where the program stands; with a pattern also those that the
-    /// session wrote and git does not have as they are.
+    /// Returns the files with these names in the working directory that the command wrote and, for a name with `*`,
+    /// those that
+    /// the session wrote and that are new or changed in git.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
         let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_one_of(names, below.rough()));
         let written = self.files.written.keys().chain(self.files.links.keys());
         let mut files: Vec<Value> = written.filter(|place| is_named_here(place)).map(Place::value).collect();
-        // Without a pattern the session's own are found by their names.
+        // For a name without `*`, files of the session are found by the name.
         if names.iter().any(|name| name.contains('*')) {
             files.extend(self.written_earlier(dir, names).into_iter().map(Value::text));
         }
         files
     }
 
-    /// The files below a directory that earlier commands of the session wrote under one of these names, that this line did
-    /// not write and that git does not have as they are.
+    /// Returns the files below a directory with one of these names that earlier commands of the session wrote, and not
+    /// this one,
+    /// and that are new or changed in git.
     pub(super) fn written_earlier(&self, dir: &Place, names: &[String]) -> Vec<&str> {
         let (Some(dir), Some(ledger)) = (dir.text(), self.input.inquiry.ledger()) else { return Vec::new() };
         let is_named = |path: &&str| path.strip_prefix(dir).is_some_and(|below| is_one_of(names, below));
@@ -356,7 +357,7 @@ impl WalkProgress<'_, '_> {
         own.filter(|path| self.input.is_changed(path)).take(MAX_FILES).collect()
     }
 
-    /// Whether the line wrote a file, or it lies there.
+    /// Reports whether the command wrote a file, or it exists.
     pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
         let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
         if written || self.behind(state, file).is_some() {
@@ -369,14 +370,14 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// Whether what stands behind a directory in a path is one of these names, which may be globs.
+/// Reports whether the part of a path after a directory is one of these names, which may be globs.
 pub(super) fn is_one_of(names: &[String], below: &str) -> bool {
     let Some(below) = below.strip_prefix('/') else { return false };
     let last = below.rsplit('/').next().unwrap_or(below);
     names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
 }
 
-/// What a value names: itself, or, where it is a list of options for another program, what these are given.
+/// Returns the files that a value names: itself or, if it is a list of options for another program, their values.
 fn listed(value: Value) -> Vec<Value> {
     match value.known_text().filter(|text| text.starts_with('-')) {
         Some(options) => {
@@ -387,7 +388,7 @@ fn listed(value: Value) -> Vec<Value> {
     }
 }
 
-/// The values of options of these names, in each way that they are written.
+/// Returns the values of options with these names, in all notations.
 pub(super) fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
     let mut values = Vec::new();
     for (at, arg) in args.iter().enumerate() {
@@ -410,7 +411,7 @@ pub(super) fn option_values(args: &[&Value], options: &[String]) -> Vec<Value> {
     values
 }
 
-/// Whether nothing is known of a text, and it was neither fetched nor decoded.
+/// Reports whether a text is completely unknown, and neither downloaded nor decoded.
 pub(super) fn says_nothing(text: &Value) -> bool {
     let unknown = |piece: &Piece| matches!(piece, Piece::Unknown(_));
     let taint = text.taint();

@@ -1,4 +1,4 @@
-//! Programs that are given their operands in a file: the same program with them as operands.
+//! Programs that read operands from a file: they are walked again with these operands.
 
 use crate::judge::analysis::act::{UnknownReason, Value};
 use crate::judge::analysis::arguments::Arg;
@@ -33,7 +33,7 @@ impl Walker<'_> {
         };
         let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.progress().stdin_of(state).1)]);
         let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
-        // What is named lies below the place that it is taken from; what is behind that is where it goes.
+        // The listed paths are relative to the first operand; the second is the target.
         let (at, from) = match reading.operands.first().filter(|_| list.below_first) {
             Some(from) => {
                 let is_from = |word: &Arg| word.span == from.span && word.value == from.value;
@@ -49,7 +49,7 @@ impl Walker<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// The names in a file, where the line wrote it or it can be read.
+    /// Returns the names in a file that the command wrote, or that can be read.
     fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
         if let Some(text) = self.content_of(state, file) {
             return search_results::listed(&text);
@@ -61,7 +61,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// A name below a place.
+/// Joins a directory and a name.
 fn below(place: Option<&Value>, name: &Value) -> Value {
     let Some(place) = place else { return name.clone() };
     let mut value = place.clone();

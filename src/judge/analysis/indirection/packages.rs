@@ -1,4 +1,4 @@
-//! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
+//! Scripts and programs of a package: `npm run X`, `yarn X`, and the scripts that an installation runs.
 
 use crate::judge::analysis::act::{Flag, Taint, Value};
 use crate::judge::analysis::arguments::Reading;
@@ -13,10 +13,10 @@ use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 
-/// So many texts of one manifest are read.
+/// Maximum number of versions of a manifest that are read.
 const MAX_MANIFESTS: usize = 16;
 
-/// So many members of a workspace are looked at.
+/// Maximum number of members of a workspace that are read.
 const MAX_MEMBERS: usize = 16;
 
 impl Walker<'_> {
@@ -47,7 +47,7 @@ impl Walker<'_> {
             Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
                 (word_lists::INSTALL_SCRIPTS.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
             }
-            // npm knows no scripts without `run`.
+            // npm requires `run` before the name of a script.
             Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
             _ => return,
         };
@@ -70,7 +70,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The directories below one in which the line or the session wrote a manifest.
+    /// Returns the directories below a directory in which the command or the session wrote a manifest.
     fn members_written(&self, dir: &Place) -> Vec<Place> {
         const MANIFEST: &str = "/package.json";
         let is_member =
@@ -85,7 +85,8 @@ impl Walker<'_> {
         members
     }
 
-    /// Walks what the manifest in a directory says of these scripts. `rest`: which operands they are given.
+    /// Walks these scripts in the manifest of a directory. `rest` is the index of the first operand that is passed to
+    /// them.
     #[inline(never)]
     fn scripts_in(
         &mut self,
@@ -97,17 +98,17 @@ impl Walker<'_> {
     ) {
         let ProgramRun { name, reading, span, .. } = ran;
         let Some(place) = dir.join("package.json") else { return };
-        // What installing a package runs is judged where it is installed.
+        // The scripts of a downloaded package are judged with its installation.
         if rest == usize::MAX && self.progress().is_fetched(&place) {
             return;
         }
         let path = place.value();
         let Some(told) = self.settings_text(state, &path, span) else { return };
         let told = MarkedText::new(&told);
-        // What an edit of the line puts in stands behind it.
+        // An insertion by an editor follows the existing manifest.
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
-        // A line that an edit puts in may be one of any script.
+        // An inserted line may belong to any script.
         if self.progress().goes_on(state, &path)
             && let Some(put_in) = self.progress().content_of(state, &path)
         {
@@ -117,7 +118,7 @@ impl Walker<'_> {
         let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
-                // What was said last holds.
+                // The last definition applies.
                 let said =
                     |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
                 let put_in = manifests.is_empty() || self.progress().goes_on(state, &path);
@@ -149,7 +150,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `npm pkg set scripts.X=COMMAND`: what the manifest says from here on.
+    /// Stores the manifest after `npm pkg set scripts.X=COMMAND`.
     #[inline(never)]
     pub(super) fn package_set(&mut self, state: &State, context: &Context, args: &[Field], reading: &Reading) {
         let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
@@ -172,7 +173,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
+    /// Walks a program of the project (`yarn prisma migrate reset`): the word is neither a subcommand nor a script.
     #[inline(never)]
     pub(super) fn package_program(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, known: program, reading, args, span, .. } = ran;
@@ -191,7 +192,7 @@ impl Walker<'_> {
     }
 }
 
-/// What a text that is no whole manifest sets a script to: the last `"NAME": "COMMAND"` in it.
+/// Returns the command of a script in a part of a manifest: the last `"NAME": "COMMAND"`.
 fn scripts_in(text: &str, name: &str) -> Option<String> {
     let key = serde_json::Value::from(name).to_string();
     let (_, after) = text.rsplit_once(&key)?;

@@ -1,17 +1,17 @@
-//! Patches: which files a diff changes, and what they say afterwards.
+//! Patches: the files that a diff changes, and their content afterwards.
 //!
-//! Out of scope: I/O. Hunks go where their line numbers say; a diff that does not fit is as good as one that does.
+//! Out of scope: I/O. Hunks are applied at their line numbers, even if the context does not match.
 
-/// What a diff does to one file.
+/// The change of one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub path: String,
-    /// The file is new.
+    /// Whether the file is new.
     pub creates: bool,
     hunks: Vec<Hunk>,
 }
 
-/// Lines that stand together: where they begin in the old file, and each with its mark.
+/// A hunk: its first line in the old file, and its lines with their prefixes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Hunk {
     from: usize,
@@ -19,7 +19,7 @@ struct Hunk {
 }
 
 impl Change {
-    /// The file after the change.
+    /// Returns the content of the file after the change.
     pub fn apply(&self, old: &str) -> String {
         let old: Vec<&str> = old.lines().collect();
         let mut new: Vec<&str> = Vec::new();
@@ -42,11 +42,11 @@ impl Change {
     }
 }
 
-/// The changes of a unified diff. `strip`: so many directories are taken off the names; without it, all.
+/// Parses a unified diff. `strip` is the number of leading directories that are removed from names; `None`: all.
 pub(super) fn changes(diff: &str, strip: Option<usize>) -> Vec<Change> {
     let mut all: Vec<Change> = Vec::new();
     let mut old = "";
-    // Lines of the hunk that are still to come, of the old file and of the new one.
+    // The number of remaining lines of the hunk, in the old file and in the new one.
     let (mut olds, mut news) = (0_usize, 0_usize);
     for line in diff.lines() {
         if olds > 0 || news > 0 {
@@ -70,7 +70,7 @@ pub(super) fn changes(diff: &str, strip: Option<usize>) -> Vec<Change> {
             let (from, count) = numbers(words.next().unwrap_or_default());
             (_, news) = numbers(words.next().unwrap_or_default().trim_start_matches('+'));
             olds = count;
-            // Where nothing is taken away, the line behind which it goes is named.
+            // A hunk without removed lines names the line after which it is inserted.
             change.hunks.push(Hunk { from: from.saturating_add(usize::from(count == 0)), lines: Vec::new() });
         }
     }
@@ -78,13 +78,13 @@ pub(super) fn changes(diff: &str, strip: Option<usize>) -> Vec<Change> {
     all
 }
 
-/// `12,3`: the first line and how many there are.
+/// Parses `12,3`: the first line and the number of lines.
 fn numbers(range: &str) -> (usize, usize) {
     let (from, count) = range.split_once(',').unwrap_or((range, "1"));
     (from.parse().unwrap_or(1), count.parse().unwrap_or(0))
 }
 
-/// A name without the time behind it.
+/// Returns a name without the time after it.
 fn name_of(text: &str) -> &str {
     text.split('\t').next().unwrap_or_default().trim_end()
 }
@@ -99,7 +99,7 @@ fn stripped(name: &str, strip: Option<usize>) -> String {
     }
 }
 
-/// Whether a file of this name is a script of a shell, or a recipe.
+/// Reports whether a file with this name is a shell script or a recipe file.
 pub(super) fn is_plain(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name.trim_start_matches('.').rsplit_once('.') {

@@ -1,9 +1,10 @@
-//! The floor of paths: what a program is given that has weight wherever it stands, and that nothing said of the program
-//! speaks of.
+//! The floor of paths: arguments of any program that name a sensitive path, and that no described effect mentions.
 //!
-//! A described program is never judged more loosely than one that nothing is known of. In scope: which arguments
-//! name such a place, and which of the program's effects speak of them already. Out of scope: what any one program
-//! does with its files, which is `files` and `effects` of its description.
+//! A described program is never judged less strictly than an undescribed one. This module finds the arguments that name
+//! such
+//! paths, and the effects that mention them already. Out of scope: what a program does with its files, which is `files`
+//! and
+//! `effects` of its description.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -25,9 +26,9 @@ use crate::judge::rules::model::{ArgumentPlace, Files, HostClass, Program};
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// What runs when something starts, and what is guard's own.
+/// The classes of files that run later, and of guard's own files.
 const LATER: [PathClass; 3] = [PathClass::Guard, PathClass::Startup, PathClass::Persistence];
-/// What nobody writes without being asked.
+/// The classes of files about whose change guard always asks.
 const OWNED: [PathClass; 6] = [
     PathClass::Guard,
     PathClass::Startup,
@@ -40,12 +41,13 @@ const OWNED: [PathClass; 6] = [
 struct NamedArgument {
     value: Value,
     span: Span,
-    /// The option in front of it or before its `=`, without dashes; empty when there is none.
+    /// The option before it, or before its `=`, without dashes; empty if there is none.
     option: String,
 }
 
 impl Walker<'_> {
-    /// A program that a wrapper raised to root, and that nothing describes or that lies where this session writes.
+    /// Judges a program that runs as root because of a wrapper, and that is undescribed or in a directory that the
+    /// session writes.
     #[inline(never)]
     pub fn unknown_as_root(
         &mut self,
@@ -66,14 +68,14 @@ impl Walker<'_> {
         self.stands_for(state, context, name, program, &[Arg::of(&what)], span);
     }
 
-    /// What a name leads to behind links, of the line or of the world; `None` where no link is on the way.
+    /// Resolves links in a path; `None` if there are none.
     fn led_to(&self, state: &State, value: &Value) -> Option<Value> {
         if let Some((behind, _)) = self.progress().behind(state, value) {
             return Some(behind);
         }
         let dir = state.cwd.as_ref();
         let path = state.path(&value.known()?)?;
-        // What lies in the project is led out of it by a link alone.
+        // Only a link leads out of the project.
         if !self.input.spend(cost::QUESTION) || !is_own_work(self.input.classes(dir, value)) {
             return None;
         }
@@ -82,8 +84,9 @@ impl Walker<'_> {
         (*led.known()? != *path && !is_own_work(self.input.classes(dir, &led))).then_some(led)
     }
 
-    /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
-    /// guard's own, and by the name of an option what is written.
+    /// Adds effects on sensitive paths in arguments that no described effect mentions: secrets, files that run later,
+    /// files of
+    /// guard, and files that are written by the name of an option.
     #[inline(never)]
     pub fn touched_paths(
         &mut self,
@@ -95,8 +98,7 @@ impl Walker<'_> {
         id: usize,
     ) {
         let ProgramRun { name, reading, span, .. } = ran;
-        // Calls of code have a floor of their own, and a stand-in has none.
-        // A command that is run with help asked for, or only checked, does nothing with them.
+        // Calls in code are judged elsewhere, and a dry run does nothing with its arguments.
         if reading.dry_run || name.contains(':') {
             return;
         }
@@ -107,10 +109,10 @@ impl Walker<'_> {
             if named.option.is_empty() && (reading.files == Files::Named || told) {
                 continue;
             }
-            // Of a described program it is said what becomes of its operands.
+            // The description says what happens to the operands of a described program.
             let followed = (described.is_none() || !named.option.is_empty()).then(|| self.led_to(state, &named.value));
             let followed = followed.flatten();
-            // A bare word is a file where it is a link.
+            // A bare word counts as a file only if it is a link.
             if followed.is_none() && is_bare(&named.value.leading()) {
                 continue;
             }
@@ -135,9 +137,9 @@ impl Walker<'_> {
                 }
             }
             let operand_of_reader = reader && named.option.is_empty();
-            // Settings that an option names to a program which uses them are read.
+            // A program that uses settings reads those that an option names.
             let used_setting = reading.files == Files::Used && !named.option.is_empty();
-            // A script is read, and judged by what it says.
+            // A script is judged by its content.
             let script =
                 |source: &CodeSource| matches!(&source.from, CodeFrom::Script(script) if script.value == operand.value);
             let is_script = reading.code.iter().any(script);
@@ -145,7 +147,7 @@ impl Walker<'_> {
                 touched.push(operand);
             }
         }
-        // What a program that nobody knows reads from standard input it may show as well, and so may code.
+        // An unknown program, or code, may show its standard input.
         if (described.is_none() || reading.code.iter().any(may_show_input))
             && let Stream::File(from, _) = &state.streams.stdin
             && self.input.classes(state.cwd.as_ref(), &from.value).has(PathClass::Secret)
@@ -201,29 +203,30 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a word has nothing of a path in it.
+/// Reports whether a word does not look like a path.
 fn is_bare(text: &str) -> bool {
     !text.contains(['/', '.', '~', '_'])
 }
 
-/// Whether an option's name says that its value is a host.
+/// Reports whether the name of an option says that its value is a host.
 fn names_host(option: &str) -> bool {
     option.starts_with('-')
         && word_lists::HOST_OPTIONS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
 }
 
-/// Whether code that is given beside standard input may print what it reads there. What filters are told is read for that.
+/// Reports whether code may print its standard input. The code of filters is analysed for this.
 fn may_show_input(source: &CodeSource) -> bool {
     const FILTERS: [&str; 3] = ["awk", "sed", "sql"];
     let beside = !matches!(source.from, CodeFrom::Stdin);
     beside && !is_shell(&source.language) && !FILTERS.contains(&source.language.as_str())
 }
 
-/// The arguments, or parts of them, that may name files and that no effect of the program speaks of. Those of a command
-/// inside are that command's. Of a described program it is known which option an argument is the value of.
+/// Returns the arguments, or parts of them, that may name files and that no effect mentions. Arguments of an inner
+/// command
+/// belong to that command. For a described program it is known of which option an argument is the value.
 fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> Vec<NamedArgument> {
     let wraps = !reading.inner.is_empty();
-    // Looked up once for each argument, of which there may be thousands.
+    // A set, because there may be thousands of arguments.
     let of_effects: HashSet<&Value> =
         reading.effects.iter().flat_map(|derived| &derived.on).map(|on| &on.value).collect();
     let spoken = |value: &Value| of_effects.contains(value);
@@ -248,7 +251,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
         let text = arg.value.leading();
         let mut option = std::mem::take(&mut before);
         let flag = given.get(&arg.value);
-        // A short option may be one that takes nothing (`ls -l FILE`); a long one is where it is described so.
+        // A short option may have no value (`ls -l FILE`); a long one has none if it is described so.
         if described.is_some() {
             let long = Some(option).filter(|option| option.starts_with("--") && !is_option(option));
             option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
@@ -269,7 +272,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
                 }
             }
         } else {
-            // What a wrapper runs, and what a script is given, is theirs.
+            // The arguments of a wrapper's command, and of a script, belong to them.
             let theirs = wraps || !reading.code.is_empty() && script != Some(arg.span);
             if theirs && flag.is_none() {
                 continue;
@@ -281,7 +284,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
             }
         };
         let text = found.value.leading();
-        // A command in one word is no path.
+        // A command string is not a path.
         let words = text.contains(' ') && !text.starts_with(['/', '~']);
         if words || described.is_some() && is_bare(&text) || spoken(&found.value) || spoken(&arg.value) {
             continue;
@@ -298,7 +301,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
     named
 }
 
-/// Whether some effect of the program falls on its operands: then its description says what becomes of them.
+/// Reports whether an effect of the program applies to its operands, so that its description says what happens to them.
 fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
     fn on_operands(place: &ArgumentPlace) -> bool {
         match place {
@@ -320,7 +323,7 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
     program.effects.iter().chain(of_sub).any(|spec| on_operands(&spec.to))
 }
 
-/// Whether a place is the project's or a temporary one.
+/// Reports whether a path is in the project or temporary.
 fn is_own_work(classes: PathClasses) -> bool {
     classes.has_any(&[PathClass::Project, PathClass::Temp])
 }

@@ -1,9 +1,12 @@
-//! Code that the session wrote, where a program runs that loads code of the project.
+//! Code that the session wrote, which a program that loads code of the project may run.
 //!
-//! Which files a test runner, a build or an interpreter loads is said in imports, plug-ins and settings of settings, and not
-//! followed to its end. What the session wrote below the directory and git does not have as it is may be among them, so
-//! it is read with the run. Out of scope: which programs load code, which their descriptions say; anything else than
-//! the grave, since much of a project is never loaded by the command at hand.
+//! Which files a test runner, a build or an interpreter loads depends on imports, plug-ins and settings, which are not
+//! all
+//! followed. Files that the session wrote below the directory, and that are new or changed in git, may be among them,
+//! so
+//! they are walked with the run. Findings below tier 3 are ignored, since much of a project is not loaded by a certain
+//! command.
+//! Out of scope: which programs load code (descriptions).
 
 use super::downloads::{language_of, runs_project};
 use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
@@ -18,15 +21,14 @@ use crate::judge::analysis::state::State;
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 
-/// The most files that are read with one run, the latest first.
+/// Maximum number of files that are read for one run, the latest first.
 const MAX_FILES: usize = 16;
 
-/// The most bytes of them.
+/// Maximum size of these files, in bytes.
 const MAX_BYTES: usize = 128 * 1024;
 
 impl Walker<'_> {
-    /// Reads what the session wrote, where a program runs code of the project in which it starts. One that nothing describes
-    /// may be such a program.
+    /// Walks what the session wrote, if a program runs code of the project in its directory, or is undescribed.
     #[inline(never)]
     pub(super) fn session_code(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;
@@ -79,7 +81,7 @@ impl Walker<'_> {
             if context.is_called(&Callee::File(path.clone()))
                 || self.files.written.contains_key(&Place::of(path.as_str()))
                 || !self.input.is_changed(&path)
-                // What a line runs often says each time what it said before.
+                // A file that runs several times has the same acts each time.
                 || !self.staged.insert((path.clone(), context.root, state.dir().unwrap_or_default().to_owned()))
             {
                 continue;
@@ -99,7 +101,8 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Whether one of the last files that the session wrote names this one: a script of a shell is run by what names it.
+    /// Reports whether one of the last files that the session wrote names this one, which may be a shell script that it
+    /// runs.
     fn is_named(&self, path: &str, written: &[&str]) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
         written.iter().filter(|other| **other != path).take(MAX_FILES).any(|other| match self.inquiry.file(other) {
@@ -111,12 +114,12 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// Whether a run that changes nothing loads the code of the project all the same: it goes through all that it would do.
+/// Reports whether a dry run nevertheless loads the code of the project, because it simulates the whole run.
 fn rehearses(reading: &Reading) -> bool {
     reading.flags.iter().any(|flag| flag.name == "-n" || flag.name.contains("dry"))
 }
 
-/// Whether a path below the home directory lies in a directory that bears the name of a program: `~/.config/NAME/…`,
+/// Reports whether a path below the home directory is in a directory with the name of a program: `~/.config/NAME/…`,
 /// `~/.NAME/…`, `~/NAME/…`.
 fn is_place_of(program: &str, below: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
@@ -124,7 +127,7 @@ fn is_place_of(program: &str, below: &str) -> bool {
     !name.is_empty() && dirs.split('/').any(|dir| dir.strip_prefix('.').unwrap_or(dir) == name)
 }
 
-/// Whether what could not be understood is grave in code that may never run.
+/// Reports whether an opaque part is severe in code that may never run.
 fn is_grave(opaque: &Opaque) -> bool {
     matches!(opaque.why, OpaqueReason::FetchedCode | OpaqueReason::FetchedCodeAsRoot)
 }

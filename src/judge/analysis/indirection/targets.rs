@@ -14,7 +14,7 @@ use crate::judge::rules::model::Program;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// The most calls of make's `shell` that are followed.
+/// Maximum number of calls of make's `shell` function that are walked.
 const MAX_SHELLS: usize = 64;
 
 impl Walker<'_> {
@@ -35,7 +35,7 @@ impl Walker<'_> {
         let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
         let named: Vec<Value> =
             named.map(|file| if file.is("-") { Value::text("/dev/stdin") } else { file.clone() }).collect();
-        // Of the names that are looked for the first that is there counts; of those that are given all do.
+        // The first existing default name is used; of given names, all are.
         let all = kind == RecipeKind::Make && !named.is_empty();
         let files = match named.is_empty() {
             false => named,
@@ -50,7 +50,7 @@ impl Walker<'_> {
                 (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
                 (before, told) => before.or(told),
             };
-            // A line that an edit puts in may be one of any recipe.
+            // An inserted line may belong to any recipe.
             if self.progress().goes_on(&there, file)
                 && let Some(put_in) = self.progress().content_of(&there, file)
             {
@@ -112,7 +112,7 @@ impl Walker<'_> {
         let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
         let text = MarkedText::beside(&text, &others);
         if kind == RecipeKind::Just {
-            // What follows the first recipe may be its arguments.
+            // Words after the first recipe may be its arguments.
             targets.truncate(1);
         }
         let words: Vec<Value> = reading.operands.iter().map(|operand| operand.value.clone()).collect();
@@ -136,7 +136,7 @@ impl Walker<'_> {
         for (name, value) in program.defaults.iter().filter_map(|given| given.split_once('=')) {
             recipes.give(name, value);
         }
-        // What nothing sets is what the environment says, or empty; a file that is read in may set it.
+        // A variable that is not set has its value in the environment, or is empty, unless an included file sets it.
         if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
             for name in recipes.unset() {
                 if let Some(value) = self.input.handed_on(state, &name) {
@@ -161,7 +161,8 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// What a program finds in its environment under a name, empty where that holds nothing; `None` where it is not known.
+    /// Returns the value of a variable in the environment of a program, empty if it is not set; `None` if it is
+    /// unknown.
     fn handed_on(&self, state: &State, name: &str) -> Option<String> {
         match state.variable(name).map(|variable| variable.values.as_slice()) {
             Some([VariableValue::Scalar(value)]) => value.known_text(),
@@ -171,13 +172,13 @@ impl AnalysisInput<'_> {
     }
 }
 
-/// The commands between backticks whose output a justfile assigns.
+/// Returns the commands in backticks whose output a justfile assigns.
 fn evaluated(text: &str) -> impl Iterator<Item = &str> {
     let values = text.lines().filter_map(|line| line.split_once(":=").map(|(_, value)| value));
     values.flat_map(|value| value.split('`').skip(1).step_by(2))
 }
 
-/// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
+/// Returns the commands in make's `$(shell …)`, and those whose output `!=` assigns.
 pub(super) fn shell_functions(text: &str) -> Vec<&str> {
     let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
     let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());

@@ -1,8 +1,9 @@
-//! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or that git does not
-//! have as it is.
+//! Commands in the settings of task runners and hooks, in files that the command wrote, or that are new or changed in
+//! git.
 //!
-//! Out of scope: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
-//! what is a word of another kind names no program, or one that does nothing.
+//! Out of scope: parsing these formats exactly. A command is in a line of its own, or after a key or a dash; other
+//! words are
+//! not names of programs, or of harmless ones.
 
 use serde_json::Value as Json;
 
@@ -18,11 +19,11 @@ use crate::judge::invocation::quote;
 use crate::judge::rules::model::{Load, Tasks};
 use crate::judge::rules::word_lists;
 
-/// The most lines of one file that are taken for commands.
+/// Maximum number of lines of a file that are walked as commands.
 const MAX_LINES: usize = 200;
 
 impl Walker<'_> {
-    /// Walks the commands in what was written for a program of tasks to run.
+    /// Walks the commands in the settings of a task runner.
     pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, span, .. } = ran;
         let Some(dir) = Self::named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
@@ -45,8 +46,9 @@ impl Walker<'_> {
 }
 
 impl WalkProgress<'_, '_> {
-    /// The files of this name in a directory that the line wrote, or that git does not have as they are; of a name with `*`,
-    /// those of them that the line or the session wrote.
+    /// Returns the files with this name in a directory that the command wrote, or that are new or changed in git; for a
+    /// name with
+    /// `*`, those that the command or the session wrote.
     fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
         if name.contains('*') {
             let names = std::slice::from_ref(name);
@@ -63,7 +65,7 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// What may be a command in such a file: of these tasks, where it has them, else of all.
+/// Returns the possible commands in such a file: those of these tasks, or all of them if it does not define these.
 pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
         return commands_of_elements(text);
@@ -72,7 +74,7 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
         let mut all = Vec::new();
         let named = |key: &str| tasks.iter().any(|task| task == key);
         strings(&settings, &named, false, &mut all);
-        // What another task is needed for is not looked for by its name.
+        // Tasks on which another task depends are not resolved by name.
         if all.is_empty() || tasks.is_empty() || text.contains("\"dep") {
             all.clear();
             strings(&settings, &named, true, &mut all);
@@ -89,7 +91,7 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
             blocks.push(rest.get(..block(rest)).unwrap_or(rest));
         }
     }
-    // What another task is needed for is not looked for by its name.
+    // Tasks on which another task depends are not resolved by name.
     let needs = |block: &&[&str]| block.iter().any(|line| line.contains("deps") || line.contains("depend"));
     if blocks.is_empty() || blocks.iter().any(needs) {
         blocks = vec![&lines];
@@ -99,7 +101,7 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     alone.chain(programs(&lines)).collect()
 }
 
-/// The strings of settings in JSON that may be commands: all of them (`inside`), else those of what is named so.
+/// Returns the strings in JSON that may be commands: all of them (`inside`), or those of members whose names match.
 fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mut Vec<String>) {
     match settings {
         Json::String(text) if inside => all.push(text.clone()),
@@ -116,7 +118,7 @@ fn strings(settings: &Json, named: &dyn Fn(&str) -> bool, inside: bool, all: &mu
     }
 }
 
-/// The program that an object in JSON names, with its arguments.
+/// Returns the program in an object of JSON, with its arguments.
 fn program_of(entries: &serde_json::Map<String, Json>) -> Option<String> {
     let words = |value: &Json| match value {
         Json::String(text) => vec![text.clone()],
@@ -129,19 +131,20 @@ fn program_of(entries: &serde_json::Map<String, Json>) -> Option<String> {
     argv(&program, &of(&word_lists::ARGUMENT_KEYS).unwrap_or_default())
 }
 
-/// The command that a program and its arguments make. A text alone is a command as it stands.
+/// Joins a program and its arguments to a command. A text without arguments is a command string.
 fn argv(program: &[String], arguments: &[String]) -> Option<String> {
     let (first, rest) = program.split_first()?;
-    // A list of commands is no program with arguments.
+    // A list of command strings is not a program with arguments.
     let is_command = rest.is_empty() || !first.contains(char::is_whitespace);
     let words: Vec<String> = rest.iter().chain(arguments).map(|word| quote(word)).collect();
     (is_command && !words.is_empty()).then(|| format!("{first} {}", words.join(" ")))
 }
 
-/// The programs of settings whose arguments are lists: `command: [rm, -r, x]`; `command = "rm"` beside `args = ["-r", "x"]`.
+/// Returns the programs in settings with lists of arguments: `command: [rm, -r, x]`; `command = "rm"` and
+/// `args = ["-r", "x"]`.
 fn programs(lines: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
-    // What one entry says: how far its keys stand in, the program, and the arguments.
+    // The current entry: the indentation of its keys, the program, and the arguments.
     let mut entry = (0, Vec::new(), Vec::new());
     for (at, line) in lines.iter().enumerate() {
         let is_section = line.starts_with('[');
@@ -166,14 +169,14 @@ fn programs(lines: &[&str]) -> Vec<String> {
     all
 }
 
-/// The key of a line and how far it stands in, an entry of a list behind its dash.
+/// Returns the indentation and the key of a line; for an item of a list, after its dash.
 fn key_of(line: &str) -> Option<(usize, &str)> {
     let (name, _) = line.split_once([':', '='])?;
     let key = name.trim_start_matches([' ', '\t', '-', '{']);
     Some((name.len() - key.len(), key.trim().trim_matches(['"', '\''])))
 }
 
-/// The words of a value, whose key is on the first of these lines: a text, a list, or the entries below it.
+/// Returns the words of the value whose key is on the first line: a string, a list, or the items below it.
 fn value_words(lines: &[&str]) -> Vec<String> {
     let Some((line, below)) = lines.split_first() else { return Vec::new() };
     let value = line.split_once([':', '=']).map_or("", |(_, value)| value).trim();
@@ -185,7 +188,7 @@ fn value_words(lines: &[&str]) -> Vec<String> {
     if !value.starts_with('[') {
         return vec![bare(value.trim_end_matches([',', '}']))];
     }
-    // The list may go on in further lines.
+    // The list may continue on further lines.
     let mut list = value.to_owned();
     for line in below {
         if list.contains(']') {
@@ -196,7 +199,7 @@ fn value_words(lines: &[&str]) -> Vec<String> {
     list_words(&list)
 }
 
-/// The words of a list in brackets, in quotes or without.
+/// Returns the items of a list in brackets, with or without quotes.
 fn list_words(list: &str) -> Vec<String> {
     let inside = list.trim_start_matches('[').rsplit_once(']').map_or(list, |(inside, _)| inside);
     let mut words = vec![String::new()];
@@ -212,14 +215,14 @@ fn list_words(list: &str) -> Vec<String> {
     words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
-/// The commands in XML: attributes that are whole commands, and programs with what follows of their arguments.
+/// Returns the commands in XML: attributes that are commands, and programs with the arguments in later elements.
 fn commands_of_elements(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut program: Option<String> = None;
     for element in text.split('<').skip(1) {
         let Some((tag, content)) = element.split_once('>') else { break };
         let name = tag.split([' ', '\t', '\r', '\n', '/']).next().unwrap_or_default().to_ascii_lowercase();
-        // A program's arguments end where its element ends.
+        // The arguments of a program end with its element.
         if tag.starts_with('/') && !matches!(tag, "/executable" | "/arguments" | "/argument" | "/arg") {
             all.extend(program.take());
         }
@@ -253,7 +256,7 @@ fn commands_of_elements(text: &str) -> Vec<String> {
     all
 }
 
-/// Adds an argument to a program.
+/// Appends an argument to a program.
 fn add(program: &mut Option<String>, argument: &str) {
     if let Some(program) = program.as_mut().filter(|_| !argument.is_empty()) {
         program.push(' ');
@@ -261,8 +264,8 @@ fn add(program: &mut Option<String>, argument: &str) {
     }
 }
 
-/// The word of the shell for the value of an attribute. `None`: it holds a property that the project sets, such as its
-/// directory of build output.
+/// Quotes the value of an attribute for a shell. `None`: it contains a property of the project, such as its build
+/// directory.
 fn word_of(value: &str) -> Option<String> {
     let (place, rest) = word_lists::BUILD_PROPERTIES
         .iter()
@@ -272,31 +275,31 @@ fn word_of(value: &str) -> Option<String> {
     (!rest.contains("${") && !rest.contains("$(") && !rest.contains("@(")).then(quoted)
 }
 
-/// A command with what the properties of a build stand for.
+/// Replaces the properties of a build in a command.
 fn with_properties(command: &str) -> String {
     let known = word_lists::BUILD_PROPERTIES.iter().filter(|(property, _)| command.contains(property));
     known.fold(command.to_owned(), |command, (property, place)| command.replace(property, place))
 }
 
-/// The text that is meant by a text of XML.
+/// Decodes the entities in a text of XML.
 fn unescaped(text: &str) -> String {
     text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// The task that a line begins: `name:`, `"name": …`, `name = …`, `[section.name]`.
+/// Returns the task that a line begins: `name:`, `"name": …`, `name = …`, `[section.name]`.
 fn task_of(line: &str) -> Option<String> {
     let line = line.trim();
     if let Some(section) = line.strip_prefix('[') {
         let name = section.trim_start_matches('[').split(']').next()?;
         return Some(name.rsplit('.').next()?.trim_matches(['"', '\'']).to_owned());
     }
-    // One object may stand on one line.
+    // An object may be on one line.
     let line = line.trim_start_matches(['{', ' ']);
     let (name, _) = line.split_once([':', '='])?;
     Some(name.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// How many lines belong to what the first of them begins.
+/// Returns the number of lines of the block that the first line begins.
 fn block(lines: &[&str]) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let Some(first) = lines.first() else { return 0 };
@@ -308,7 +311,7 @@ fn block(lines: &[&str]) -> usize {
     lines.iter().skip(1).position(ends).map_or(lines.len(), |at| at + 1)
 }
 
-/// What a line says behind its keys, each string of a list on its own.
+/// Returns the text of a line after its keys, or each string of a list.
 fn parts(line: &str) -> Vec<String> {
     let mut line = line.trim();
     if line.starts_with(['#', '[']) && !line.contains('"') || line.starts_with("//") {
@@ -322,10 +325,10 @@ fn parts(line: &str) -> Vec<String> {
     let mut all = Vec::new();
     let lists = ["= [", "\": [", "': [", "\":[", "':["];
     if line.starts_with(['{', '"', '[']) || lists.iter().any(|list| line.contains(list)) {
-        // Every string of JSON, and of a list.
+        // Every string in JSON and in a list.
         let said = word_lists::SENTENCE_KEYS.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
         all.extend(quoted(line).filter(|_| !said));
-        // A key in quotes, and a text without.
+        // A quoted key and an unquoted text.
         let behind = line.strip_prefix('"').and_then(|rest| Some(rest.split_once("\": ")?.1.trim()));
         all.extend(behind.filter(|text| !said && !text.contains(['"', '[', '{'])).map(str::to_owned));
         return all;
@@ -338,7 +341,7 @@ fn parts(line: &str) -> Vec<String> {
         Some((key, _)) if word_lists::SENTENCE_KEYS.contains(&key.trim().trim_matches(['"', '\''])) => {}
         Some((_, value)) => {
             let value = value.trim().trim_end_matches(',');
-            // Lists and objects of one line.
+            // Lists and objects on one line.
             if value.starts_with(['{', '[']) || value.contains("[\"") {
                 all.extend(quoted(value));
             }
@@ -358,7 +361,7 @@ fn parts(line: &str) -> Vec<String> {
     all
 }
 
-/// The strings of a line: between double quotes, or between single ones where it has no others.
+/// Returns the strings in a line: in double quotes, or in single quotes if there are no others.
 fn quoted(line: &str) -> impl Iterator<Item = String> {
     let quote = if line.contains('"') { '"' } else { '\'' };
     line.split(quote).skip(1).step_by(2).map(str::to_owned)

@@ -1,7 +1,8 @@
-//! Scripts that a program is handed of which nothing says what it does with them: as an operand, as the value of an
-//! option or in a variable. It may run them.
+//! Scripts that a program gets as an operand, in an option or in a variable, and may run, because no description says
+//! what it
+//! does with them.
 //!
-//! Out of scope: names of programs. Those that run nothing of what they are given are described as such.
+//! Out of scope: names of programs. Programs that run none of their arguments have a description that says so.
 
 use super::downloads::language_of;
 use crate::judge::analysis::act::{Taint, Value};
@@ -14,19 +15,20 @@ use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 use crate::judge::tier::Tier;
 
-/// The most scripts that are looked for in one command.
+/// Maximum number of scripts in one command that are walked.
 const MAX_HANDED: usize = 8;
 
-/// What stands around a path in an argument: `--plugin=name=./x`, `-o 'r=./x y'`.
+/// The characters that delimit a path in an argument: `--plugin=name=./x`, `-o 'r=./x y'`.
 const MARKS: [char; 11] = [' ', '=', ',', ':', ';', '|', '"', '\'', '@', '(', ')'];
 
 impl Walker<'_> {
-    /// Walks the scripts among the arguments and variables of a program that may run them: those which git does not
-    /// have as they are, so that nobody need have looked at them.
+    /// Walks the scripts in the arguments and variables of a program that may run them, if they are new or changed in
+    /// git and may
+    /// not have been reviewed.
     #[inline(never)]
     pub(super) fn unknown_scripts(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;
-        // A call of code and an interpreter name what they run by themselves, and what only reads says so.
+        // Calls in code and interpreters are described, and so are programs that only read.
         if ran.name.contains(':') || program.is_some_and(|program| program.runs_nothing || program.runs.is_some()) {
             return;
         }
@@ -46,7 +48,7 @@ impl Walker<'_> {
     }
 
     fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: ProgramRun<'_>) {
-        // A name with its ending leaves nothing out.
+        // A name with its ending is complete.
         let endings = word_lists::MODULE_ENDINGS.into_iter().filter(|_| language_of(script).is_none());
         for end in std::iter::once("").chain(endings) {
             let file = format!("{script}{end}");
@@ -54,7 +56,7 @@ impl Walker<'_> {
             let file = Value::text(file);
             if self.progress().is_there(state, &file) {
                 let is_read = matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }));
-                // What is written there by this very command is what it makes, not what it is given.
+                // A file that this command writes is its output and not its input.
                 let of_line = self.progress().content_of(state, &file).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
@@ -71,10 +73,10 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a part of an argument is the path of a script, by its ending or by where it begins.
+/// Reports whether a part of an argument is the path of a script, by its ending or its beginning.
 fn may_name_a_script(part: &str) -> bool {
     match language_of(part) {
-        // What is compiled first is no script.
+        // A source of a compiled language is not a script.
         Some(language) => !matches!(language, "other" | "sql"),
         None => {
             let name = part.rsplit('/').next().unwrap_or_default();
