@@ -6,7 +6,7 @@ use super::scan::{Token, tokens};
 use super::{Call, Gap, Language, Slice, Text, World, value};
 use crate::judge::rules::catalog::languages;
 
-/// Reads a program.
+/// Parses a program.
 pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(Language::Awk, text);
     let mut reader = Awk {
@@ -26,12 +26,12 @@ struct Awk<'a> {
     tokens: &'a [Token],
     at: usize,
     home: &'a str,
-    /// Variables that are set to a text.
+    /// The variables with known text.
     known: HashMap<String, Text>,
     calls: Vec<Call>,
-    /// In a statement that prints.
+    /// Whether the current statement prints.
     printing: bool,
-    /// The program looks at names before it prints them.
+    /// Whether the program tests names before it prints them.
     asks: bool,
 }
 
@@ -52,9 +52,9 @@ impl Awk<'_> {
     }
 
     fn all(&mut self) {
-        // What the statement prints, and what stands last in front of a pipe.
+        // The printed text, and the last text before a pipe.
         let (mut printed, mut last) = (Text::default(), Text::default());
-        // What is printed is put together by a pattern.
+        // The printed text is formatted.
         let mut pattern = false;
         while let Some(token) = self.tokens.get(self.at) {
             match token {
@@ -127,7 +127,7 @@ impl Awk<'_> {
         }
     }
 
-    /// Strings and variables side by side; a hole for each that is not known.
+    /// Parses adjacent strings and variables, with a gap for each unknown one.
     fn text(&mut self) -> Text {
         let mut all = Text::default();
         let begin = self.at;

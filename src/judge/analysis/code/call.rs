@@ -1,4 +1,4 @@
-//! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
+//! Calls in scripting languages: their arguments, with and without brackets, and their results.
 
 use super::expression::{Expression, bare};
 use super::scan::Token;
@@ -7,17 +7,17 @@ use super::{Call, Gap, Language, Text, database, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// The most arguments that a chain of calls is followed with.
+/// Maximum number of arguments that are kept of a chain of calls.
 const MAX_CARRIED: usize = 32;
 
 impl CallReader<'_> {
-    /// Ruby, Perl and Lua call without brackets.
+    /// Reports whether a call without brackets begins here, as in Ruby, Perl and Lua.
     pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
         let Some(name) = of.name.as_deref() else { return false };
         let bare = match self.language {
             Language::Ruby | Language::Perl | Language::Lua => true,
             Language::Php => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
-            // A template behind a name: what is in it is handed to a function.
+            // A tagged template passes its parts to a function.
             Language::Js => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
             _ => false,
         };
@@ -50,19 +50,19 @@ impl CallReader<'_> {
         }
     }
 
-    /// A function of Ruby that is described.
+    /// Reports whether a function of Ruby is described.
     fn is_described(&self, name: &str) -> bool {
         self.language == Language::Ruby && (self.world.knows)(name)
     }
 
     pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
-        // A template behind a name is all that it is given.
+        // A tagged template is the only argument.
         if let (Language::Js, Some(Token::Text(text))) = (self.language, self.peek(0)) {
             let text = text.clone();
             self.at += 1;
             return vec![Expression::of_text(text)];
         }
-        // `exec {"rm"} "ls", …`: the block names the program, whatever it is told to be called.
+        // `exec {"rm"} "ls", …`: the block names the program, and the first argument is only its `argv[0]`.
         let program = self.mark(0, '{').then(|| {
             self.at += 1;
             self.arguments(depth, '}').into_iter().next()
@@ -83,7 +83,7 @@ impl CallReader<'_> {
         all
     }
 
-    /// `force: true` of Ruby: its name is kept in front.
+    /// Parses `force: true` of Ruby. The name is kept with the value.
     fn setting(&mut self, depth: usize) -> Option<Expression> {
         let key =
             self.named(0).filter(|_| self.language == Language::Ruby && self.mark(1, ':') && !self.mark(2, ':'))?;
@@ -94,7 +94,7 @@ impl CallReader<'_> {
         Some(Expression { setting: Some((key, value)), ..Expression::default() })
     }
 
-    /// Expressions up to the closing bracket, which is passed over.
+    /// Parses expressions up to the closing bracket, and skips it.
     pub fn arguments(&mut self, depth: usize, close: char) -> Vec<Expression> {
         let mut all = Vec::new();
         loop {
@@ -108,7 +108,7 @@ impl CallReader<'_> {
                 Some(Token::Mark(',')) => self.at += 1,
                 Some(_) => {
                     let begin = self.at;
-                    // A keyword argument: its name is kept in front, so that `shell=True` can be told from the rest.
+                    // A keyword argument: the name is kept with the value, so that `shell=True` can be recognised.
                     let keyword = self.named(0).filter(|_| {
                         self.mark(1, '=')
                             && !self.mark(2, '=')
@@ -142,7 +142,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// The name that stands here, with its members.
+    /// Returns the name at the current position, with its members.
     fn dotted_here(&self) -> String {
         let mut raw = self.named(0).unwrap_or_default();
         let mut ahead = 1;
@@ -153,7 +153,8 @@ impl CallReader<'_> {
         raw
     }
 
-    /// What follows an argument that is no plain expression (operators, arrow functions): its calls are still read.
+    /// Skips the rest of an argument that is not a plain expression (operators, arrow functions). Calls in it are
+    /// parsed.
     fn skip_to_comma(&mut self, close: char) {
         while let Some(token) = self.peek(0) {
             match token {
@@ -170,7 +171,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// Whether nobody writes to a file that is opened here.
+    /// Reports whether a file is opened for writing and nothing is written to it.
     fn leaves_empty(&self, arguments: &[Expression]) -> bool {
         if self.mark(0, '.') {
             return self.named(1).as_deref() == Some("close");
@@ -178,14 +179,14 @@ impl CallReader<'_> {
         if self.language == Language::Ruby && self.mark(0, '{') {
             return self.mark(1, '}');
         }
-        // A handle of Perl is written to by its name.
+        // Perl writes to a handle by its name.
         let handle = arguments.first().and_then(|handle| handle.name.clone());
         let named = |token: &&Token| matches!(token, Token::Name(name) if Some(name) == handle.as_ref());
         let used = self.language == Language::Perl && self.tokens.iter().filter(named).count() > 1;
         !used && self.is_whole_statement() && matches!(self.peek(0), None | Some(Token::Line | Token::Mark(';')))
     }
 
-    /// Whether the statement begins with the call that was just read.
+    /// Reports whether the statement consists of the call that was just parsed.
     fn is_whole_statement(&self) -> bool {
         let begins = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '{' | '}'));
         let before = self.tokens.get(..self.at).unwrap_or_default();
@@ -194,9 +195,9 @@ impl CallReader<'_> {
         !statement.contains(&Token::Mark('=')) && self.nesting <= 1
     }
 
-    /// Notes a call and gives what it stands for.
+    /// Adds a call and returns its result.
     pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
-        // The name of a function in a variable.
+        // The name of the function is in a variable.
         let of_text = of.text.clone().filter(|_| self.language == Language::Php && of.name.is_none());
         let Some(mut callee) = of.name.clone().or(of_text.map(|text| text.rough().to_owned())) else {
             return Expression::default();
@@ -211,7 +212,7 @@ impl CallReader<'_> {
                 arguments.drain(..skip.min(arguments.len()));
             }
         }
-        // `rmtree(path, True)`: a switch behind what the call falls on.
+        // `rmtree(path, True)`: a flag after the path.
         while arguments.len() > 1 && arguments.last().is_some_and(is_switch) {
             arguments.pop();
         }
@@ -242,7 +243,7 @@ impl CallReader<'_> {
             "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
                 first.as_ref().map(|first| bare(first.rough()))
             }
-            // Whatever it is called here, what gives this module loads it.
+            // A function that returns this module loads it, whatever its name is.
             _ if self.language == Language::Js && !(self.world.knows)(&callee) => {
                 first.as_ref().map(|first| bare(first.rough())).filter(|name| name == "child_process")
             }
@@ -254,7 +255,7 @@ impl CallReader<'_> {
             if module.starts_with(['/', '.']) {
                 self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
             }
-            // Code by its address.
+            // Code that is named by its address.
             if module.contains(':') {
                 self.calls.push(Call::new(callee, vec![super::value(&module)]));
             }
@@ -298,11 +299,11 @@ impl CallReader<'_> {
         }
         if let Some(call) = self.opens(&callee, of.subject.as_ref().map(Text::slice), &arguments) {
             let carried = call.args.clone();
-            // A file that is opened to write it and closed at once is empty.
+            // A file that is opened for writing and closed at once is empty.
             if call.callee == "open.write" && self.leaves_empty(&arguments) {
                 self.calls.push(Call::new("empty".into(), carried.clone()));
             }
-            // Of several files each is opened by itself.
+            // Each of several files is opened separately.
             let files = if call.callee.starts_with("open.") { call.args.len() } else { 1 };
             match files {
                 1 => self.calls.push(call),
@@ -310,7 +311,7 @@ impl CallReader<'_> {
             }
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
-        // A method that is called by a name which nobody knows.
+        // A method that is called by an unknown name.
         if let Some(receiver) = self.sends_unknown(&callee, first.as_ref().map(Text::slice)) {
             self.calls.push(Call::new("computed".into(), vec![Value::text(receiver)]));
         }
@@ -330,13 +331,13 @@ impl CallReader<'_> {
         }
         let signals = self.signals(&callee, &arguments);
         self.calls.extend(signals);
-        // A statement is the client's argument, not the connection's.
+        // A statement is an argument of the client, and those of the connection are not part of it.
         let of_client = database::is_statement(&callee);
         let database = database::of_client(&of).filter(|_| of_client);
         let made = if of_client { self.tables_made(first.as_ref().map(Text::slice)) } else { None };
         let connection = of.carried.clone();
         let empty = arguments.last().is_some_and(|last| last.text.as_ref().is_some_and(Text::is_empty));
-        // The way that a pipe is opened is no word of its command.
+        // The mode of a pipe is not part of its command.
         let last = if callee.ends_with("popen") || callee == "proc_open" { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
             .carried
@@ -359,11 +360,11 @@ impl CallReader<'_> {
         if writes && empty {
             self.calls.push(Call::new("empty".into(), carried.iter().take(1).cloned().collect()));
         }
-        // Of very many calls, those that say nothing need not be told.
+        // If there are very many calls, undescribed ones are dropped.
         if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
             let mut args = carried.clone();
             if of_client {
-                // A setting of the code's own says nothing of these.
+                // Options of these calls are ignored.
                 args.retain(|arg| {
                     !arg.is_option() || !["--made", "--database"].iter().any(|fact| arg.leading().starts_with(fact))
                 });
@@ -382,13 +383,13 @@ impl CallReader<'_> {
     }
 }
 
-/// Whether an argument is yes, no or nothing.
+/// Reports whether an argument is true, false or null.
 fn is_switch(argument: &Expression) -> bool {
     let is = |name: &str| matches!(name, "True" | "False" | "None" | "true" | "false" | "null" | "undefined" | "nil");
     argument.text.is_none() && argument.setting.is_none() && argument.name.as_deref().is_some_and(is)
 }
 
-/// The file that is run as code: `exec(open(path).read())`.
+/// Returns the file whose content runs as code: `exec(open(path).read())`.
 fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
     let runs = matches!(callee.rsplit('.').next(), Some("exec" | "eval" | "runInThisContext" | "instance_eval"));
     let argument = arguments.first().filter(|argument| runs && argument.called)?;
@@ -398,7 +399,7 @@ fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
     path.known().is_some().then(|| path.clone())
 }
 
-/// Whether what a keyword argument gives is what the call is about, and no setting.
+/// Reports whether a keyword argument is an operand of the call and not an option.
 fn names_what_it_takes(keyword: &str, value: &Expression) -> bool {
     word_lists::SUBJECT_KEYWORDS.contains(&keyword) && (value.text.is_some() || value.list.is_some())
         || word_lists::FUNCTION_KEYWORDS.contains(&keyword) && value.name.is_some()

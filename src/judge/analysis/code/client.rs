@@ -1,4 +1,4 @@
-//! Commands to the clients of databases, which are no statements: `\! cmd`, `.shell cmd`, `pager cmd`, `.read file`.
+//! Commands of database clients that are not statements: `\! cmd`, `.shell cmd`, `pager cmd`, `.read file`.
 
 use super::sql::{copy, fact_of};
 use super::{Call, Slice, value};
@@ -6,7 +6,7 @@ use super::{Call, Slice, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// The command of `sqlite3` that a line is, by its whole name, and what stands behind it.
+/// Returns the full name of the command of `sqlite3` in a line, and its arguments.
 fn dotted(line: &str) -> Option<(&'static str, &str)> {
     let rest = line.strip_prefix('.')?;
     let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -14,7 +14,7 @@ fn dotted(line: &str) -> Option<(&'static str, &str)> {
     Some((command, rest.trim()))
 }
 
-/// `.output FILE`, `.backup FILE`, `.restore FILE` and the like.
+/// Parses `.output FILE`, `.backup FILE`, `.restore FILE` and similar commands.
 fn of_file(line: Slice<'_>) -> Option<Call> {
     let (command, rest) = dotted(line.rough())?;
     let file = rest.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or_default();
@@ -31,7 +31,7 @@ fn of_file(line: Slice<'_>) -> Option<Call> {
     }
 }
 
-/// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
+/// Parses `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`.
 pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
     let (line, at) = (text.rough(), |cut| text.part(cut));
     // `.import "|cmd" t`, `.output |cmd`, and `.sh cmd` for `.shell cmd`

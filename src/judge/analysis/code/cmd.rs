@@ -1,10 +1,10 @@
-//! cmd: the commands of a line, with carets taken out and the commands behind `if` and `for` in front.
+//! cmd: the commands of a line, without carets, including those after `if` and `for`.
 
 use super::windows::{MAX_DEPTH, argument, run, variable};
 use super::{Call, Gap, Slice, Text, TextItem};
 use crate::judge::rules::word_lists;
 
-/// The commands of a line as cmd reads it.
+/// Parses a line as cmd does.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     for words in commands(text) {
@@ -13,7 +13,7 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
     calls
 }
 
-/// Splits a line into commands and those into words.
+/// Splits a line into commands, and these into words.
 fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
     let signs: Vec<TextItem> = text.signs().collect();
     let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
@@ -56,7 +56,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                     None => word.get_or_insert_default().push(TextItem::Letter(c)),
                 }
             }
-            // What a loop runs over is no command.
+            // The list of a loop is not a command.
             '(' if !quoted && in_loop(&all, word.as_ref()) => {
                 while chars.get(at).is_some_and(|c| *c != ')') {
                     at += 1;
@@ -68,7 +68,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                 all.push(Vec::new());
             }
             '>' | '<' if !quoted => {
-                // `2>` names a descriptor, which is no argument.
+                // The number in `2>` is a descriptor and not an argument.
                 let names = |word: &Text| word.len() == 1 && word.rough().starts_with(|c: char| c.is_ascii_digit());
                 if word.as_ref().is_some_and(names) {
                     word = None;
@@ -86,7 +86,7 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                 word = Some(mark.into());
                 end_word(&mut all, &mut word);
             }
-            // A switch begins a word of its own: `del/s/q`.
+            // A switch begins a new word: `del/s/q`.
             '/' if !quoted
                 && word.as_ref().is_none_or(|word| {
                     word.rough().starts_with('/') && word.len() <= 3 || is_builtin(word.rough())
@@ -111,7 +111,7 @@ fn end_word(all: &mut [Vec<Text>], word: &mut Option<Text>) {
     }
 }
 
-/// Whether the line so far is `for %i in`.
+/// Reports whether the line so far is `for %i in`.
 fn in_loop(all: &[Vec<Text>], word: Option<&Text>) -> bool {
     let words = all.last().map(Vec::as_slice).unwrap_or_default();
     let last = word.or(words.last());
@@ -136,7 +136,7 @@ fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
     let name = first.rough().trim_start_matches('@').to_ascii_lowercase();
     let texts = |words: &[&Text]| -> Vec<Text> { words.iter().map(|word| (*word).clone()).collect() };
     match name.as_str() {
-        // The command stands in the words behind.
+        // The command is in the following words.
         "" | "call" => command(&texts(rest), depth + 1, calls),
         "start" => {
             let skip = |word: &&&Text| word.rough().starts_with('/') || word.is_empty() || word.rough().contains(' ');
@@ -177,7 +177,7 @@ fn command(words: &[Text], depth: usize, calls: &mut Vec<Call>) {
     }
 }
 
-/// The words without redirections, and where output goes.
+/// Returns the words without redirections, and the target of the output.
 fn redirected(words: &[Text]) -> (Vec<&Text>, Vec<(&'static str, &Text)>) {
     let (mut kept, mut files) = (Vec::new(), Vec::new());
     let mut rest = words.iter();

@@ -1,19 +1,19 @@
-//! Calls that stand for a command of another program: the words of it, as the description of the call puts them.
+//! Calls that are equivalent to a command: its words, by the description of the call.
 
 use super::Call;
 use crate::judge::analysis::act::{Piece, Value};
 
-/// A word of the command that a call stands for.
+/// A word of the command that is equivalent to a call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CallWord {
     pub value: Value,
-    /// The library hands it over so that it is an operand whatever it looks like.
+    /// Whether it is an operand even if it looks like an option.
     pub operand: bool,
 }
 
-/// The words: those of the template, in which `{method}` is the last part of the call's name, `{0}` an argument, `{}`
-/// all arguments that are not named so, and `{...}` the same where the program reads its options among them. What is
-/// given by name stands in front of these as options.
+/// Returns the words of the template, in which `{method}` is the last part of the call's name, `{0}` an argument, `{}`
+/// all
+/// other arguments, and `{...}` all other arguments including options. Keyword arguments precede them as options.
 #[must_use]
 pub fn words_of(template: &[String], call: &Call) -> Vec<CallWord> {
     let place = |word: &str| word.strip_prefix('{')?.strip_suffix('}')?.parse::<usize>().ok();
@@ -41,7 +41,9 @@ pub fn words_of(template: &[String], call: &Call) -> Vec<CallWord> {
     words
 }
 
-/// `force=True` as an option: `--force`; `InstanceIds=x` as `--instance-ids=x`. What is switched off is none.
+/// Converts a keyword argument to an option: `force=True` to `--force`, `InstanceIds=x` to `--instance-ids=x`; `None`
+/// for a
+/// false value.
 fn option(setting: &Value) -> Option<Value> {
     let leading = setting.leading();
     let (key, value) = leading.strip_prefix("--")?.split_once('=').filter(|(key, _)| !key.starts_with('_'))?;
@@ -69,7 +71,7 @@ fn option(setting: &Value) -> Option<Value> {
     }
 }
 
-/// A mode as programs take it: `0o777` and `0777` are `777`.
+/// Returns a mode in the notation of programs: `777` for `0o777` and `0777`.
 fn without_radix(value: &Value) -> Value {
     let text = value.known();
     let digits = text.as_deref().and_then(|text| text.strip_prefix("0o").or_else(|| text.strip_prefix('0')));

@@ -1,7 +1,8 @@
-//! Names that stand for values in languages without a reader of their own: what is assigned to them, looped over, filled
-//! in, or handed to a function with what was found.
+//! The values of names in languages without a parser of their own: assignments, loops, filled buffers, and parameters
+//! of
+//! functions that are called with what was found.
 //!
-//! Out of scope: what an expression comes to, and guesses about names that nothing is assigned to.
+//! Out of scope: evaluating expressions, and guesses about names without an assignment.
 
 use super::evaluation::{Evaluation, Item, filled_with, joined};
 use super::scan::Token;
@@ -9,10 +10,10 @@ use super::{Language, World};
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::ResultKind;
 
-/// The names that are bound, over the tokens of code.
+/// The bound names at a position in the tokens of code.
 pub(super) struct Constants<'a> {
     evaluation: Evaluation<'a>,
-    /// What was found last: what a function that is handed on is called with.
+    /// The last result of a search, with which a passed function is called.
     found: Option<Vec<Item>>,
 }
 
@@ -21,12 +22,12 @@ impl<'a> Constants<'a> {
         Self { evaluation: Evaluation::new(tokens, world), found: None }
     }
 
-    /// What expressions come to with the names that are bound so far.
+    /// Returns the evaluation of expressions with the names that are bound so far.
     pub fn evaluation(&self) -> &Evaluation<'a> {
         &self.evaluation
     }
 
-    /// Takes in what stands at a token: assignments, loops, functions that are handed on.
+    /// Processes a token: assignments, loops, passed functions.
     pub fn pass(&mut self, at: usize) {
         let Some(name) = self.evaluation.name(at) else {
             // `|entry| …`
@@ -61,7 +62,7 @@ impl<'a> Constants<'a> {
         self.filled_in(at);
     }
 
-    /// Whether a call stands here that gives what is found in a directory.
+    /// Reports whether a call begins here that returns the files of a directory.
     fn is_finding(&self, at: usize) -> bool {
         let begins = at.checked_sub(1).is_none_or(|before| !self.evaluation.is_member(before));
         let finds = |gives: ResultKind| {
@@ -70,7 +71,7 @@ impl<'a> Constants<'a> {
                 ResultKind::AllInArgument | ResultKind::AllIn | ResultKind::AllBelow | ResultKind::FilesOfPattern
             )
         };
-        // What is found in what another call gives is told by the first of both.
+        // For a search in the result of another call, the first call is processed.
         let is_it = |whole: &str| languages().results(Language::Other, whole).any(|result| finds(result.gives));
         let (whole, next) = self.evaluation.dotted(at);
         begins
@@ -78,13 +79,13 @@ impl<'a> Constants<'a> {
             && (is_it(&whole) || self.leads_on(next).is_some_and(|name| is_it(&name)))
     }
 
-    /// The name of the member of what the call gives whose arguments begin here.
+    /// Returns the name of the member of the result of the call whose arguments begin here.
     fn leads_on(&self, at: usize) -> Option<String> {
         let close = self.evaluation.to_comma(self.evaluation.opens(at)?, ')');
         self.evaluation.member(close + 1).map(|name| self.evaluation.dotted(name).0)
     }
 
-    /// What a function that is handed on by its name is called with.
+    /// Returns the values with which a function that is passed by its name is called.
     pub fn found(&self) -> Option<&[Item]> {
         self.found.as_deref()
     }
@@ -95,7 +96,7 @@ impl<'a> Constants<'a> {
         }
     }
 
-    /// `snprintf(to, size, "%s/x", home)`: the name comes to stand for the text.
+    /// Binds the buffer in `snprintf(to, size, "%s/x", home)` to the text.
     fn filled_in(&mut self, at: usize) {
         let Some(name) = self.evaluation.name(at).filter(|_| self.evaluation.mark(at + 1, '(')) else { return };
         if !languages().results(Language::Other, name).any(|result| result.gives == ResultKind::FillsArgument) {
@@ -111,7 +112,7 @@ impl<'a> Constants<'a> {
         self.evaluation.bind(to, text);
     }
 
-    /// `for x in …`, `for (File x : …)`, `for x <- …`
+    /// Binds the variable of a loop: `for x in …`, `for (File x : …)`, `for x <- …`.
     fn each(&mut self, at: usize) {
         for ahead in at..at + 8 {
             let is_in = matches!(self.evaluation.name(ahead), Some("in" | "of"));
@@ -127,7 +128,7 @@ impl<'a> Constants<'a> {
         }
     }
 
-    /// The names that something is assigned to here, where that stands, and whether it is added to what they are.
+    /// Returns the names in an assignment, the position of its value, and whether the value is appended.
     fn assignment(&self, at: usize) -> Option<(Vec<&'a str>, usize, bool)> {
         let mut names = vec![self.evaluation.name(at)?];
         let mut next = at + 1;

@@ -1,4 +1,4 @@
-//! The databases of code: files that a client of it opens, and tables that it made itself.
+//! Databases in code: files that a client opens, and tables that the code created.
 
 use super::expression::Expression;
 use super::sql;
@@ -7,29 +7,31 @@ use super::{Language, Slice};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// Whether a call hands a statement to a client of databases, or a command to one of another machine: what the
-/// connection was made with is no part of it.
+/// Reports whether a call passes a statement to a database client, or a command to another machine. The arguments of
+/// the
+/// connection are not part of it.
 pub(super) fn is_statement(callee: &str) -> bool {
     let Some((before, last)) = callee.rsplit_once('.') else { return false };
-    // A program that is run, and what is run on another machine.
+    // A program that runs here, or on another machine.
     let runs = !matches!(last, "run" | "sudo") || before.ends_with("Connection") || is_of_file(before);
     let runs = runs && !before.starts_with("boto3");
     word_lists::STATEMENT_CALLS.contains(&last) && runs
 }
 
-/// Whether a call is made on a repository: what that was opened with is its place, and no part of the call.
+/// Reports whether a call is a method of a repository. The arguments with which that was opened are not part of the
+/// call.
 pub(super) fn is_of_repository(callee: &str) -> bool {
     let before = callee.rsplit_once('.').map_or("", |(before, _)| before);
     ["git.", "simple-git", "Git."].iter().any(|library| before.starts_with(library))
 }
 
-/// Whether a name is that of a client of databases in files.
+/// Reports whether a name is that of a client of databases in files.
 fn is_of_file(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["sqlite", "duckdb", "sequel"].iter().any(|client| name.contains(client))
 }
 
-/// The file that the client of a call was opened on, `:memory:` for none; `None` where it is no database in a file.
+/// Returns the file that the client of a call opened, or `:memory:`; `None` if it is not a database in a file.
 pub(super) fn of_client(of: &Expression) -> Option<Value> {
     let name = of.name.as_deref()?;
     let first = of.carried.first();
@@ -43,7 +45,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
         return None;
     }
     let first = match first {
-        // What is no path is a setting.
+        // An argument that is not a path is an option.
         Some(first) if !first.is_option() => first.without_leading(scheme),
         _ if word_lists::IN_MEMORY_DATABASES.iter().any(|client| lower.starts_with(client)) => Value::text(":memory:"),
         _ => return None,
@@ -57,8 +59,9 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
 }
 
 impl CallReader<'_> {
-    /// The tables that the code made before this statement, where making one that is there stops it; those that this
-    /// one makes are noted.
+    /// Returns the tables that the code created before this statement, if creating an existing one would have failed,
+    /// and stores
+    /// those that the statement creates.
     pub(super) fn tables_made(&mut self, statement: Option<Slice<'_>>) -> Option<Value> {
         if !matches!(self.language, Language::Python | Language::Ruby) || self.goes_on {
             return None;

@@ -1,17 +1,17 @@
-//! Commands of editors, debuggers and consoles that run something: `:!cmd`, `shell cmd`, `!cmd`.
+//! Commands of editors, debuggers and consoles that run programs: `:!cmd`, `shell cmd`, `!cmd`.
 
 use super::scan::{Token, tokens};
 use super::{Call, Language, Slice, Text, value};
 use crate::judge::rules::word_lists;
 
-/// The most commands in one line that are joined by bars.
+/// Maximum number of commands in one line that are joined by bars.
 const MAX_BARS: usize = 16;
 
 fn call<'t>(callee: &str, text: impl Into<Slice<'t>>) -> Call {
     Call::new(callee.to_owned(), vec![value(text)])
 }
 
-/// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.
+/// Parses commands of vi, ex and ed, and of other programs in which `!` begins a shell command, one per line.
 pub fn ex(text: Slice<'_>, home: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut emptied = false;
@@ -19,7 +19,7 @@ pub fn ex(text: Slice<'_>, home: &str) -> Vec<Call> {
         ex_line(line, MAX_BARS, &mut calls);
         let line = line.trim();
         emptied |= deletes_all(line.rough());
-        // What is saved now has no line any more.
+        // The file is now saved without lines.
         if emptied && matches!(line.rough().trim_end_matches('!'), "w" | "wq" | "x" | "W") {
             calls.push(Call::new("empties".to_owned(), Vec::new()));
             emptied = false;
@@ -36,13 +36,13 @@ pub fn ex(text: Slice<'_>, home: &str) -> Vec<Call> {
     calls
 }
 
-/// Whether a command of ed's deletes every line. What vi's commands do to a file is told by the arguments that hold them.
+/// Reports whether a command of ed deletes every line. For vi, the arguments with the commands are examined.
 fn deletes_all(line: &str) -> bool {
     matches!(line, ",d" | "1,$d" | "g/./d" | "g/^/d" | "g/.*/d")
 }
 
 fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
-    // A part of the line as it was written.
+    // A part of the line as written.
     let at = |cut| text.part(cut);
     let mut line = text.rough().trim_start_matches(|c: char| c == ':' || c.is_whitespace());
     // A range: `%`, `1,$`, `.`, `'<,'>`.
@@ -55,7 +55,7 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
         return;
     }
     let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len()));
-    // `w!` writes all the same, `w !cmd` hands on to a command.
+    // `w!` forces writing, `w !cmd` writes to a command.
     let forced = rest.starts_with('!') && word.starts_with(['w', 'W', 's']);
     let rest = rest.trim_start();
     match word {
@@ -118,7 +118,8 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
     }
 }
 
-/// Calls of these functions, as calls of another name with one of their texts: the one at this place, or the last.
+/// Returns calls of these functions as calls with another name and one of their strings: that at this position, or the
+/// last.
 fn named_calls(text: Slice<'_>, names: &[&str], callee: &str, place: usize, calls: &mut Vec<Call>) {
     let tokens = tokens(Language::Other, text);
     for (index, token) in tokens.iter().enumerate() {
@@ -145,7 +146,7 @@ fn named_calls(text: Slice<'_>, names: &[&str], callee: &str, place: usize, call
     }
 }
 
-/// gdb and lldb.
+/// Parses commands of gdb and lldb.
 pub fn gdb(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     for line in text.lines() {
@@ -174,8 +175,9 @@ pub fn gdb(text: Slice<'_>) -> Vec<Call> {
     calls
 }
 
-/// m4: what stands in brackets behind `syscmd` and `esyscmd`, and behind what Autoconf makes of them (`m4_esyscmd_s`), whose
-/// quotes are `[` and `]`.
+/// Parses m4: the arguments of `syscmd` and `esyscmd`, and of the names that Autoconf gives them (`m4_esyscmd_s`), with
+/// the
+/// quotes `[` and `]`.
 pub fn m4(text: Slice<'_>) -> Vec<Call> {
     let command = |(at, name): (usize, &str)| {
         let rest = text.rough().get(at + name.len()..)?;
@@ -189,7 +191,7 @@ pub fn m4(text: Slice<'_>) -> Vec<Call> {
     text.rough().match_indices("syscmd").filter_map(command).collect()
 }
 
-/// `do shell script "…"`, and `do script "…"` of the Terminal, in AppleScript and in JavaScript for Automation.
+/// Parses `do shell script "…"`, and `do script "…"` of the Terminal, in AppleScript and in JavaScript for Automation.
 pub fn applescript(text: Slice<'_>) -> Vec<Call> {
     let tokens = tokens(Language::Other, text);
     let words = |at: usize, wanted: &[&str]| {
@@ -208,7 +210,7 @@ pub fn applescript(text: Slice<'_>) -> Vec<Call> {
     (0..tokens.len()).filter_map(|at| text_behind(at + begins(at)?.len())).collect()
 }
 
-/// Python with lines for the shell: `!cmd`, `%sx cmd`, `%%bash`.
+/// Parses Python with lines for a shell: `!cmd`, `%sx cmd`, `%%bash`.
 pub fn ipython(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut rest = Text::default();

@@ -1,15 +1,15 @@
-//! Texts that are put together with each element of a list: `ROOT / name` where `name` goes through some.
+//! Texts that are composed with each element of a list: `ROOT / name` in a loop over names.
 //!
-//! Out of scope: which names go through what.
+//! Out of scope: the variables of loops.
 
 use super::expression::Expression;
 use super::{Gap, Text, value};
 use crate::judge::analysis::act::{Piece, Unknown, UnknownReason, Value};
 
-/// The most texts that come of one expression; of more, nothing is known.
+/// Maximum number of texts of an expression; with more, the expression is unknown.
 const MAX_EACH: usize = 64;
 
-/// What an expression may be, as texts. One that is neither a text nor a list is not known.
+/// Returns the possible texts of an expression. One that is neither a text nor a list is unknown.
 fn texts(of: &Expression) -> Vec<Text> {
     match (&of.text, &of.list) {
         (Some(text), _) => vec![text.clone()],
@@ -18,7 +18,7 @@ fn texts(of: &Expression) -> Vec<Text> {
     }
 }
 
-/// The text that stands for a value.
+/// Converts a value to a text.
 fn text_of(value: &Value) -> Text {
     let mut text = Text::default();
     for piece in value.pieces() {
@@ -32,7 +32,7 @@ fn text_of(value: &Value) -> Text {
     text
 }
 
-/// Expressions put together by `join`, once for each way to take an element of each list among them.
+/// Composes expressions by `join`, once for each combination of the elements of lists.
 pub(super) fn put_together(parts: &[Expression], join: impl Fn(&[Text]) -> Text) -> Expression {
     let mut ways: Vec<Vec<Text>> = vec![Vec::new()];
     for part in parts {

@@ -1,8 +1,8 @@
-//! What expressions of languages without a reader of their own come to, as far as the code says it: texts, what is put
-//! together of them, and what is found in a directory.
+//! Evaluates expressions of languages without a parser of their own, as far as the code determines them: texts,
+//! composed texts,
+//! and files of a directory.
 //!
-//! Which calls give what is said by `patterns/languages/names.toml`. Out of scope: what a call does, and which names
-//! are bound.
+//! `patterns/languages/names.toml` says what calls return. Out of scope: what a call does, and binding names.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,26 @@ use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::{ResultKind, VariableMeaning};
 use crate::judge::rules::word_lists;
 
-/// The deepest nesting of expressions that is looked into.
+/// Maximum nesting of expressions.
 const MAX_DEPTH: u8 = 6;
 
-/// The longest text that is put together, in bytes. No path is longer.
+/// Maximum length of a composed text, in bytes. No path is longer.
 const MAX_TEXT: usize = 4096;
 
-/// The most values that an expression comes to.
+/// Maximum number of values of an expression.
 const MAX_VALUES: usize = 16;
 
-/// The most tokens between a name and what is assigned to it, as its type.
+/// Maximum number of tokens of a type between a name and its value.
 const MAX_TYPE: usize = 12;
 
-/// The most tokens of one list that are looked at.
+/// Maximum number of tokens of a list.
 const REACH: usize = 64;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
     Text(Text),
-    /// The files that fit a pattern.
+    /// The files that match a pattern.
     Files(Value),
 }
 
@@ -45,7 +45,7 @@ impl Item {
         }
     }
 
-    /// Whether it stands for what is found in a directory.
+    /// Reports whether it stands for files of a directory.
     pub fn is_found(&self) -> bool {
         match self {
             Self::Text(text) => text.has(Gap::Found) || text.has(Gap::Name),
@@ -54,14 +54,14 @@ impl Item {
     }
 }
 
-/// The values of an expression; `None` where the code does not tell them.
+/// The values of an expression; `None`: unknown.
 pub(super) type Values = Option<Vec<Item>>;
 
-/// Expressions over the tokens of code.
+/// Evaluates expressions in the tokens of code.
 pub(super) struct Evaluation<'a> {
     tokens: &'a [Token],
     world: World<'a>,
-    /// What names stand for.
+    /// The values of names.
     bound: HashMap<String, Vec<Item>>,
 }
 
@@ -70,12 +70,12 @@ impl<'a> Evaluation<'a> {
         Self { tokens, world, bound: HashMap::new() }
     }
 
-    /// What a name stands for.
+    /// Returns the values of a name.
     pub fn named(&self, name: &str) -> Option<&[Item]> {
         self.bound.get(name).map(Vec::as_slice)
     }
 
-    /// Lets a name stand for values; of what is not told, for nothing.
+    /// Binds a name to values, or removes it if they are unknown.
     pub fn bind(&mut self, name: &str, values: Values) {
         match values {
             Some(values) => _ = self.bound.insert(name.to_owned(), values),
@@ -94,7 +94,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The arguments in brackets, each by itself, and what stands behind them. `at` is behind the opening bracket.
+    /// Evaluates the arguments in brackets, and returns the position after them. `at` is after the opening bracket.
     pub fn list(&self, mut at: usize, close: char, depth: u8) -> (Vec<Values>, usize) {
         let mut all = Vec::new();
         let end = at + REACH;
@@ -120,7 +120,7 @@ impl<'a> Evaluation<'a> {
         (all, at)
     }
 
-    /// Where the argument ends.
+    /// Returns the end of the argument.
     pub fn to_comma(&self, mut at: usize, close: char) -> usize {
         let mut open: u32 = 0;
         let end = at + REACH;
@@ -136,7 +136,7 @@ impl<'a> Evaluation<'a> {
         at
     }
 
-    /// What an expression comes to, and where it ends.
+    /// Evaluates an expression, and returns its end.
     pub fn expression(&self, at: usize, depth: u8) -> (Values, usize) {
         let (mut held, mut at) = self.term(at, depth);
         while let Some((between, next)) = self.joins(at, held.is_some()) {
@@ -150,7 +150,7 @@ impl<'a> Evaluation<'a> {
         (held, at)
     }
 
-    /// What two terms are put together with.
+    /// Returns the operator that composes two terms.
     fn joins(&self, at: usize, is_told: bool) -> Option<(&'static str, usize)> {
         let is_term =
             |at: usize| matches!(self.tokens.get(at), Some(Token::Text(_) | Token::Name(_) | Token::Mark('(')));
@@ -172,7 +172,7 @@ impl<'a> Evaluation<'a> {
         }
         match self.tokens.get(at) {
             Some(Token::Mark('&' | '@')) => self.term(at + 1, depth + 1),
-            // `*p` in front of what it points to
+            // `*p` is the value to which `p` points.
             Some(Token::Mark('*')) => self.term(at + 1, depth + 1),
             Some(Token::Text(text)) => self.members(Some(vec![Item::Text(text.clone())]), at + 1, depth),
             Some(Token::Mark('[')) if self.mark(at + 1, ']') => {
@@ -205,14 +205,14 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Whether what stands here leads to a member (`.`, `::`, `->`).
+    /// Reports whether an operator for members is here (`.`, `::`, `->`).
     pub fn is_member(&self, at: usize) -> bool {
         self.mark(at, '.')
             || self.mark(at, ':') && at > 0 && self.mark(at - 1, ':')
             || self.mark(at, '>') && at > 0 && self.mark(at - 1, '-')
     }
 
-    /// Where the name of a member stands, when one follows.
+    /// Returns the position of the name of a member, if one follows.
     pub fn member(&self, at: usize) -> Option<usize> {
         let next = if self.mark(at, '.') {
             at + 1
@@ -224,7 +224,7 @@ impl<'a> Evaluation<'a> {
         self.name(next).map(|_| next)
     }
 
-    /// The name with its members, joined with dots, and where it ends.
+    /// Returns the name with its members, joined by dots, and its end.
     pub fn dotted(&self, at: usize) -> (String, usize) {
         let mut whole = self.name(at).unwrap_or_default().to_owned();
         let mut next = at + 1;
@@ -236,7 +236,7 @@ impl<'a> Evaluation<'a> {
         (whole, next)
     }
 
-    /// Where the arguments of a call begin, behind the mark of a macro and the types that it is given.
+    /// Returns the beginning of the arguments of a call, after `!` of a macro and type arguments.
     pub fn opens(&self, at: usize) -> Option<usize> {
         let at = at + usize::from(self.mark(at, '!'));
         if self.mark(at, '(') {
@@ -250,7 +250,7 @@ impl<'a> Evaluation<'a> {
         None
     }
 
-    /// What stands behind the type of a name that is declared: `: &str`.
+    /// Returns the position after the type in a declaration: `: &str`.
     pub fn behind_type(&self, at: usize) -> usize {
         let is_type = |token: &&Token| {
             matches!(token, Token::Name(_) | Token::Mark('&' | '<' | '>' | '[' | ']' | '?' | '.' | ':' | '*'))
@@ -258,7 +258,7 @@ impl<'a> Evaluation<'a> {
         at + self.tokens.iter().skip(at).take(MAX_TYPE).take_while(is_type).count()
     }
 
-    /// A name, its members and what calls of them give.
+    /// Evaluates a name, its members and their calls.
     fn path(&self, at: usize, depth: u8) -> (Values, usize) {
         let (whole, next) = self.dotted(at);
         if let Some(open) = self.opens(next) {
@@ -288,7 +288,7 @@ impl<'a> Evaluation<'a> {
         self.members(values, next, depth)
     }
 
-    /// Members of a value, one behind the other.
+    /// Evaluates a chain of members of a value.
     fn members(&self, mut values: Values, mut at: usize, depth: u8) -> (Values, usize) {
         loop {
             if self.mark(at, '?') || self.mark(at, '!') && (self.mark(at + 1, '.') || self.mark(at + 1, ')')) {
@@ -310,7 +310,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What a call gives, from the value that it is a method of and from its arguments.
+    /// Returns the result of a call, from its object and its arguments.
     fn given(&self, callee: &str, subject: Values, arguments: &[Values]) -> Values {
         let first = || arguments.first().cloned().flatten();
         let text = |values: Values| match values?.into_iter().next()? {
@@ -371,13 +371,13 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The values of several expressions as one list; `None` where one alone is not told.
+/// Joins the values of several expressions to one list; `None` if one of them is unknown.
 fn flat(all: Vec<Values>) -> Values {
     let told: Vec<Item> = all.into_iter().flatten().flatten().take(MAX_VALUES).collect();
     (!told.is_empty()).then_some(told)
 }
 
-/// Values with others behind them. What is not told of the second is a part that is not known.
+/// Concatenates values. Unknown second values become an unknown part.
 pub(super) fn joined(first: Values, second: Values, between: &str) -> Values {
     let gap = || vec![Item::Text(Gap::Value.into())];
     let (first, second) = (first?, second.unwrap_or_else(gap));
@@ -387,7 +387,7 @@ pub(super) fn joined(first: Values, second: Values, between: &str) -> Values {
             let (Item::Text(one), Item::Text(other)) = (one, other) else { continue };
             let other =
                 if between.is_empty() { other.slice() } else { other.slice().cut(|text| text.trim_start_matches('/')) };
-            // What is longer is told no further.
+            // A longer text is not evaluated.
             if one.len() + other.len() > MAX_TEXT {
                 return Some(gap());
             }
@@ -398,14 +398,14 @@ pub(super) fn joined(first: Values, second: Values, between: &str) -> Values {
     (!all.is_empty()).then_some(all)
 }
 
-/// Parts of a path, one below the other. A part that is whole by itself begins anew.
+/// Joins parts of a path. An absolute part replaces the earlier ones.
 fn below(subject: Values, parts: &[Values]) -> Values {
     let mut parts = subject.map(Some).into_iter().chain(parts.iter().cloned());
     let first = parts.next()?;
     parts.fold(first, |all, part| joined(all, part, "/"))
 }
 
-/// A text with its places filled.
+/// Replaces the placeholders in a text.
 pub(super) fn filled_with(pattern: &Values, arguments: &[Values]) -> Values {
     let Some([Item::Text(pattern)]) = pattern.as_deref() else { return None };
     let values = arguments.iter().map(|argument| match argument.as_deref() {

@@ -1,5 +1,5 @@
-//! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
-//! concatenation say it.
+//! Expressions of scripting languages: their calls are collected, and their text is computed from literals and
+//! concatenations.
 
 use super::element_texts::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
@@ -8,40 +8,40 @@ use super::{Call, Gap, Language, Slice, Text, TextItem, globs, names, results, u
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// The deepest nesting of brackets that is read.
+/// Maximum nesting of brackets.
 pub(super) const MAX_DEPTH: usize = 32;
 
-/// The longest text that code is followed with, in bytes.
+/// Maximum length of a text in code, in bytes.
 pub(super) const MAX_TEXT: usize = 1 << 16;
 
-/// The most elements of lists that are put together.
+/// Maximum number of elements of concatenated lists.
 pub(super) const MAX_LIST: usize = 1 << 12;
 
-/// What an expression is.
+/// The result of an expression.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expression {
-    /// Its text, when it is a string or a path.
+    /// Its text, if it is a string or a path.
     pub text: Option<Text>,
     /// The elements of a list.
     pub list: Option<Vec<Value>>,
-    /// The name it stands for.
+    /// The name for which it stands.
     pub name: Option<String>,
-    /// The arguments that its calls had, first to last.
+    /// The arguments of its calls, in order.
     pub carried: Vec<Value>,
-    /// It begins with this raw text (for arguments that are objects).
+    /// The source text at its beginning, for arguments that are objects.
     pub raw: Option<Text>,
-    /// An argument that is given by name: the name, and what it is.
+    /// For a keyword argument: the name and the value.
     pub setting: Option<(String, Text)>,
-    /// The text that it is a member of.
+    /// The text of which it is a member.
     pub subject: Option<Text>,
-    /// It is what a call gave, and no function itself.
+    /// Whether it is the result of a call and not a function.
     pub called: bool,
-    /// It holds the whole environment, or a variable of it that is named like a secret.
+    /// Whether it is the whole environment, or a variable in it whose name suggests a secret.
     pub secret: bool,
 }
 
 impl Expression {
-    /// A text; one that has grown beyond what code is written with is not known.
+    /// Creates it for a text; a text that exceeds the maximum length is unknown.
     pub fn of_text(text: impl Into<Text>) -> Self {
         let text = text.into();
         let text = if text.len() > MAX_TEXT { Gap::Value.into() } else { text };
@@ -52,7 +52,7 @@ impl Expression {
         Self { secret: names::is_environment(&name), name: Some(name), ..Self::default() }
     }
 
-    /// A path as an object with methods.
+    /// Creates it for a path that is an object with methods.
     pub fn of_path(text: impl Into<Text>) -> Self {
         Self { text: Some(text.into()), name: Some("pathlib.Path".to_owned()), ..Self::default() }
     }
@@ -69,8 +69,8 @@ impl Expression {
         }
         match self.raw {
             Some(raw) => vec![value(&raw)],
-            // A file that was opened stands for its name.
-            // What stands in it is not known.
+            // An opened file is represented by its name.
+            // Its content is unknown.
             None => {
                 let opened = self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open"));
                 let file = self.carried.into_iter().next().filter(|_| opened);
@@ -80,13 +80,13 @@ impl Expression {
     }
 }
 
-/// What is given by name, as an option: `--name=given`.
+/// Returns a keyword argument as an option: `--name=value`.
 pub(super) fn option<'t>(name: &str, given: impl Into<Slice<'t>>) -> Value {
     value(&Text::joined(["--".into(), name.into(), "=".into(), given.into()])).into_option()
 }
 
 impl CallReader<'_> {
-    /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
+    /// Parses an expression: its calls are collected, and its text is computed as far as it is known.
     pub fn expression(&mut self, depth: usize) -> Expression {
         if self.calls.len() > super::MAX_CALLS {
             self.at = self.tokens.len();
@@ -125,7 +125,7 @@ impl CallReader<'_> {
                 continue;
             }
             if !joins {
-                // Two strings side by side are one in Python.
+                // Adjacent strings are concatenated in Python.
                 if all.text.is_some()
                     && matches!(self.peek(0), Some(Token::Text(_)))
                     && self.language == Language::Python
@@ -197,12 +197,12 @@ impl CallReader<'_> {
             }
             Token::Mark('{') => self.object(depth),
             Token::Mark('<') if self.language == Language::Perl => self.angled(),
-            // Whether something is there is no secret.
+            // Whether a variable is set is not a secret.
             Token::Mark('!') if !self.mark(1, '=') && !self.mark(1, '~') => {
                 self.at += 1;
                 return Expression { secret: false, ..self.operand(depth + 1) };
             }
-            // A symbol of Ruby is text.
+            // A symbol of Ruby is a text.
             Token::Mark(':') if self.language == Language::Ruby && self.named(1).is_some() => {
                 let text = self.named(1).unwrap_or_default();
                 self.at += 2;
@@ -213,7 +213,7 @@ impl CallReader<'_> {
                 self.at += 2;
                 Expression { raw: Some(format!("-{number}").into()), ..Expression::default() }
             }
-            // `&:delete`: the method of what it is handed to.
+            // `&:delete`: a method of the elements.
             Token::Mark('&') if self.language == Language::Ruby && self.mark(1, ':') && self.named(2).is_some() => {
                 let method = self.named(2).unwrap_or_default();
                 self.at += 3;
@@ -307,7 +307,7 @@ impl CallReader<'_> {
         self.language == Language::Php && self.named(1).is_some_and(kind) && self.mark(2, ')')
     }
 
-    /// `<*.txt>` of Perl: what the glob stands for.
+    /// Evaluates `<*.txt>` of Perl.
     fn angled(&mut self) -> Expression {
         self.at += 1;
         let begin = self.at;
@@ -319,7 +319,7 @@ impl CallReader<'_> {
         Expression { list: Some(globs::found([&value(&pattern)])), ..Expression::default() }
     }
 
-    /// Where `[::-1]` ends, when it stands here.
+    /// Returns the end of `[::-1]`, if it is here.
     fn reverses(&self) -> Option<usize> {
         let opens = self.language == Language::Python && self.mark(0, '[') && self.mark(1, ':') && self.mark(2, ':');
         let number =
@@ -332,7 +332,7 @@ impl CallReader<'_> {
         self.mark(length, ']').then_some(self.at + length + 1)
     }
 
-    /// The key of a hash that stands here, which a variable is not known by.
+    /// Returns the key of a hash, if one is here.
     fn key(&self, ahead: usize) -> Option<Text> {
         let key = match self.peek(ahead)? {
             Token::Name(key) => key.into(),
@@ -343,7 +343,7 @@ impl CallReader<'_> {
         Some(key.signs().map(known).collect())
     }
 
-    /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
+    /// Parses `.name`, `::name`, `->name`, `[…]` and `(…)` after an operand.
     pub(super) fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
         if self.language == Language::Perl
             && matches!(of.name.as_deref(), Some("unlink" | "rmdir"))
@@ -353,7 +353,7 @@ impl CallReader<'_> {
             let it = self.bound.get("$_").cloned().unwrap_or_default();
             return self.call(of, vec![it]);
         }
-        // Ruby calls a method without brackets, and without arguments.
+        // A method of Ruby can be called without brackets and arguments.
         let mut sends = false;
         loop {
             let pair = |first, second| self.mark(0, first) && self.mark(1, second);
@@ -366,7 +366,7 @@ impl CallReader<'_> {
             };
             if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == Language::Php) {
                 let part = self.named(member).unwrap_or_default();
-                // What a method of Ruby gives that is called without arguments.
+                // The result of a method of Ruby that is called without arguments.
                 let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
                 of = given.unwrap_or(of);
                 self.at += member + 1;
@@ -486,17 +486,17 @@ pub(super) fn joined(left: Expression, right: Expression) -> Expression {
     put_together(&[left, right], |texts| Text::joined(texts.iter().map(Text::slice)))
 }
 
-/// Whether something may be put below it with a slash: a text, or each path of a list.
+/// Reports whether `/` joins a path to it: it is a path, or a list of paths.
 fn is_path(of: &Expression) -> bool {
     of.text.is_some() || of.list.is_some() && of.name.as_deref().is_some_and(|name| name.contains("Path"))
 }
 
-/// A module without the scheme of Node's own.
+/// Returns the name of a module without the scheme `node:`.
 pub(super) fn bare(module: &str) -> String {
     module.strip_prefix("node:").unwrap_or(module).to_owned()
 }
 
-/// Tokens as text again, for what is handed on as it is.
+/// Converts tokens to text.
 pub(super) fn raw(tokens: &[Token]) -> Text {
     let mut text = Text::default();
     for token in tokens {

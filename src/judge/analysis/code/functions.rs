@@ -1,7 +1,8 @@
-//! Functions that code defines and calls itself: what their parameters are in each call.
+//! Functions that code defines and calls: the values of their parameters in each call.
 //!
-//! The code is read once more for each call. Only where all that is said of a function is its definition and plain
-//! calls, and a parameter's name stands for nothing else in the code, is its value known.
+//! The code is parsed again for each call. A parameter has a known value only if the function occurs only in its
+//! definition and
+//! in plain calls, and the name of the parameter has no other meaning in the code.
 
 use super::Language;
 use std::collections::HashMap;
@@ -10,26 +11,26 @@ use super::expression::Expression;
 use super::scan::Token;
 use super::statements::CallReader;
 
-/// The most calls of one function that are told apart.
+/// Maximum number of calls of a function.
 const MAX_TURNS: usize = 8;
 
-/// Longer code, in tokens, and code with more functions is read once: what is handed on in it is not known.
+/// Maximum number of tokens and of functions. Larger code is parsed once, with unknown parameters.
 const MAX_TOKENS: usize = 1 << 13;
 const MAX_FUNCTIONS: usize = 32;
 
 /// The functions of code.
 #[derive(Default)]
 pub(super) struct Functions {
-    /// The parameters of each, in order.
+    /// The parameters of each function, in order.
     parameters: HashMap<String, Vec<String>>,
-    /// The arguments of its calls.
+    /// The arguments of the calls of each function.
     calls: HashMap<String, Vec<Vec<Expression>>>,
-    /// The call that parameters are taken from; none while calls are noted.
+    /// The call whose arguments are the values of the parameters; `None` while calls are collected.
     turn: Option<usize>,
 }
 
 impl Functions {
-    /// The functions that are defined, and never more than called.
+    /// Finds the functions that are defined, and otherwise only called.
     pub fn of(language: Language, tokens: &[Token]) -> Self {
         let word = match language {
             Language::Python => "def",
@@ -50,7 +51,7 @@ impl Functions {
             let Some(function) = name(at + 1) else { continue };
             let plain = |(index, token): (usize, &Token)| {
                 let before = index.checked_sub(1);
-                // A member of that name is another function.
+                // A member with that name is another function.
                 let other = !matches!(token, Token::Name(name) if name == function)
                     || before.is_some_and(|before| mark(before, '.'));
                 let defines = before.is_some_and(|before| name(before) == Some(word));
@@ -58,7 +59,7 @@ impl Functions {
             };
             let mut names = Vec::new();
             let mut next = at + 3;
-            // Names alone, with nothing that takes several or is there where none is given.
+            // Only plain parameters, without defaults or rest parameters.
             while let (Some(one), true) = (name(next), mark(next + 1, ',') || mark(next + 1, ')')) {
                 names.push(one.to_owned());
                 next += 2;
@@ -71,8 +72,9 @@ impl Functions {
         Self { parameters, ..Self::default() }
     }
 
-    /// How often the code is to be read with values of parameters, and that it is now; a name that stands for something
-    /// else is no parameter's.
+    /// Returns how often the code has to be parsed with values of parameters, and selects the first call. A name with
+    /// another
+    /// meaning is not a parameter.
     pub fn turns(&mut self, bound: &HashMap<String, Expression>) -> usize {
         let calls = &self.calls;
         self.parameters.retain(|function, names| {
@@ -87,7 +89,7 @@ impl Functions {
         self.turn = Some(turn);
     }
 
-    /// Notes a call.
+    /// Adds a call.
     pub fn called(&mut self, function: &str, arguments: &[Expression]) {
         if self.turn.is_none() && self.parameters.contains_key(function) {
             let calls = self.calls.entry(function.to_owned()).or_default();
@@ -97,7 +99,7 @@ impl Functions {
         }
     }
 
-    /// The parameters of a function with what they are in the call whose turn it is.
+    /// Returns the parameters of a function with their values in the selected call.
     fn given(&self, function: &str) -> Vec<(String, Expression)> {
         let (Some(turn), Some(names)) = (self.turn, self.parameters.get(function)) else { return Vec::new() };
         let calls = self.calls.get(function).map(Vec::as_slice).unwrap_or_default();
@@ -112,7 +114,7 @@ impl Functions {
 }
 
 impl CallReader<'_> {
-    /// At the name of a function that is defined: what its parameters stand for.
+    /// Binds the parameters of the function whose definition begins here.
     pub fn take_parameters(&mut self) {
         self.hidden();
         let given = self.named(0).map(|function| self.functions.given(&function)).unwrap_or_default();

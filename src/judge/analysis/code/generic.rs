@@ -1,7 +1,8 @@
-//! Languages without a reader of their own: a name with texts behind it is a call.
+//! Languages without a parser of their own: a name that is followed by strings is a call.
 //!
-//! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
-//! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
+//! That is sufficient for calls that run programs and delete files: `system("…")`, `(shell-command "…")`, `Sys.command
+//! "…"`,
+//! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. An undescribed name is not an act.
 
 use super::constants::Constants;
 use super::evaluation::{Evaluation, Item};
@@ -13,22 +14,22 @@ use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::{OPENS, last_part};
 use crate::judge::rules::word_lists;
 
-/// The most tokens of one call that are looked at.
+/// Maximum number of tokens of a call.
 const REACH: usize = 64;
 
-/// Reads all calls.
+/// Parses all calls.
 pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     nested(text, world, 3)
 }
 
 fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     let tokens = tokens(Language::Other, text);
-    // What begins with `!` is a command of the shell, in gnuplot and others.
+    // A line with a leading `!` is a shell command, in gnuplot and others.
     let commands = text.lines().filter_map(|line| line.find(|line| line.trim_start().strip_prefix('!')));
     let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
-    // What the call before had.
+    // The arguments of the previous call.
     let mut last: Vec<Value> = Vec::new();
-    // Where the command is that is put together at the moment: `Command::new("rm").arg("x")`.
+    // The index of the command that is being composed: `Command::new("rm").arg("x")`.
     let mut building: Option<usize> = None;
     let mut constants = Constants::new(&tokens, world);
     let mut at = 0;
@@ -57,7 +58,7 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
                 {
                     calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
-                // What a call is given that nothing describes is of no account, unless it is handed on.
+                // The arguments of an undescribed call are ignored, unless it passes them on.
                 let hands_on = word_lists::ARGUMENT_PASSING_NAMES.contains(&name.as_str());
                 let told =
                     (hands_on || (world.knows)(&name)).then(|| told_arguments(at, constants.evaluation())).flatten();
@@ -119,11 +120,11 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     calls
 }
 
-/// A call whose arguments are worked out, where the code tells what it falls on, and what stands behind its name.
+/// Returns a described call with evaluated arguments, and the position after its name, if the code determines them.
 fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<(Call, usize)> {
     let evaluation = constants.evaluation();
     let (whole, next) = evaluation.dotted(at);
-    // A method of what a name stands for.
+    // A method of the value of a name.
     let method = whole.split_once('.').and_then(|(of, method)| Some((evaluation.named(of)?, method)));
     let act = |name: &str| languages().act(Language::Other, name);
     let described = act(&whole).or_else(|| act(method?.1))?;
@@ -140,7 +141,7 @@ fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<(Call,
     Some((Call::new(described.to_owned(), items.iter().map(Item::value).collect()), next))
 }
 
-/// Whether a name stands where a call takes a function.
+/// Reports whether a name is passed as a function.
 fn is_handed_on(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| tokens.get(at));
     matches!(before, Some(Token::Mark('&' | '(' | ',')))
@@ -166,7 +167,7 @@ fn unseen(tokens: &[Token], at: usize, (full_name, next): (&str, usize), world: 
     (world.acts)(described).then(|| Call::new(described.to_owned(), vec![unknown()]))
 }
 
-/// What a file is opened for, as its arguments say.
+/// Returns the call for opening a file, by the mode in its arguments.
 fn mode(tokens: &[Token], at: usize) -> &'static str {
     let writes = |token: &Token| match token {
         Token::Text(text) => word_lists::WRITING_MODES.contains(&text.rough()),
@@ -178,13 +179,14 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
     if arguments.into_iter().any(writes) { "writeFile" } else { "readFile" }
 }
 
-/// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
+/// Returns the last part of a name with several parts (`Sys.command`, `os:cmd`, `shell-command`), and the position
+/// after it.
 fn last_name(tokens: &[Token], at: usize) -> (String, usize) {
     let (whole, next) = whole(tokens, at);
     (last_part(&whole).to_owned(), next)
 }
 
-/// A name of several parts with dots between them, and what stands behind it.
+/// Returns a name with its parts joined by dots, and the position after it.
 fn whole(tokens: &[Token], mut at: usize) -> (String, usize) {
     let mut whole = String::new();
     while let Some(Token::Name(part)) = tokens.get(at) {
@@ -201,7 +203,8 @@ fn whole(tokens: &[Token], mut at: usize) -> (String, usize) {
     (whole, at)
 }
 
-/// `Seq("rm", "x").!` of Scala: a list of words that is run as a command. `at` is behind the name of the list.
+/// Reports whether a list of words runs as a command, as `Seq("rm", "x").!` of Scala. `at` is after the name of the
+/// list.
 fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
     let mut open: u32 = 0;
     let closes = |token: &Token| {
@@ -219,7 +222,7 @@ fn is_run_list(tokens: &[Token], at: usize, name: &str) -> bool {
             || matches!(tokens.get(end + 2), Some(Token::Name(run)) if run == "run" || run == "lazyLines"))
 }
 
-/// What all arguments of a call come to, where each is told.
+/// Evaluates all arguments of a call; `None` if one is unknown.
 fn told_arguments(at: usize, evaluation: &Evaluation<'_>) -> Option<Vec<Value>> {
     let (all, _) = evaluation.list(evaluation.opens(at)?, ')', 0);
     let told: Option<Vec<Vec<Item>>> = all.into_iter().collect();
@@ -227,7 +230,7 @@ fn told_arguments(at: usize, evaluation: &Evaluation<'_>) -> Option<Vec<Value>> 
     (!told.is_empty()).then_some(told)
 }
 
-/// The texts that directly follow a name, in brackets or without, and what names among them stand for.
+/// Returns the strings that directly follow a name, with or without brackets, and the values of names among them.
 fn arguments(tokens: &[Token], at: usize, evaluation: &Evaluation<'_>, world: World<'_>) -> Vec<Value> {
     let mut args = Vec::new();
     let mut open: u32 = 0;
@@ -242,7 +245,7 @@ fn arguments(tokens: &[Token], at: usize, evaluation: &Evaluation<'_>, world: Wo
                 open -= 1;
             }
             Token::Text(text) | Token::Shell(text) => args.push(value(&world.at_home(text.slice()))),
-            // `cat(x, file = "y")` of R: where it goes.
+            // `cat(x, file = "y")` of R: the file that it writes.
             Token::Name(name)
                 if name == "file"
                     && tokens.get(index + 1) == Some(&Token::Mark('='))

@@ -1,24 +1,24 @@
-//! Patterns of file names that code looks for: what they stand for.
+//! Globs in code, and the files for which they stand.
 
 use super::{Gap, Language, Slice, Text};
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use crate::judge::rules::word_lists;
 
-/// The most patterns that the braces of one are written out to.
+/// Maximum number of patterns to which braces expand.
 const MAX_PATTERNS: usize = 64;
 
-/// Whether a call gives the files of a pattern.
+/// Reports whether a call returns the files that match a pattern.
 pub(super) fn finds(language: Language, callee: &str) -> bool {
     word_lists::GLOB_CALLS.contains(&callee)
         && (callee != "glob" || matches!(language, Language::Php | Language::Perl | Language::Js | Language::Mongo))
 }
 
-/// Whether a call takes patterns where others take names.
+/// Reports whether the arguments of a call are patterns and not names.
 pub(super) fn takes(callee: &str) -> bool {
     word_lists::PATTERN_TAKING_CALLS.contains(&callee)
 }
 
-/// What patterns find: a value for each, where braces stand one for each that they write out.
+/// Returns a value for each pattern, after expansion of braces.
 pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Value> {
     let mut all = Vec::new();
     for pattern in patterns {
@@ -30,7 +30,7 @@ pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Va
     all
 }
 
-/// A pattern for names as a value. One that goes through directories is a search for its last part.
+/// Converts a pattern to a value. One with `**` is a search for its last part.
 pub(super) fn globbed<'t>(pattern: impl Into<Slice<'t>>) -> Value {
     let (pattern, mut all) = (pattern.into(), Value::default());
     let parted = pattern.two(|pattern| pattern.split_once("**"));
@@ -54,7 +54,7 @@ pub(super) fn globbed<'t>(pattern: impl Into<Slice<'t>>) -> Value {
     all
 }
 
-/// Adds what a pattern within one directory stands for. What is not known of it is no pattern.
+/// Appends a pattern in one directory. Its unknown parts are not patterns.
 fn push_pattern(pattern: Slice<'_>, all: &mut Value) {
     for piece in pattern.value().into_pieces() {
         match piece {
@@ -64,7 +64,7 @@ fn push_pattern(pattern: Slice<'_>, all: &mut Value) {
     }
 }
 
-/// The patterns that `{a,b}` in one stands for.
+/// Expands `{a,b}` in a pattern.
 fn written_out(pattern: &str) -> Vec<Text> {
     let mut all = vec![pattern.to_owned()];
     for _ in 0..MAX_PATTERNS {

@@ -14,7 +14,7 @@ impl CallReader<'_> {
         Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
     }
 
-    /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
+    /// Parses `{…}`: an object or a block. Its calls are collected, and its text is kept if it is short.
     pub fn object(&mut self, depth: usize) -> Expression {
         let begin = self.at;
         if let (true, Some(elements)) = (self.language == Language::Python, self.set()) {
@@ -60,7 +60,7 @@ impl CallReader<'_> {
         let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
         let secret = self.language == Language::Python && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
-            // `{"--force": null}`: a word for a library that hands its words to a program.
+            // `{"--force": null}`: an argument for a library that passes its arguments to a program.
             [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.rough().starts_with('-') => {
                 let off = matches!(word.as_str(), "false" | "undefined");
                 (!off).then(|| super::value(key))
@@ -72,7 +72,7 @@ impl CallReader<'_> {
         Expression { list: Some(settings.chain(more).collect()), secret, ..Expression::default() }
     }
 
-    /// `{"a", "b"}` of Python: a set of texts.
+    /// Parses `{"a", "b"}` of Python, a set of texts.
     pub fn set(&mut self) -> Option<Expression> {
         let rest = self.tokens.get(self.at + 1..)?;
         let end = rest.iter().position(|token| !matches!(token, Token::Text(_) | Token::Line | Token::Mark(',')))?;
@@ -86,7 +86,7 @@ impl CallReader<'_> {
         Some(Expression { list, ..Expression::default() })
     }
 
-    /// `list.append(…)` and its like.
+    /// Reports whether `list.append(…)` or a similar call begins here.
     pub fn grows(&self, name: &str) -> bool {
         let is_list = self.bound.get(name).is_some_and(|bound| bound.list.is_some());
         is_list

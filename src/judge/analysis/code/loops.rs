@@ -1,4 +1,4 @@
-//! Loops and blocks of scripting languages: what a name stands for that goes through something.
+//! Loops and blocks of scripting languages: the values of their variables.
 
 use super::expression::Expression;
 use super::scan::Token;
@@ -7,7 +7,7 @@ use super::{Gap, Language, Text, unknown};
 use crate::judge::analysis::act::Value;
 
 impl CallReader<'_> {
-    /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
+    /// Parses `for my $x (…)` and `… for …` of Perl, and `foreach (… as $x)` of PHP.
     pub fn each(&mut self) {
         self.at += 1;
         if self.language == Language::Php && self.mark(0, '(') && self.mark(2, '=') && !self.mark(3, '>') {
@@ -27,7 +27,7 @@ impl CallReader<'_> {
         self.stand_for(&[name.unwrap_or_else(|| "$_".to_owned())], &value);
     }
 
-    /// `for a, b in …`, `for (const a of …)`: the names stand for what is gone through.
+    /// Parses `for a, b in …` and `for (const a of …)`, and binds the names to the elements.
     pub fn looped(&mut self) {
         const REACH: usize = 12;
         self.at += 1;
@@ -50,11 +50,11 @@ impl CallReader<'_> {
         self.at += length + 1;
         let value = self.expression(0);
         let walked = value.text.as_ref().is_some_and(|text| text.has(Gap::Found));
-        // Behind the directory, the names in it.
+        // After the directory, the names in it.
         let named = walked && self.language == Language::Python;
         for (index, name) in names.iter().enumerate() {
-            // A walk gives the directory first, then the names in it.
-            // Of an environment that is gone through, the names come first.
+            // A walk returns the directory first, then the names in it; an iteration over the environment, the names
+            // first.
             let secret = value.secret && index > 0 && !self.asks;
             let element = if index == 0 && (walked || names.len() == 1) {
                 self.narrowed(name, Expression { carried: Vec::new(), secret: false, ..value.clone() })
@@ -67,8 +67,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// `name(a, b)` behind the word that defines a function: what its parameters are called is no longer what the same
-    /// names stood for.
+    /// Unbinds the parameters in the definition of a function `name(a, b)`, which hide other names.
     pub fn hidden(&mut self) {
         const REACH: usize = 48;
         if !self.mark(1, '(') {
@@ -92,7 +91,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// `for (let i = 0; …)`: the name stands for numbers.
+    /// Binds the name in `for (let i = 0; …)` to numbers.
     pub fn counted(&mut self) {
         let at = (1..4).find(|ahead| self.mark(*ahead, '=') && !self.mark(ahead + 1, '='));
         let number = |ahead: usize| matches!(self.peek(ahead + 1), Some(Token::Number(_)));
@@ -102,13 +101,13 @@ impl CallReader<'_> {
         }
     }
 
-    /// The names stand for the elements of what is gone through.
+    /// Binds names to the elements of a value.
     pub fn stand_for(&mut self, names: &[String], of: &Expression) {
         let list = of.list.clone().or_else(|| Some(of.carried.clone()).filter(|carried| !carried.is_empty()));
         for (index, name) in names.iter().enumerate() {
             let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
             let list = list.clone().filter(|_| index == 0);
-            // One that stands for many is each of them.
+            // A value that stands for several is each of them.
             let many = of.subject.clone().filter(|text| text.has(Gap::Name) || text.has(Gap::Each));
             let text = of.text.clone().or(many).filter(|_| index == 0);
             let list = if text.is_some() && of.text.is_none() { None } else { list };
@@ -119,7 +118,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// What a loop goes through, as far as one statement alone stands behind an ending that is asked for:
+    /// Restricts the elements of a loop to names with a tested ending, if its only statement depends on that:
     /// `if f.endswith('.x'): …`.
     pub fn narrowed(&self, name: &str, of: Expression) -> Expression {
         let whole = of.text == Some(Gap::Name.into());
@@ -146,7 +145,7 @@ impl CallReader<'_> {
         if alone && mark(at + 6, ')') { Expression::of_text(named()) } else { of }
     }
 
-    /// What stands in `{ |x| … }` of Ruby, up to its end; and what the call that it is handed to gives.
+    /// Parses `{ |x| … }` of Ruby, and returns the result of the call that gets the block.
     pub fn block(&mut self, of: Expression) -> Expression {
         let last = of.name.as_deref().and_then(|name| name.rsplit('.').next());
         let makes = matches!(last, Some("map" | "collect" | "flat_map" | "filter_map" | "inject" | "reduce" | "sum"));
@@ -161,7 +160,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// What the one expression gives that stands in a block, once for each element that its name stands for.
+    /// Returns the results of the only expression in a block, for each element.
     fn alone_in_block(&mut self) -> Option<Vec<Value>> {
         let (at, calls) = (self.at, self.calls.len());
         let each = self.expression(0);

@@ -1,4 +1,4 @@
-//! What members of objects and variables of the environment hold, and calls that stand for another.
+//! Members of objects, variables of the environment, and calls that are equivalent to others.
 
 use super::expression::Expression;
 use super::scan::Token;
@@ -8,7 +8,7 @@ use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::VariableMeaning;
 
 impl CallReader<'_> {
-    /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
+    /// Returns the value of a variable of the environment; only the home directory is known.
     pub fn environment(&self, name: &str) -> Option<String> {
         match languages().held(self.language, name) {
             Some((VariableMeaning::Home, _)) => return Some(self.world.home.to_owned()),
@@ -20,7 +20,7 @@ impl CallReader<'_> {
         (known && languages().is_home(key)).then(|| self.world.home.to_owned())
     }
 
-    /// A member of a text that is the same text: the name of a temporary file, what a response holds.
+    /// Reports whether a member of a text is the same text: the name of a temporary file, the content of a response.
     pub fn same_text(&self, of: &Expression, part: &str) -> Option<Expression> {
         let text = of.text.as_ref()?;
         let same = text.has(Gap::Temporary) && matches!(part, "name" | "path")
@@ -28,7 +28,7 @@ impl CallReader<'_> {
         same.then(|| Expression::of_text(text.clone()))
     }
 
-    /// Opening a file to write it, or a command to read from it.
+    /// Returns the call for opening a file for writing, or a command for reading.
     pub fn opens(&self, callee: &str, subject: Option<Slice<'_>>, arguments: &[Expression]) -> Option<Call> {
         let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
         let call = |callee: &str, path: Slice<'_>| Some(Call::new(callee.to_owned(), vec![value(path)]));
@@ -41,7 +41,7 @@ impl CallReader<'_> {
                 let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
                 self.tokens.iter().any(named)
             };
-            // As the system counts them.
+            // As numbers of the system.
             let number =
                 arguments.get(1).and_then(|flags| flags.raw.as_ref()?.known()?.parse::<u32>().ok()).unwrap_or(0);
             let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
@@ -53,7 +53,7 @@ impl CallReader<'_> {
         }
         if self.language == Language::Perl {
             let both = text(1)?.trim();
-            // One name for each of the files that were looked for.
+            // A call for each of the files that were found.
             if let Some(Expression { list: Some(found), .. }) = arguments.get(2)
                 && !both.rough().contains('|')
             {
@@ -82,7 +82,7 @@ impl CallReader<'_> {
         let mode = text(usize::from(!own)).or(named).filter(|mode| mode.len() < 6);
         let paths = match (own, arguments.first()) {
             (true, _) => vec![value(subject?)],
-            // One name for each of the files that were looked for.
+            // A call for each of the files that were found.
             (false, Some(Expression { list: Some(found), .. })) => found.clone(),
             (false, Some(Expression { text: Some(path), .. })) => {
                 match path.slice().find(|path| path.strip_prefix('|')) {
@@ -100,8 +100,8 @@ impl CallReader<'_> {
         Some(Call::new(opened.to_owned(), paths))
     }
 
-    /// A call of any other name that is given a path and, behind it or by name, the way in which a file is opened to be
-    /// written: `ZipFile("x", "w")`, `FileHandler("x", mode="w")`, `input("x", inplace=True)`.
+    /// Returns the call for opening a file if another call has a path and a mode for writing: `ZipFile("x", "w")`,
+    /// `FileHandler("x", mode="w")`, `input("x", inplace=True)`.
     fn opens_by_its_mode(&self, callee: &str, arguments: &[Expression]) -> Option<Call> {
         if self.language != Language::Python {
             return None;
@@ -115,13 +115,13 @@ impl CallReader<'_> {
         if setting(&["inplace"]).is_some_and(|inplace| inplace == "True") {
             return Some(Call::new("open.write".to_owned(), vec![value(path)]));
         }
-        // What is described says by itself what it takes.
+        // The description of a described call says what its arguments mean.
         let mode = setting(&["mode", "filemode"]).or_else(|| text(1)).filter(|_| !(self.world.knows)(callee));
         let opened = mode.and_then(|mode| written_by_mode(mode.known()?))?;
         Some(Call::new(opened.to_owned(), vec![value(path)]))
     }
 
-    /// A function that is named as an argument: the name and what it is called with.
+    /// Returns a function that is passed as an argument: its name and the arguments with which it is called.
     pub fn handed_on<'e>(&self, callee: &str, arguments: &'e [Expression]) -> Option<(String, &'e [Expression])> {
         let last = callee.rsplit('.').next()?;
         let takes = match self.language {
@@ -150,7 +150,7 @@ impl CallReader<'_> {
         Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
     }
 
-    /// What a method is called of by a name that is not known, where Ruby calls it by that: `Kernel` where nothing is named.
+    /// Returns the object of a method that Ruby calls by an unknown name; `Kernel` if none is named.
     pub fn sends_unknown<'c>(&self, callee: &'c str, name: Option<Slice<'_>>) -> Option<&'c str> {
         let (of, last) = callee.rsplit_once('.').unwrap_or(("Kernel", callee));
         let sends = self.language == Language::Ruby && matches!(last, "send" | "public_send" | "__send__");
@@ -158,7 +158,7 @@ impl CallReader<'_> {
     }
 }
 
-/// What is done to a file that Perl opens in this way: `>`, `+<`, `>>:utf8`.
+/// Returns the effect of a mode of Perl: `>`, `+<`, `>>:utf8`.
 fn opened_by_marks(mode: &str) -> &'static str {
     if mode.contains(">>") {
         "open.append"
@@ -169,7 +169,7 @@ fn opened_by_marks(mode: &str) -> &'static str {
     }
 }
 
-/// What is done to a file that is opened in this way: `w`, `xb`, `w+`, `w:gz`, `a`.
+/// Returns the effect of a mode: `w`, `xb`, `w+`, `w:gz`, `a`.
 fn written_by_mode(mode: &str) -> Option<&'static str> {
     let (letters, _) = mode.split_once([':', '|']).unwrap_or((mode, ""));
     let mut letters = letters.chars();
