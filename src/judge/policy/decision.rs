@@ -31,7 +31,7 @@ impl Decision {
     }
 }
 
-/// The proof that a command may run without a prompt. Only [`super::decide`] creates one.
+/// The proof that a command may run without a prompt. Only [`super::decide()`] creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clearance {
     pub(in crate::judge) basis: ApprovalReason,

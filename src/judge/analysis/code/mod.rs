@@ -1,11 +1,13 @@
-//! Code in other languages, read far enough to see what it calls.
+//! Parses code in other languages to find its calls.
 //!
-//! A reader turns code into calls: a name and its arguments, as far as they are written out. The walk then treats a
-//! call like a program of the name `language:callee`, so that what it does is described in the pattern files. Text that
-//! is only printed is an argument of a call that nothing describes.
+//! A parser turns code into calls: a name and its arguments, as far as they are known. The walk then treats a call like
+//! a
+//! program with the name `language:callee`, which pattern files describe. Text that is only printed is an argument of
+//! an
+//! undescribed call.
 //!
-//! Out of scope: evaluation beyond literals, their concatenation and plain assignments; knowledge of what a call
-//! does.
+//! Out of scope: what a call does. Only literals, concatenations, plain assignments and described results are
+//! evaluated.
 
 mod awk;
 mod call;
@@ -45,81 +47,81 @@ use text::{Gap, Slice, Text, TextItem, unknown_piece};
 
 use super::act::{Piece, Value};
 
-/// What code is read against.
+/// The context of code.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
     /// The home directory.
     pub home: &'a str,
-    /// The path of the file that the code stands in; empty where it stands in none.
+    /// The path of the file that contains the code; empty if there is none.
     pub file: &'a str,
-    /// Whether what a call of this name gives comes from the network.
+    /// Reports whether a call with this name returns data from the network.
     pub fetches: &'a dyn Fn(&str) -> bool,
-    /// Whether a call of this name is described.
+    /// Reports whether a call with this name is described.
     pub knows: &'a dyn Fn(&str) -> bool,
-    /// Whether a call of this name runs programs or code, or deletes.
+    /// Reports whether a call with this name runs programs or code, or deletes.
     pub acts: &'a dyn Fn(&str) -> bool,
 }
 
 impl World<'_> {
-    /// A path with a tilde in front made whole.
+    /// Expands a leading tilde in a path.
     fn at_home(&self, path: Slice<'_>) -> Text {
         let rest = path.find(|path| path.strip_prefix('~'));
         rest.map_or_else(|| path.into(), |rest| Text::joined([self.home.into(), rest]))
     }
 }
 
-/// The most calls that are read from one piece of code. What is beyond is said to be unread.
+/// Maximum number of calls in one piece of code. If there are more, the code counts as not read completely.
 pub const MAX_CALLS: usize = 256;
 
-/// One call, statement or command in code.
+/// A call, statement or command in code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The name without the language: `os.remove`, `drop`, `flushall`.
     pub callee: String,
     pub args: Vec<Value>,
-    /// What the reader itself says of it, as options of the description: `--where`, `--to=FILE`. No text of the code is
-    /// ever among them.
+    /// Facts from the parser, as options of the description: `--where`, `--to=FILE`. A text in the code is never one of
+    /// them.
     pub facts: Vec<Value>,
 }
 
 impl Call {
-    /// A call of which nothing is said beside its arguments.
+    /// Creates a call without facts.
     fn new(callee: String, args: Vec<Value>) -> Self {
         Self { callee, args, facts: Vec::new() }
     }
 
-    /// The same, of which this is said where it holds.
+    /// Adds a fact, if a condition is true.
     fn saying(mut self, fact: &str, holds: bool) -> Self {
         self.facts.extend(holds.then(|| Value::text(fact)));
         self
     }
 
-    /// Whether this is said of it.
+    /// Reports whether it has this fact.
     fn says(&self, fact: &str) -> bool {
         self.facts.iter().any(|said| said.is(fact))
     }
 }
 
-/// What was read.
+/// The calls in a piece of code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallsRead {
     pub calls: Vec<Call>,
-    /// There is more than [`MAX_CALLS`].
+    /// Whether there are more than [`MAX_CALLS`].
     pub cut: bool,
 }
 
-/// Code to be read.
+/// Code for a parser.
 #[derive(Clone, Debug)]
 pub struct Source(Text);
 
 impl Source {
-    /// Code that is known.
+    /// Creates it from known code.
     #[must_use]
     pub fn known(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// Code of which parts may not be known. `None` when nothing of it is known.
+    /// Creates it from partly known code. `None` if it is completely unknown.
     #[must_use]
     pub fn of(code: &Value) -> Option<Self> {
         let mut text = Text::default();
@@ -136,14 +138,14 @@ impl Source {
         says.then_some(Self(text))
     }
 
-    /// The code, with a NUL for each part that is not known.
+    /// Returns the code with a NUL for each unknown part.
     #[must_use]
     pub fn rough(&self) -> &str {
         self.0.rough()
     }
 }
 
-/// Reads code.
+/// Parses code.
 #[must_use]
 pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead {
     let text = source.0.slice();
@@ -174,8 +176,9 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead 
     CallsRead { calls, cut }
 }
 
-/// Marks the statements on tables that code made itself, by the names of those that it made before: nothing is lost.
-/// Where a statement that fails is followed by others, no table is the code's own.
+/// Marks statements on tables that the code created itself, so that nothing is lost. `made` are the tables that it
+/// created
+/// before. If statements continue after a failed one, no table counts as created by the code.
 pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) {
     for call in calls.iter_mut().filter(|_| stops) {
         if sql::falls_on(call).is_some_and(|table| made.contains(&table)) {
@@ -185,7 +188,7 @@ pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) 
     }
 }
 
-/// A value of text of code.
+/// Converts a text of code to a value.
 fn value<'t>(text: impl Into<Slice<'t>>) -> Value {
     text.into().value()
 }

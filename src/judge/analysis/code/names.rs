@@ -1,7 +1,6 @@
-//! Names in scripting languages: other spellings of one name, names that stand for parts of something else, and names
-//! of what is secret.
+//! Names in scripting languages: spellings of a name, names for parts of something else, and names of secrets.
 //!
-//! Out of scope: what a call of a name does.
+//! Out of scope: what a call does.
 
 use super::expression::{Expression, bare};
 use super::scan::{Token, UNKNOWN_NAME};
@@ -11,10 +10,10 @@ use crate::judge::analysis::act::Value;
 use crate::judge::analysis::secret_names::is_secret_name;
 use crate::judge::rules::word_lists;
 
-/// A name by its common spelling.
+/// Returns the canonical spelling of a name.
 pub(super) fn plain_name(language: Language, mut name: String) -> String {
     let language = if language == Language::Mongo { Language::Js } else { language };
-    // No call that means anything is named by so many members.
+    // No described call has such a long name.
     if name.len() > 2 * TAIL {
         let from = (name.len() - TAIL..).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
         name = name.split_off(from);
@@ -40,15 +39,15 @@ pub(super) fn plain_name(language: Language, mut name: String) -> String {
     name
 }
 
-/// How much of a long name is looked at for where it begins anew, in bytes.
+/// The number of last bytes of a long name that are examined.
 const TAIL: usize = 256;
 
-/// Whether a name is that of the whole environment.
+/// Reports whether a name is that of the whole environment.
 pub(super) fn is_environment(name: &str) -> bool {
     word_lists::ENVIRONMENT_NAMES.contains(&name)
 }
 
-/// Whether a member of something secret is secret too.
+/// Reports whether a member of a secret is secret too.
 pub(super) fn stays_secret(of: &Expression, part: &str) -> bool {
     let whole = of.name.as_deref().is_some_and(is_environment);
     if whole && part.starts_with(|c: char| c.is_ascii_uppercase()) {
@@ -57,7 +56,7 @@ pub(super) fn stays_secret(of: &Expression, part: &str) -> bool {
     of.secret && word_lists::PASSING_CALLS.contains(&part)
 }
 
-/// Whether what a call gives is secret.
+/// Reports whether the result of a call is secret.
 pub(super) fn gives_secret(callee: &str, of: &Expression, arguments: &[Expression]) -> bool {
     let last = callee.rsplit('.').next().unwrap_or_default();
     if matches!(last, "get" | "getenv" | "fetch") && (of.secret || last == "getenv") {
@@ -66,24 +65,24 @@ pub(super) fn gives_secret(callee: &str, of: &Expression, arguments: &[Expressio
             None => true,
         };
     }
-    // Of the environment itself these give the names alone.
+    // For the environment, these return only the names.
     let names = matches!(last, "sorted" | "list" | "tuple" | "join" | "map");
     let secret =
         |argument: &Expression| argument.secret && !(names && argument.name.as_deref().is_some_and(is_environment));
     word_lists::PASSING_CALLS.contains(&last) && (of.secret || arguments.iter().any(secret))
 }
 
-/// Whether a key may be the name of a secret.
+/// Reports whether a key may be the name of a secret.
 fn of_keys(key: Expression) -> bool {
     key.values().iter().any(|value| value.known().is_none_or(|key| is_secret_name(&key)))
 }
 
-/// Whether a call prints what it is given.
+/// Reports whether a call prints its arguments.
 pub(super) fn prints(callee: &str) -> bool {
     word_lists::PRINTING_CALLS.contains(&callee)
 }
 
-/// Whether code looks at names before it prints them.
+/// Reports whether code tests names before it prints them.
 pub(super) fn asks(tokens: &[Token]) -> bool {
     tokens
         .iter()
@@ -91,14 +90,14 @@ pub(super) fn asks(tokens: &[Token]) -> bool {
 }
 
 impl CallReader<'_> {
-    /// Notes that something secret is printed, where what stands behind it only ends it.
+    /// Adds the act of printing a secret, if the expression ends here.
     pub fn printed(&mut self, printed: &[Expression]) {
         if printed.iter().any(|printed| printed.secret) {
             self.calls.push(Call::new("show-secret".into(), Vec::new()));
         }
     }
 
-    /// Whether an expression ends here, and no condition follows that asks for something of it.
+    /// Reports whether an expression ends here, without a condition after it.
     pub fn ends(&self) -> bool {
         match self.peek(0) {
             None | Some(Token::Line | Token::Mark(',' | ')' | ']' | '}' | ';')) => true,
@@ -108,8 +107,9 @@ impl CallReader<'_> {
         }
     }
 
-    /// `of[key]`: `os['system']`, `process.env['X']`. Where the key is not known and a function of the machine may be
-    /// meant, a call of it is no known call.
+    /// Evaluates `of[key]`: `os['system']`, `process.env['X']`. With an unknown key that may be a function of the
+    /// system, its call
+    /// is unknown.
     pub fn member(&mut self, of: Expression, key: Expression) -> Expression {
         if of.text.is_some() {
             return Expression { secret: of.secret, ..Expression::of_text(Gap::Value) };
@@ -139,7 +139,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// A function of Perl that a text names: `&{"CORE::system"}(…)`.
+    /// Evaluates a function of Perl that a text names: `&{"CORE::system"}(…)`.
     pub fn by_text(&mut self, of: Expression, depth: usize) -> Expression {
         let Some(text) = of.name.clone().or(of.text.map(|text| text.rough().to_owned())) else {
             return Expression::default();
@@ -151,7 +151,7 @@ impl CallReader<'_> {
         self.members(Expression::of_name(name), depth)
     }
 
-    /// Names up to a mark, which is passed over.
+    /// Parses names up to a character, which is skipped.
     pub fn names_up_to(&mut self, end: char) -> Vec<String> {
         let mut names = Vec::new();
         while let Some(token) = self.peek(0).cloned() {
@@ -166,7 +166,7 @@ impl CallReader<'_> {
         names
     }
 
-    /// What pytest hands to a test that nothing else calls: directories that it makes for it.
+    /// Binds the parameters of tests to the directories that pytest creates for them.
     pub fn fixtures(&mut self) {
         let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at..self.at)).unwrap_or_default();
         let is = |token: &Token, known: &str| matches!(token, Token::Name(name) if name.ends_with(known));
@@ -190,7 +190,7 @@ impl CallReader<'_> {
         self.at += 1;
     }
 
-    /// What a function that is handed on takes: names that come to stand for what it is called on.
+    /// Binds the parameters of a passed function to the values with which it is called.
     pub fn parameters(&mut self, of: &Expression) {
         if !matches!(self.language, Language::Js | Language::Mongo) {
             return;
@@ -240,7 +240,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// A function that an argument names, with what it comes to be called with.
+    /// Returns a passed function, with the arguments with which it is called.
     pub fn hands_on(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<(String, Vec<Value>)> {
         let is_function = |argument: &Expression| {
             let dotted =
@@ -250,14 +250,14 @@ impl CallReader<'_> {
                 && argument.list.is_none()
                 && argument.name.as_ref().is_some_and(|name| dotted(name) && (self.world.knows)(name))
         };
-        // `each(&:delete)`: a method of each of them.
+        // `each(&:delete)`: a method of each element.
         let method = arguments.iter().find_map(|argument| argument.raw.as_ref()?.rough().strip_prefix("&:"));
         if let Some(method) = method.filter(|_| of.name.as_deref().is_some_and(|name| name.starts_with("Pathname"))) {
             return Some((format!("Pathname.{method}"), of.carried.clone()));
         }
         let at = arguments.iter().position(is_function)?;
         let name = arguments.get(at)?.name.clone()?;
-        // What is replaced is handed to the function; a number says when, and not what.
+        // The function gets the replaced text; a number is a delay and not an argument.
         let replaces =
             matches!(callee.rsplit('.').next()?, "replace" | "replaceAll" | "gsub" | "sub") && !of.carried.is_empty();
         let is_other = |index: usize, other: &Expression| index != at && other.raw.is_none() && !replaces;
@@ -273,7 +273,7 @@ impl CallReader<'_> {
         Some((name, values))
     }
 
-    /// Calls that give a function or a module which their arguments name.
+    /// Evaluates calls that return a function or a module which their arguments name.
     pub fn reflected(&mut self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
         let last = callee.rsplit('.').next()?;
         let before = callee.strip_suffix(last).map_or("", |before| before.trim_end_matches('.'));
@@ -332,7 +332,7 @@ impl CallReader<'_> {
     }
 }
 
-/// Whether code is nothing but a name.
+/// Reports whether code is only a name.
 fn is_name(code: &str) -> bool {
     let code = code.trim();
     !code.is_empty() && code.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'))

@@ -1,6 +1,6 @@
-//! Paths that code puts together, as texts and as objects with methods.
+//! Paths that code composes, as texts and as objects with methods.
 //!
-//! Out of scope: which calls make paths, and what lies at one.
+//! Out of scope: which calls return paths, and what exists at a path.
 
 use super::element_texts::put_together;
 use super::expression::Expression;
@@ -10,25 +10,25 @@ use super::{Gap, Language, Slice, Text, TextItem};
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::VariableMeaning;
 
-/// How an address of a file begins.
+/// The scheme of a URL of a file.
 pub(super) const FILE: &str = "file://";
 
-/// The most directories that are gone up at once.
+/// Maximum number of parent directories in one step.
 pub(super) const MAX_LEVELS: usize = 32;
 
 impl CallReader<'_> {
-    /// A path as an object, or each of several, of parts that are put together.
+    /// Joins parts to a path, or to several paths, as objects.
     pub fn path_of(&self, parts: &[Expression]) -> Expression {
         Expression { name: self.of_paths().name, ..put_together(parts, joined) }
     }
 
-    /// Paths as objects with methods.
+    /// Converts it to paths that are objects with methods.
     pub fn of_paths(&self) -> Expression {
         let name = if self.language == Language::Ruby { "Pathname" } else { "pathlib.Path" };
         Expression::of_name(name.to_owned())
     }
 
-    /// The place of the file that the code stands in, where a name stands for it or for its directory.
+    /// Returns the path of the file that contains the code, or its directory, if a name stands for it.
     pub fn own_place(&self, name: &str) -> Option<Text> {
         let file = self.world.file;
         let place: Text = match languages().held(self.language, name)?.0 {
@@ -40,7 +40,7 @@ impl CallReader<'_> {
         Some(if file.is_empty() { Gap::Value.into() } else { place })
     }
 
-    /// A directory above a path that is an object: `.parent`, `.parents[1]`.
+    /// Evaluates `.parent` and `.parents[1]` of a path.
     pub fn above_path(&mut self, of: &Expression, part: &str) -> Option<Expression> {
         let path = of.text.as_ref()?.slice();
         if path.rough().starts_with(FILE) && matches!(part, "pathname" | "href") {
@@ -66,12 +66,12 @@ pub(super) fn without_scheme(address: &str) -> &str {
     address.strip_prefix(FILE).unwrap_or(address)
 }
 
-/// Whether a path does not hang on another one.
+/// Reports whether a path is absolute.
 pub(super) fn is_whole(path: Slice<'_>) -> bool {
     path.rough().starts_with(['/', '~'])
 }
 
-/// The directory of a path, as its text says it. Of one that says nothing of where it lies it is not known.
+/// Returns the directory of a path by its text; unknown if the path has none.
 pub(super) fn directory(path: Slice<'_>) -> Text {
     let path = above(path);
     match path.find(|path| path.rsplit_once('/').map(|(dir, _)| dir)) {
@@ -82,7 +82,7 @@ pub(super) fn directory(path: Slice<'_>) -> Text {
     }
 }
 
-/// A path without `.` and `..` in it, where all of it is known.
+/// Removes `.` and `..` from a completely known path.
 pub(super) fn plain_path(path: Text) -> Text {
     let Some(known) = path.known().filter(|known| known.contains("/.")) else { return path };
     let mut parts: Vec<&str> = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn plain_path(path: Text) -> Text {
     parts.join("/").into()
 }
 
-/// Parts of a path put together; an absolute part begins anew.
+/// Joins parts of a path. An absolute part replaces the earlier ones.
 pub(super) fn joined(parts: &[Text]) -> Text {
     let mut all = Text::default();
     for part in parts {
@@ -112,7 +112,7 @@ pub(super) fn joined(parts: &[Text]) -> Text {
     all
 }
 
-/// A directory without the slash behind it.
+/// Returns a directory without a trailing slash.
 pub(super) fn above(dir: Slice<'_>) -> Slice<'_> {
     dir.cut(|dir| dir.trim_end_matches('/'))
 }

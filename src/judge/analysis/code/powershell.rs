@@ -1,7 +1,8 @@
-//! PowerShell: cmdlets by their full names whatever alias they are called by, methods, and programs.
+//! PowerShell: cmdlets by their full names, methods, and programs.
 //!
-//! A cmdlet is a call of its name in small letters (`remove-item`), its parameters are options (`--recurse`). A static
-//! method is a call of its type and name (`io.file.delete`), a method of a value one that begins with a dot.
+//! A cmdlet is a call of its name in lower case (`remove-item`), and its parameters are options (`--recurse`). A static
+//! method
+//! is a call of its type and name (`io.file.delete`); the name of a method of a value begins with a dot.
 
 mod names;
 mod words;
@@ -11,7 +12,7 @@ use super::{Call, Slice, Text, value};
 use crate::judge::analysis::act::Value;
 use words::{Item, PowerShellWord};
 
-/// The calls in a script or command.
+/// Parses a script or command.
 pub fn read(text: Slice<'_>, home: &str) -> Vec<Call> {
     let mut reader = PowerShellReader { home, calls: Vec::new(), depth: 0 };
     reader.script(text);
@@ -76,7 +77,7 @@ impl PowerShellReader<'_> {
         let Some((first, rest)) = words.split_first() else { return };
         let lower = first.text.rough().to_ascii_lowercase();
         if first.text.has_gaps() {
-            // A value by itself is printed; called, it is whatever it says.
+            // A value alone is printed; with the call operator it is a command.
             if called && !self.is_path(first.text.rough()) {
                 self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
             }
@@ -109,7 +110,7 @@ impl PowerShellReader<'_> {
         text.contains(['/', '\\']) && !text.ends_with('\0')
     }
 
-    /// A parameter as an option, any other word as an operand.
+    /// Returns a parameter as an option, and another word as an operand.
     fn parameter(&self, word: &PowerShellWord) -> Value {
         if !word.is_parameter() {
             return argument(&word.text, self.home);
@@ -125,7 +126,7 @@ impl PowerShellReader<'_> {
         value(&option).into_option()
     }
 
-    /// The program that `Start-Process` starts.
+    /// Adds the program that `Start-Process` starts.
     fn started(&mut self, words: &[PowerShellWord]) {
         let mut given: Vec<&Text> = Vec::new();
         let mut rest = words.iter();
@@ -154,7 +155,7 @@ impl PowerShellReader<'_> {
     }
 }
 
-/// The command behind keywords (`if`, `else`) and behind the dot that runs a script here; whether it is called by value.
+/// Skips keywords (`if`, `else`) and the dot operator. Returns the command, and whether it has the call operator.
 fn without_keywords(mut words: &[PowerShellWord], mut called: bool) -> (&[PowerShellWord], bool) {
     while let Some((first, rest)) = words.split_first() {
         let lower = first.text.rough().to_ascii_lowercase();
@@ -166,7 +167,7 @@ fn without_keywords(mut words: &[PowerShellWord], mut called: bool) -> (&[PowerS
         } else if !names::is_keyword(&lower) {
             break;
         }
-        // The name of a function is no command.
+        // The name of a function is not a command.
         let named = lower == "function" || lower == "filter";
         words = if named { rest.get(1..).unwrap_or_default() } else { rest };
     }

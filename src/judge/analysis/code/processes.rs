@@ -1,4 +1,4 @@
-//! Signals that code sends to processes which it finds by itself.
+//! Signals that code sends to processes that it finds.
 
 use super::expression::Expression;
 use super::scan::Token;
@@ -7,13 +7,13 @@ use super::{Call, Gap, Language, Text, value};
 use crate::judge::analysis::act::{Piece, UnknownReason, Value};
 use crate::judge::rules::word_lists;
 
-/// What an id that code counts or goes through is.
+/// The description of a process ID that is the variable of a loop.
 pub(super) const COUNTED: &str = "each of the numbers that code goes through";
 
-/// The most names that are looked for.
+/// Maximum number of names of processes.
 const MAX_NAMES: usize = 8;
 
-/// Whether a call sends a signal, and which of its arguments name the processes.
+/// Returns the position of the argument that names the process, if a call sends a signal.
 fn signalled(callee: &str, arguments: usize) -> Option<std::ops::Range<usize>> {
     match callee {
         "os.kill" | "os.killpg" | "process.kill" | "posix_kill" => Some(0..1),
@@ -22,7 +22,7 @@ fn signalled(callee: &str, arguments: usize) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// Whether a value is one of the numbers that code goes through.
+/// Reports whether a value is a number that is the variable of a loop.
 fn is_counted(value: &Value) -> bool {
     value
         .pieces()
@@ -31,8 +31,8 @@ fn is_counted(value: &Value) -> bool {
 }
 
 impl CallReader<'_> {
-    /// A signal to processes that are found by going through all of them: it is told by the names that they are chosen
-    /// by, where the code says some.
+    /// Adds a signal to processes that are found in a loop over all of them, with the names by which the code selects
+    /// them.
     pub(super) fn signals(&self, callee: &str, arguments: &[Expression]) -> Vec<Call> {
         let own = |name: &str| name.starts_with("psutil.process_iter") || name.starts_with("psutil.pids");
         let last = callee.rsplit('.').next().unwrap_or_default();
@@ -52,7 +52,7 @@ impl CallReader<'_> {
         names.into_iter().map(|name| Call::new("kill-named".into(), vec![value(&name)])).collect()
     }
 
-    /// The texts that names of processes are compared with.
+    /// Returns the texts with which names of processes are compared.
     fn chosen_by(&self) -> Vec<Text> {
         let is = |token: Option<&Token>, names: &[&str]| matches!(token, Some(Token::Name(name)) if names.contains(&name.as_str()));
         if self.tokens.iter().any(|token| is(Some(token), &word_lists::PROCESS_PROPERTIES)) {
@@ -77,7 +77,7 @@ impl CallReader<'_> {
             .collect()
     }
 
-    /// Whether a listing gives processes, or numbers that are counted.
+    /// Reports whether a call returns processes, or a range of numbers.
     pub(super) fn counts(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
         let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.rough());
         let last = callee.rsplit('.').next()?;

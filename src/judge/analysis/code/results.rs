@@ -1,7 +1,8 @@
-//! What calls give whose result can be told from their arguments.
+//! The results of calls that can be computed from their arguments.
 //!
-//! Which calls give what is said by `patterns/languages/names.toml`; here is how each is worked out. Out of scope:
-//! names of functions.
+//! `patterns/languages/names.toml` says what calls return; this module computes each kind of result. Out of scope:
+//! names of
+//! functions.
 
 use super::element_texts::put_together;
 use super::expression::{Expression, MAX_TEXT};
@@ -13,7 +14,7 @@ use crate::judge::analysis::decode;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::{CallResult, ResultKind};
 
-/// A call with what it is a method of.
+/// A call with its object.
 struct MethodCall<'c> {
     reader: &'c CallReader<'c>,
     callee: &'c str,
@@ -23,7 +24,7 @@ struct MethodCall<'c> {
 }
 
 impl CallReader<'_> {
-    /// What a call gives, where that can be told.
+    /// Returns the result of a call, if it can be computed.
     pub fn known_result(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
         let subject = of.subject.as_ref().map(Text::slice);
         if subject.is_some_and(|subject| subject.has(Gap::Fetched)) {
@@ -52,7 +53,7 @@ impl MethodCall<'_> {
         Some(self.arguments.get(at)?.text.as_ref()?.slice())
     }
 
-    /// Whether it is a method of paths, or makes one.
+    /// Reports whether it is a method of paths, or returns a path.
     fn is_of_path(&self) -> bool {
         self.callee.contains("Path")
     }
@@ -61,25 +62,25 @@ impl MethodCall<'_> {
         Some(if self.is_of_path() { Expression::of_path(text) } else { Expression::of_text(text) })
     }
 
-    /// The files that fit a pattern, as paths that are objects.
+    /// Returns the files that match a pattern, as paths that are objects.
     fn files(&self, pattern: &Text) -> Option<Expression> {
         Some(Expression { list: Some(vec![globs::globbed(pattern)]), ..self.reader.of_paths() })
     }
 
-    /// The values that the object carries, with this between them.
+    /// Joins the values of the object with a separator.
     fn strung(&self, between: &str) -> Option<Expression> {
         let carried = self.of.carried.iter();
         let all: Option<Vec<String>> = carried.map(|value| Some(value.known()?.into_owned())).collect();
         plain(strung(&all.filter(|all| !all.is_empty())?, self.text(0).unwrap_or(between.into())))
     }
 
-    /// What the call gives by an entry, if that can be told. The outer `None`: its arguments do not fit the entry.
+    /// Computes the result of the call by an entry. The outer `None`: its arguments do not match the entry.
     fn given(&self, result: &CallResult) -> Option<Option<Expression>> {
         let fits = self.fits(result.gives)?;
         fits.then(|| self.worked_out(result))
     }
 
-    /// Whether the arguments are those of which an entry speaks. `None` here only tells that they are not.
+    /// Reports whether the arguments match an entry. `None` also means that they do not.
     fn fits(&self, gives: ResultKind) -> Option<bool> {
         let (subject, arguments) = (self.subject, self.arguments);
         Some(match gives {
@@ -88,7 +89,7 @@ impl MethodCall<'_> {
             ResultKind::Directory | ResultKind::PathObject | ResultKind::Letters => !arguments.is_empty(),
             ResultKind::AddressBeside => self.text(1)?.rough().starts_with(FILE),
             ResultKind::PathBelow => subject.is_some() || self.of.list.is_some(),
-            // A text that is not known has no words either.
+            // An unknown text has no known words.
             ResultKind::QuotedLine => self.text(0).is_none_or(|text| text.rough().contains(['"', '\'', '\\'])),
             ResultKind::Parts | ResultKind::StrungElements | ResultKind::Filled | ResultKind::StrungBehind => {
                 subject.is_some()
@@ -134,7 +135,7 @@ impl MethodCall<'_> {
             ResultKind::PartsByMark => list(parted(text(1)?, text(0)?)),
             ResultKind::Strung => self.strung(""),
             ResultKind::StrungWithCommas => self.strung(","),
-            // The letters of a text are its elements.
+            // The elements of a text are its letters.
             ResultKind::StrungElements if subject.is_some_and(|between| between.is_empty()) && text(0).is_some() => {
                 plain(text(0)?)
             }
@@ -223,22 +224,22 @@ impl MethodCall<'_> {
     }
 }
 
-/// What stands in front of the last part of a name; `os` where that is nothing.
+/// Returns the part of a name before the last one; `os` if there is none.
 fn before(callee: &str) -> &str {
     callee.rsplit_once('.').map_or("os", |(before, _)| before)
 }
 
-/// The text of an argument, as far as it is known.
+/// Returns the text of an argument, as far as it is known.
 fn part(argument: &Expression) -> Text {
     argument.text.clone().unwrap_or_else(|| Gap::Value.into())
 }
 
-/// The words of a text.
+/// Splits a text into words.
 fn words(text: Slice<'_>) -> Vec<Value> {
     text.rough().split_whitespace().map(|word| value(text.part(word))).collect()
 }
 
-/// The parts of a text between marks of this kind.
+/// Splits a text at a separator.
 fn parted(text: Slice<'_>, mark: Slice<'_>) -> Vec<Value> {
     match mark.known() {
         Some(mark) => text.rough().split(mark).map(|part| value(text.part(part))).collect(),
@@ -246,7 +247,7 @@ fn parted(text: Slice<'_>, mark: Slice<'_>) -> Vec<Value> {
     }
 }
 
-/// Texts with another one between them.
+/// Joins texts with a separator.
 fn strung(texts: &[String], between: Slice<'_>) -> Text {
     let mut all = Text::default();
     for (index, text) in texts.iter().enumerate() {
@@ -258,7 +259,7 @@ fn strung(texts: &[String], between: Slice<'_>) -> Text {
     all
 }
 
-/// A text with another one in the place of each of these. What is not known of it has none of them in it.
+/// Replaces a text in another one. Its unknown parts are assumed not to contain it.
 fn replaced(text: Slice<'_>, from: &str, to: Slice<'_>) -> Text {
     let mut all = Text::default();
     for (index, kept) in text.rough().split(from).enumerate() {
@@ -270,7 +271,7 @@ fn replaced(text: Slice<'_>, from: &str, to: Slice<'_>) -> Text {
     all
 }
 
-/// A pattern of text with its places filled: `%s`, `{}`. What does not fit is a hole.
+/// Replaces the placeholders in a format (`%s`, `{}`). A missing value is a gap.
 pub(super) fn filled(pattern: Slice<'_>, values: Vec<Value>) -> Text {
     let mut values = values.into_iter();
     let mut all = Text::default();

@@ -1,4 +1,4 @@
-//! Tokens of scripting languages: names, strings, marks. Comments are left out.
+//! The tokens of scripting languages: names, strings, punctuation. Comments are skipped.
 
 use super::{Language, Slice, Text, TextItem};
 use crate::judge::rules::word_lists;
@@ -6,31 +6,33 @@ use crate::judge::rules::word_lists;
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A name or keyword, with a sigil where the language has one; [`UNKNOWN_NAME`] for one that is not known.
+    /// A name or keyword, with a sigil if the language has one; [`UNKNOWN_NAME`] for an unknown one.
     Name(String),
     /// A string.
     Text(Text),
-    /// A command between backticks or in `qx`, `%x`.
+    /// A command in backticks, or in `qx`, `%x`.
     Shell(Text),
-    /// A number, or anything else that stands for a value.
+    /// A number, or another value.
     Number(String),
-    /// One mark.
+    /// A punctuation character.
     Mark(char),
-    /// The end of a line, where the language ends statements by it.
+    /// The end of a line, if it ends statements in the language.
     Line,
 }
 
-/// Stands for what is not known where a name may stand. A name in code has no such letter.
+/// The token for an unknown name. A name in code does not contain this character.
 pub const UNKNOWN_NAME: &str = "\0";
 
-/// The marks that are names of variables of Perl and Ruby behind `$`, as far as they mean something else elsewhere.
+/// The punctuation characters that are names of variables of Perl and Ruby after `$` and have another meaning
+/// elsewhere.
 const SPECIAL: &str = "#`'\"/<>()&;";
 
-/// The deepest nesting of code in strings in code.
+/// Maximum nesting of code in strings in code.
 const MAX_NESTING: u8 = 6;
 
-/// Reads all of a text. Never fails: what is no token is a mark. A string with code in it becomes its parts, joined by
-/// `+` in brackets.
+/// Splits a text into tokens. It never fails: other characters are punctuation. A string with interpolated code becomes
+/// its
+/// parts, joined by `+` in brackets.
 pub fn tokens<'t>(language: Language, text: impl Into<Slice<'t>>) -> Vec<Token> {
     nested(language, text.into(), 0)
 }
@@ -64,7 +66,7 @@ impl Scanner {
         self.signs.get(self.at + ahead).copied()
     }
 
-    /// What was passed over since `begin`.
+    /// Returns the text since `begin`.
     pub fn since(&self, begin: usize) -> Text {
         self.signs.get(begin..self.at.min(self.signs.len())).unwrap_or_default().iter().copied().collect()
     }
@@ -121,13 +123,13 @@ impl Scanner {
                 self.at += 1;
                 self.tokens.push(Token::Name("$".to_owned()));
             }
-            // A variable whose name is one mark, which opens no text: `$'`, `` $` ``, `$/`.
+            // A variable whose name is one punctuation character, which does not begin a string: `$'`, `` $` ``, `$/`.
             '$' if self.is(&[Language::Perl, Language::Ruby]) && SPECIAL.contains(self.peek(1)) => {
                 let name = format!("${}", self.peek(1));
                 self.at += 2;
                 self.tokens.push(Token::Name(name));
             }
-            // What PHP keeps quiet of is called all the same.
+            // `@` of PHP only suppresses errors.
             '@' if self.language == Language::Php => self.at += 1,
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
@@ -186,7 +188,7 @@ impl Scanner {
         self.tokens.push(Token::Name(name));
     }
 
-    /// `s/…/…/e`, `m{…}`, `tr/…/…/` of Perl: what is code in it is read. Whether it is one.
+    /// Parses `s/…/…/e`, `m{…}`, `tr/…/…/` of Perl, with the code in it. Returns whether there is one.
     fn perl_pattern(&mut self, kind: &str) -> bool {
         if self.after_arrow()
             || !matches!(self.peek(0), '/' | '{' | '(' | '[' | '<' | '|' | '!' | '#' | '~' | '"' | '\'')
@@ -196,7 +198,7 @@ impl Scanner {
         let begin = self.at;
         let open = self.peek(0);
         let Some(pattern) = self.delimited() else { return false };
-        // A key of a hash: `{s}`.
+        // `{s}` is a key of a hash.
         if self.at >= self.signs.len()
             && self.signs.last() != Some(&TextItem::Letter(open))
             && !matches!(open, '{' | '(' | '[' | '<')
@@ -232,8 +234,7 @@ impl Scanner {
         true
     }
 
-    /// A substitution: what the variable in front of it, or `$_`, holds is from here on what nobody knows. Whether it is
-    /// said now.
+    /// Marks the variable before a substitution, or `$_`, as unknown. Returns whether it did.
     fn changes_a_variable(&mut self) -> bool {
         let changed = [Token::Name("changed".into()), Token::Mark('('), Token::Mark(')')];
         match self.tokens.as_slice() {
@@ -260,19 +261,19 @@ impl Scanner {
         )
     }
 
-    /// `name %q(…)` of Ruby: a text behind a name, and no remainder.
+    /// Reports whether `%` begins a string after a name in Ruby (`name %q(…)`), and is not the remainder operator.
     fn begins_text(&self) -> bool {
         let apart =
             self.at.checked_sub(1).and_then(|at| self.signs.get(at)).is_some_and(|sign| sign.letter().is_whitespace());
         let named = matches!(self.tokens.last(), Some(Token::Name(_)));
         let kind = matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x');
-        // A number has no remainder by a bracket that stands right behind the mark, but a name may.
+        // After a number, `%` directly before a bracket begins a string; after a name it may be an operator.
         let takes_text = || matches!(self.tokens.last(), Some(Token::Name(name)) if word_lists::RUBY_TEXT_TAKING_FUNCTIONS.contains(&name.as_str()));
         let open = |c: char| matches!(c, '(' | '{' | '[' | '<');
         apart && named && (kind && open(self.peek(2)) || open(self.peek(1)) && takes_text())
     }
 
-    /// A slash begins a regular expression where no value stands in front of it.
+    /// Reports whether a slash begins a regular expression: there is no value before it.
     fn may_be_pattern(&self) -> bool {
         !self.after_value()
             || matches!(self.tokens.last(), Some(Token::Name(name)) if word_lists::WORDS_BEFORE_PATTERNS.contains(&name.as_str()))
@@ -303,15 +304,16 @@ impl Scanner {
             }
             self.at += 1;
         }
-        // It did not end: a division after all.
+        // The expression does not end, so it is a division.
         self.at = begin + 1;
         self.tokens.push(Token::Mark('/'));
     }
 
-    /// At the beginning of a line: what is written for readers alone, `=pod … =cut` of Perl and `=begin … =end` of
-    /// Ruby, and all that stands behind the end of the code.
+    /// Skips documentation at the beginning of a line (`=pod … =cut` of Perl, `=begin … =end` of Ruby), and the text
+    /// after the end
+    /// of the code.
     fn skip_document(&mut self) {
-        // Within a statement it is none.
+        // Inside a statement it is not documentation.
         let before = self.tokens.iter().rev().find(|token| **token != Token::Line);
         if !matches!(before, None | Some(Token::Mark(';' | '}' | '{'))) && self.language == Language::Perl {
             return;

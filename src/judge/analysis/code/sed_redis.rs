@@ -1,4 +1,4 @@
-//! sed and redis: what they run and write.
+//! sed and redis: the commands that they run and the files that they write.
 
 use super::{Call, Slice, Text, TextItem, unknown, value};
 use crate::judge::analysis::act::Value;
@@ -7,10 +7,10 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
     Call::new(callee.to_owned(), args)
 }
 
-/// sed: the `e` and `w` commands and flags.
+/// Parses sed: the `e` and `w` commands and flags.
 pub fn sed(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
-    // What `a`, `i` and `c` put in goes on for as long as its lines end in a backslash.
+    // The text of `a`, `i` and `c` continues while its lines end in a backslash.
     let mut inside = false;
     for line in text.lines() {
         let goes_on = || line.rough().bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
@@ -19,7 +19,7 @@ pub fn sed(text: Slice<'_>) -> Vec<Call> {
     calls
 }
 
-/// Whether the line ends in text that is put in.
+/// Parses a line. Returns whether it ends in the text of `a`, `i` or `c`.
 fn sed_line(line: Slice<'_>, calls: &mut Vec<Call>) -> bool {
     let signs: Vec<TextItem> = line.signs().collect();
     let chars: Vec<char> = signs.iter().map(|sign| sign.letter()).collect();
@@ -82,7 +82,7 @@ fn sed_line(line: Slice<'_>, calls: &mut Vec<Call>) -> bool {
                 let mark = peek(at + 1);
                 at = past(&chars, past(&chars, at + 2, mark), mark);
             }
-            // Text and labels go on to the end of the line.
+            // Text and labels extend to the end of the line.
             'a' | 'i' | 'c' => return true,
             ':' | 'b' | 't' | 'T' | '#' => return false,
             _ => at += 1,
@@ -91,7 +91,7 @@ fn sed_line(line: Slice<'_>, calls: &mut Vec<Call>) -> bool {
     false
 }
 
-/// The place behind the next unescaped `mark`.
+/// Returns the position after the next unescaped `mark`.
 fn past(chars: &[char], mut at: usize, mark: char) -> usize {
     let mut class = false;
     while let Some(c) = chars.get(at) {
@@ -107,7 +107,7 @@ fn past(chars: &[char], mut at: usize, mark: char) -> usize {
     chars.len()
 }
 
-/// redis: one command a line; its words are the arguments.
+/// Parses redis: one command per line, whose words are the arguments.
 pub fn redis(text: Slice<'_>) -> Vec<Call> {
     text.lines()
         .filter_map(|line| {

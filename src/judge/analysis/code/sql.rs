@@ -1,4 +1,4 @@
-//! SQL, read as statements: the verb, what it falls on, and whether a condition narrows it.
+//! SQL statements: the verb, the objects, and whether a condition restricts it.
 
 mod blocks;
 
@@ -6,7 +6,7 @@ use super::{Call, Slice, Text, TextItem, client, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// A word, a quoted name or a mark of SQL.
+/// A word, a quoted name, or a punctuation character of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Word(Text),
@@ -14,13 +14,13 @@ enum Token {
     Mark(char),
 }
 
-/// Reads all statements. The client commands of `psql`, `mysql` and `sqlite3` (`\!`, `.shell`, `system`) are read too.
+/// Parses all statements, and the client commands of `psql`, `mysql` and `sqlite3` (`\!`, `.shell`, `system`).
 pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut rest = Text::default();
     for line in text.lines() {
         let (trimmed, at) = (line.rough().trim(), |cut| line.part(cut));
-        // A statement to the client that is one to the server but for its mark.
+        // A client command that differs from a statement only by its backslash.
         if let Some(copy) = trimmed.strip_prefix("\\copy ").filter(|copy| !copy.contains('|')) {
             rest.push_text(&Text::joined(["copy ".into(), at(copy), ";\n".into()]));
             continue;
@@ -64,7 +64,7 @@ fn tokens(text: Slice<'_>) -> Vec<Token> {
                     at += 1;
                 }
             }
-            // `/*! … */` of MySQL is code; other comments are left out.
+            // `/*! … */` of MySQL is code; other comments are skipped.
             '/' if peek(at + 1) == '*' && peek(at + 2) == '!' => {
                 at += 3;
                 while peek(at).is_ascii_digit() {
@@ -120,7 +120,7 @@ fn is_word(sign: Option<&TextItem>) -> bool {
     })
 }
 
-/// A word in small letters, with a NUL for what is not known of it.
+/// Returns a word in lower case, with a NUL for unknown parts.
 fn word(token: Option<&Token>) -> Option<String> {
     match token {
         Some(Token::Word(word)) => Some(word.rough().to_ascii_lowercase()),
@@ -132,7 +132,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     let Some(mut verb) = word(statement.first()) else { return Vec::new() };
     let mut rest = statement.get(1..).unwrap_or_default();
     if verb == "with" || (verb == "explain" && is_switched_on(rest, "analyze")) {
-        // Each writing part of a common table expression counts.
+        // Each writing part of a common table expression is a call.
         let all: Vec<Call> = (0..rest.len())
             .filter(|at| {
                 word(rest.get(*at))
@@ -145,7 +145,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         }
         verb = "select".into();
     }
-    // `BEGIN` alone begins a transaction, in front of statements a block of code.
+    // `BEGIN` alone begins a transaction; before statements it begins a block of code.
     if verb == "begin" && blocks::first_inside(rest).is_some() {
         return blocks::step(rest);
     }
@@ -153,7 +153,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         verb.as_str(),
         "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
     ) {
-        // A log that the server is told to write elsewhere.
+        // The server writes its log to another file.
         return match (verb.as_str(), files(rest)) {
             ("set", files) if !files.is_empty() => vec![Call { facts: files, ..call("copy", Vec::new()) }],
             _ => vec![call("session", Vec::new())],
@@ -191,7 +191,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             args.push(name(rest));
             facts.extend((asks || replaces).then(|| Value::text("--replace")));
             if verb == "alter" {
-                // ClickHouse deletes and updates rows by altering their table.
+                // ClickHouse deletes and updates rows by altering the table.
                 if let [table, Token::Word(change), ..] = rest
                     && let change @ ("delete" | "update") = change.rough().to_ascii_lowercase().as_str()
                     && !matches!(table, Token::Mark(_))
@@ -244,7 +244,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             if has(rest, "outfile") || has(rest, "dumpfile") {
                 return vec![Call { facts: files(rest), ..call("select-into-file", Vec::new()) }];
             }
-            // DuckDB and ClickHouse read files like tables.
+            // DuckDB and ClickHouse read files as tables.
             facts.extend(files(rest));
             facts.extend(shows_passwords(rest).then(|| Value::text("--secret")));
             verb = "select".into();
@@ -266,13 +266,13 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             facts.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
             facts.extend(files(rest));
         }
-        // No SQL that is known: nothing is claimed of it.
+        // Unknown SQL is not a call.
         _ => return Vec::new(),
     }
     vec![Call { facts, ..call(&verb, args) }]
 }
 
-/// Whether the passwords of accounts are asked for.
+/// Reports whether a statement reads the passwords of accounts.
 fn shows_passwords(tokens: &[Token]) -> bool {
     let all = tokens.first() == Some(&Token::Mark('*'));
     let of = |table: &str| {
@@ -282,14 +282,14 @@ fn shows_passwords(tokens: &[Token]) -> bool {
     of_accounts && (all || word_lists::SQL_PASSWORD_COLUMNS.iter().any(|column| has(tokens, column)))
 }
 
-/// The table that a statement makes, which was not there before.
+/// Returns the new table that a statement creates.
 pub(super) fn makes(call: &Call) -> Option<String> {
     let text = |at: usize| call.args.get(at).and_then(Value::known);
     let new = call.callee == "create" && text(0)? == "table" && !call.says("--replace");
     text(1).filter(|name| new && !name.is_empty()).map(|name| name.to_ascii_lowercase())
 }
 
-/// The table that a statement empties, changes or drops.
+/// Returns the table that a statement empties, changes or drops.
 pub(super) fn falls_on(call: &Call) -> Option<String> {
     let text = |at: usize| call.args.get(at).and_then(Value::known);
     let name = match call.callee.as_str() {
@@ -304,17 +304,17 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
     Call::new(callee.to_owned(), args)
 }
 
-/// A copy to or from a file, by the fact that names which.
+/// Creates the call of a copy to or from a file.
 pub(super) fn copy<'t>(fact: &'t str, file: impl Into<Slice<'t>>) -> Call {
     Call { facts: vec![fact_of(fact, file)], ..call("copy", Vec::new()) }
 }
 
-/// A fact that says something: `--to=FILE`.
+/// Creates a fact with a value: `--to=FILE`.
 pub(super) fn fact_of<'t>(fact: &'t str, says: impl Into<Slice<'t>>) -> Value {
     value(&Text::joined([fact.into(), says.into()]))
 }
 
-/// The files that a statement reads and writes: what stands as text behind the words that say so.
+/// Returns the files that a statement reads and writes: the strings after certain keywords.
 fn files(tokens: &[Token]) -> Vec<Value> {
     let mut before = None;
     let mut all = Vec::new();
@@ -337,7 +337,7 @@ fn has(tokens: &[Token], wanted: &str) -> bool {
     tokens.iter().any(|token| word(Some(token)).is_some_and(|word| word == wanted))
 }
 
-/// Whether an option stands there, and is not followed by a value that switches it off.
+/// Reports whether an option is given without a value that disables it.
 fn is_switched_on(tokens: &[Token], option: &str) -> bool {
     const OFF: [&str; 3] = ["false", "off", "0"];
     let is = |token: &Token| word(Some(token)).is_some_and(|word| word == option);
@@ -360,7 +360,7 @@ fn name(tokens: &[Token]) -> Value {
     }
 }
 
-/// Whether a condition narrows it: a `WHERE` that is not always true, or a `LIMIT`.
+/// Reports whether a condition restricts a statement: a `WHERE` that is not always true, or a `LIMIT`.
 fn narrowed(tokens: &[Token]) -> bool {
     if has(tokens, "limit") {
         return true;

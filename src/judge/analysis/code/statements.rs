@@ -9,7 +9,7 @@ use super::{Call, Gap, Language, Slice, Text, World};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
-/// Reads all calls of `text`.
+/// Parses all calls in `text`.
 pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> {
     let tokens = tokens(language, text);
     let mut reader = CallReader {
@@ -33,7 +33,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
         |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "except" | "rescue" | "suppress"));
     reader.goes_on = reader.tokens.iter().any(caught);
     reader.all();
-    // What a comprehension goes through stands behind what it does with it.
+    // In a comprehension, the iterated value follows its use.
     let loops = reader
         .tokens
         .iter()
@@ -47,7 +47,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
         reader.loose.clear();
         reader.tables.clear();
         reader.all();
-        // What does not depend on the turn is the same again.
+        // Calls that do not depend on the selected call are duplicates.
         let new = std::mem::take(&mut reader.calls).into_iter().filter(|call| turn == 0 || !all.contains(call));
         let new: Vec<Call> = new.collect();
         all.extend(new);
@@ -57,7 +57,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
     all
 }
 
-/// What names stand for after a text was run, of what they stood for before.
+/// Returns the values of names after a text runs.
 pub(super) fn bound_by(
     language: Language,
     text: Slice<'_>,
@@ -92,26 +92,26 @@ pub(super) struct CallReader<'a> {
     pub world: World<'a>,
     pub tokens: Vec<Token>,
     pub at: usize,
-    /// What a name stands for: a module or something of one, a text, a list.
+    /// The values of names: a module or a member of one, a text, a list.
     pub bound: HashMap<String, Expression>,
     pub calls: Vec<Call>,
-    /// A module whose names are all imported.
+    /// The module whose names are all imported.
     pub everything_of: Option<String>,
-    /// The code looks at names before it prints them.
+    /// Whether the code tests names before it prints them.
     pub asks: bool,
-    /// How many expressions are open around this place.
+    /// The number of enclosing expressions.
     pub nesting: usize,
-    /// The code goes on where something fails.
+    /// Whether the code continues after an error.
     pub goes_on: bool,
-    /// What it defines and calls itself.
+    /// The functions that it defines and calls.
     pub functions: Functions,
-    /// The tables that its statements made.
+    /// The tables that its statements created.
     pub tables: Vec<String>,
-    /// Functions that stand without being called, and that nobody took so far.
+    /// Functions that are used as values, and that no call has accepted.
     pub loose: Vec<String>,
-    /// Modules that are imported and may lie beside the code.
+    /// Imported modules that may be in the directory of the code.
     pub modules: BTreeSet<String>,
-    /// Directories that the code adds to those in which modules are looked for.
+    /// Directories that the code adds to the search path of modules.
     pub roots: Vec<Text>,
 }
 
@@ -167,13 +167,13 @@ impl CallReader<'_> {
                 self.everything_of = self.expression(0).name;
             }
             Some("for" | "foreach") if matches!(self.language, Language::Perl | Language::Php) => self.each(),
-            // Code by the path of its file.
+            // Code that is named by the path of its file.
             Some(word @ ("do" | "require" | "require_relative"))
                 if matches!(self.language, Language::Perl | Language::Ruby) =>
             {
                 let beside = if word == "require_relative" { "./" } else { "" };
                 self.at += 1;
-                // A path, whole or put together; any other name is a module's.
+                // A literal or composed path; another name is that of a module.
                 if matches!(self.peek(0), Some(Token::Text(_) | Token::Mark('('))) {
                     let file = self.expression(0).text;
                     let file = file.map(|text| Text::joined([beside.into(), text.slice()]));
@@ -185,7 +185,7 @@ impl CallReader<'_> {
             Some("function") if matches!(self.language, Language::Js | Language::Php) => {
                 self.at += 1;
                 self.take_parameters();
-                // What stands there is no call.
+                // The name here is not a call.
                 self.at += usize::from(self.named(0).is_some());
             }
             Some("with") if self.language == Language::Python => {
@@ -258,7 +258,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// What stands behind a word that prints.
+    /// Parses the arguments of a printing keyword.
     fn shown(&mut self) {
         loop {
             let printed = self.expression(0);
@@ -281,7 +281,7 @@ impl CallReader<'_> {
         self.at += if self.mark(1, ':') { 3 } else { 2 };
         let value = self.expression(0);
         if name == "@ARGV" && self.language == Language::Perl {
-            // What Perl goes on to read: a name with a bar is a command.
+            // Perl reads these files; a name with a bar is a command.
             for value in value.clone().values() {
                 let text = value.known().map(|text| text.trim().to_owned()).unwrap_or_default();
                 let command = text.strip_suffix('|').or_else(|| text.strip_prefix('|'));
@@ -306,7 +306,7 @@ impl CallReader<'_> {
         self.bound.insert(name.to_owned(), value);
     }
 
-    /// `a, b = …`: the names, where it is one.
+    /// Returns the names in `a, b = …`.
     fn targets(&self) -> Option<Vec<String>> {
         let mut names = vec![self.named(0)?];
         let mut ahead = 1;
@@ -321,7 +321,7 @@ impl CallReader<'_> {
     fn several(&mut self, names: &[String]) {
         self.at += names.len() * 2;
         let value = self.expression(0);
-        // `a, b = f, "x"`: one for each.
+        // `a, b = f, "x"`: one value for each name.
         if self.mark(0, ',') {
             let mut values = vec![value];
             while self.mark(0, ',') {
@@ -342,7 +342,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// `import a.b as c`, `from a import b as c, d`
+    /// Parses `import a.b as c` and `from a import b as c, d`.
     fn python_import(&mut self) {
         let from = self.named(0).as_deref() == Some("from");
         self.at += 1;
@@ -384,7 +384,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// A module that may lie beside the code.
+    /// Adds a module that may be in the directory of the code.
     pub fn imported(&mut self, module: &str) {
         if !module.is_empty()
             && !module.contains(['.', '/'])
@@ -423,7 +423,7 @@ impl CallReader<'_> {
         name
     }
 
-    /// `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`
+    /// Parses `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`.
     fn js_import(&mut self) {
         self.at += 1;
         if self.mark(0, '(') {
@@ -468,7 +468,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// `{a, b: c} = require('m')`
+    /// Parses `{a, b: c} = require('m')`.
     pub fn destructuring(&mut self) -> bool {
         let begin = self.at;
         self.at += 1;

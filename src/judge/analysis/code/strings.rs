@@ -1,9 +1,9 @@
-//! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
+//! Strings of scripting languages: quotes, escapes, here-documents, and interpolated code.
 
 use super::scan::{Scanner, Token, is_name, nested};
 use super::{Gap, Language, Slice, Text, TextItem};
 
-/// A string on the way: texts, each with the code behind it, and the text after the last.
+/// A string that is being parsed: texts, each followed by code, and the text after the last code.
 #[derive(Default)]
 struct StringParts {
     before: Vec<(Text, Text)>,
@@ -17,13 +17,13 @@ impl StringParts {
 }
 
 impl Scanner {
-    /// A single quote that is a string and no mark: it ends in the same line.
+    /// Reports whether a single quote begins a string: it ends in the same line.
     pub fn closes_soon(&self) -> bool {
         let mut rest = self.signs.iter().map(|sign| sign.letter()).skip(self.at + 1).take_while(|c| *c != '\n');
         self.peek(1) != '(' && rest.any(|c| c == '\'')
     }
 
-    /// A quoted string from its quote on; triple quotes in Python.
+    /// Parses a quoted string, with triple quotes in Python.
     pub fn quoted(&mut self, quote: char, prefix: String) {
         let triple: String = std::iter::repeat_n(quote, 3).collect();
         let is_triple = self.language == Language::Python && self.starts(&triple);
@@ -60,7 +60,7 @@ impl Scanner {
         self.push_parts(parts);
     }
 
-    /// `$name`, `${name}`, `$name{key}`, `$name[0]` in a string.
+    /// Parses `$name`, `${name}`, `$name{key}` and `$name[0]` in a string.
     fn variable(&mut self) -> Text {
         let mut code: Text = self.sign(0).into_iter().collect();
         self.at += 1;
@@ -102,7 +102,7 @@ impl Scanner {
             if next != '\'' && next != '\\' {
                 text.push(TextItem::Letter('\\'));
             }
-            // Where the code ends behind it, nothing stands there.
+            // At the end of the code there is no next character.
             text.push(sign.unwrap_or(TextItem::Gap(Gap::Value)));
             return;
         }
@@ -139,7 +139,7 @@ impl Scanner {
         }
     }
 
-    /// Something that is interpolated, from `ahead` characters on up to its closing bracket.
+    /// Parses interpolated code, from `ahead` characters on to its closing bracket.
     fn inner(&mut self, ahead: usize, close: char) -> Text {
         self.at += ahead + 1;
         let begin = self.at;
@@ -160,7 +160,7 @@ impl Scanner {
         self.signs.get(begin..end).unwrap_or_default().iter().copied().collect()
     }
 
-    /// A text with code in it as between double quotes, whatever marks stand around it.
+    /// Parses a text with interpolated code, as in double quotes.
     pub fn interpolated(&mut self, text: Slice<'_>) {
         let mut quoted = Text::from("\"");
         let mut escaped = false;
@@ -202,7 +202,7 @@ impl Scanner {
         self.tokens.push(Token::Shell(text));
     }
 
-    /// Ruby's `%x{…}`, `%w[…]`, `%q(…)`.
+    /// Parses `%x{…}`, `%w[…]` and `%q(…)` of Ruby.
     pub fn percent(&mut self) {
         let kind = self.peek(1);
         let begin = self.at;
@@ -222,7 +222,7 @@ impl Scanner {
         }
     }
 
-    /// `%w[a b]`, `qw(a b)`: a list of its words.
+    /// Parses the words of `%w[a b]` and `qw(a b)`.
     pub fn word_list(&mut self, open: char, text: Slice<'_>, close: char) {
         self.tokens.push(Token::Mark(open));
         for word in text.rough().split_whitespace() {
@@ -232,7 +232,7 @@ impl Scanner {
         self.tokens.push(Token::Mark(close));
     }
 
-    /// Text between brackets or any other two marks.
+    /// Parses text between brackets, or between other delimiters.
     pub fn delimited(&mut self) -> Option<Text> {
         let begin = self.at;
         while self.peek(0) == ' ' {
@@ -269,7 +269,7 @@ impl Scanner {
         Some(text)
     }
 
-    /// `<<NAME`, `<<~NAME`, `<<'NAME'`, `<<<NAME`: the body is a string. Whether it is one.
+    /// Parses `<<NAME`, `<<~NAME`, `<<'NAME'` and `<<<NAME`, whose body is a string. Returns whether there is one.
     pub fn heredoc(&mut self) -> bool {
         let begin = self.at;
         self.at += 2;
@@ -313,7 +313,7 @@ impl Scanner {
     }
 }
 
-/// A command of Ruby in which nothing is known of what `#{…}` gives.
+/// Returns a command of Ruby with a gap for each `#{…}`.
 fn without_code(text: Slice<'_>) -> Text {
     let mut plain = Text::default();
     let mut rest = text;

@@ -2,13 +2,13 @@
 
 use super::{Call, Gap, Slice, Text, TextItem, value};
 
-/// Reads a script: all commands, those in braces and brackets too.
+/// Parses a script: all commands, including those in braces and brackets.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let shells = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
     let mut shell = false;
     for mut words in commands(text) {
-        // What runs the words behind it.
+        // Commands that run their arguments.
         if words.first().is_some_and(|word| *word == "eval" || *word == "catch") {
             words.remove(0);
         }
@@ -18,9 +18,9 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
             shell |= shells.contains(&program.rough().rsplit('/').next().unwrap_or_default());
         }
         let rough: Vec<&str> = words.iter().map(Text::rough).collect();
-        // The words behind so many.
+        // The words after this number of words.
         let behind = |count: usize| words.get(count..).unwrap_or_default();
-        // Options stand in front, and `--` ends them.
+        // Options come first, and `--` ends them.
         let plain = |words: &[Text]| {
             let options = words.iter().take_while(|word| **word == "-force").count();
             let ended = words.get(options).is_some_and(|word| *word == "--");
@@ -33,7 +33,7 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
                 ("exec", all(behind(1 + options)))
             }
             (["list", "exec", ..], _) => ("exec", all(behind(2))),
-            // What is typed into a shell that was started.
+            // Input for a shell that was started.
             (["send", ..], _) if shell => {
                 let line = behind(1).last().map(Text::slice).unwrap_or_default();
                 ("system", vec![value(line.cut(|line| line.strip_suffix('r').unwrap_or(line)))])
@@ -54,7 +54,7 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
     calls
 }
 
-/// The words of each command; a variable or a command in a word is a hole.
+/// Returns the words of each command. A variable or a command in a word is a gap.
 fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
     let mut all = vec![Vec::new()];
     let mut word: Option<Text> = None;
@@ -80,12 +80,12 @@ fn commands(text: Slice<'_>) -> Vec<Vec<Text>> {
                 }
                 word.get_or_insert_default().push_gap(Gap::Value);
             }
-            // `{*}[…]`: each element is a word of its own.
+            // `{*}[…]`: each element is a separate word.
             '{' if !quoted && signs.clone().map(TextItem::letter).take(2).eq("*}".chars()) => {
                 signs.nth(1);
             }
             '\n' | ';' | '{' | '}' | '[' | ']' if !quoted => {
-                // What a command in brackets gives is an argument.
+                // The result of a command in brackets is an argument.
                 if sign.letter() == '[' {
                     word.get_or_insert_default().push_gap(Gap::Value);
                 }

@@ -1,32 +1,33 @@
-//! Text of code, and of what strings in it denote, of which parts may not be known.
+//! The text of code, and of strings in it, with unknown parts.
 //!
-//! Out of scope: any meaning of a character that code may hold.
+//! No character of code has a special meaning here, except that NUL marks an unknown part.
 
 use super::processes;
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
-/// Where a part is not known, this stands in the text that is shown. A NUL that is written is a part that is not known
-/// too: no path and no command has one.
+/// The placeholder for an unknown part in the displayed text. A literal NUL counts as an unknown part, because no path
+/// or
+/// command contains one.
 const NOTHING: char = '\0';
 
-/// A part that is not known.
+/// An unknown part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// A value that an expansion of the shell around the code gives, or that code works out.
+    /// The result of an expansion of the enclosing shell, or a value that code computes.
     Value,
-    /// What a walk over the directory in front of it finds.
+    /// A path that is found below the preceding directory.
     Found,
-    /// A temporary file or directory that was just made.
+    /// A new temporary file or directory.
     Temporary,
-    /// What was fetched from the network.
+    /// Data from the network.
     Fetched,
-    /// Each of the numbers that code goes through: those of processes, or counted ones.
+    /// Each number of a loop: process IDs, or a range.
     Each,
-    /// Any name that a directory holds.
+    /// Any name in a directory.
     Name,
 }
 
-/// A letter, or a part that is not known.
+/// A letter, or an unknown part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextItem {
     Letter(char),
@@ -34,7 +35,7 @@ pub enum TextItem {
 }
 
 impl TextItem {
-    /// The letter. A NUL for what is not known, which is no letter of any language.
+    /// Returns the letter, or NUL for an unknown part.
     pub fn letter(self) -> char {
         match self {
             Self::Letter(letter) => letter,
@@ -43,17 +44,17 @@ impl TextItem {
     }
 }
 
-/// Text of which parts may not be known.
+/// A text with unknown parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// [`NOTHING`] stands where a part is not known, and nowhere else.
+    /// The text with [`NOTHING`] for each unknown part, and nowhere else.
     text: String,
-    /// The parts that are not known, by where they stand in the text.
+    /// The unknown parts, with their positions in the text.
     gaps: Vec<(usize, Gap)>,
 }
 
 impl Text {
-    /// Adds a letter or a part that is not known.
+    /// Appends a letter or an unknown part.
     pub fn push(&mut self, sign: TextItem) {
         match sign {
             TextItem::Letter(NOTHING) => self.push_gap(Gap::Value),
@@ -62,13 +63,13 @@ impl Text {
         }
     }
 
-    /// Adds a part that is not known.
+    /// Appends an unknown part.
     pub fn push_gap(&mut self, gap: Gap) {
         self.gaps.push((self.text.len(), gap));
         self.text.push(NOTHING);
     }
 
-    /// Adds text.
+    /// Appends text.
     pub fn push_text<'t>(&mut self, text: impl Into<Slice<'t>>) {
         let (slice, before) = (text.into(), self.text.len());
         self.text.push_str(slice.text);
@@ -81,24 +82,24 @@ impl Text {
         }
     }
 
-    /// These texts, one behind the other.
+    /// Concatenates texts.
     pub fn joined<'t>(parts: impl IntoIterator<Item = Slice<'t>>) -> Self {
         let mut all = Self::default();
         parts.into_iter().for_each(|part| all.push_text(part));
         all
     }
 
-    /// All of it.
+    /// Returns the whole text as a slice.
     pub fn slice(&self) -> Slice<'_> {
         Slice { text: &self.text, gaps: &self.gaps, start: 0 }
     }
 
-    /// The text, when all of it is known.
+    /// Returns the text if it is completely known.
     pub fn known(&self) -> Option<&str> {
         self.slice().known()
     }
 
-    /// The text with a NUL for each part that is not known: to look for what is known of it.
+    /// Returns the text with NUL for each unknown part, for searches in the known parts.
     pub fn rough(&self) -> &str {
         &self.text
     }
@@ -107,22 +108,22 @@ impl Text {
         self.text.is_empty()
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// Whether a part of it is not known.
+    /// Reports whether it has an unknown part.
     pub fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
     }
 
-    /// Whether a part of it is not known in this way.
+    /// Reports whether it has an unknown part of this kind.
     pub fn has(&self, gap: Gap) -> bool {
         self.slice().has(gap)
     }
 
-    /// The same in small letters.
+    /// Returns it in lower case.
     pub fn to_lower(&self) -> Self {
         Self { text: self.text.to_ascii_lowercase(), gaps: self.gaps.clone() }
     }
@@ -180,17 +181,17 @@ impl PartialEq<&str> for Text {
     }
 }
 
-/// A part of a [`Text`], or text that is known.
+/// A part of a [`Text`], or known text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'t> {
     text: &'t str,
     gaps: &'t [(usize, Gap)],
-    /// Where it begins in the text of which it is a part.
+    /// Its start in the text of which it is a part.
     start: usize,
 }
 
 impl<'t> Slice<'t> {
-    /// The text, when all of it is known.
+    /// Returns the text if it is completely known.
     pub fn known(self) -> Option<&'t str> {
         (!self.has_gaps()).then_some(self.text)
     }
@@ -204,22 +205,22 @@ impl<'t> Slice<'t> {
         self.text.is_empty()
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub fn len(self) -> usize {
         self.text.len()
     }
 
-    /// Whether a part of it is not known.
+    /// Reports whether it has an unknown part.
     pub fn has_gaps(self) -> bool {
         !self.gaps.is_empty() || self.text.contains(NOTHING)
     }
 
-    /// Whether a part of it is not known in this way.
+    /// Reports whether it has an unknown part of this kind.
     pub fn has(self, gap: Gap) -> bool {
         self.gaps.iter().any(|(_, other)| *other == gap)
     }
 
-    /// The part of it that was cut out of [`Self::rough`]. What was not has no place in it and is taken as text.
+    /// Returns the part for a slice of [`Self::rough`]. Another string is treated as known text.
     pub fn part(self, cut: &'t str) -> Self {
         let at = (cut.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let inside = at.filter(|at| at + cut.len() <= self.text.len());
@@ -231,32 +232,32 @@ impl<'t> Slice<'t> {
         Self { text: cut, gaps: self.gaps.get(from..to).unwrap_or_default(), start }
     }
 
-    /// What is left of it.
+    /// Applies a function to [`Self::rough`] and returns that part.
     pub fn cut(self, cut: impl FnOnce(&'t str) -> &'t str) -> Self {
         self.part(cut(self.text))
     }
 
-    /// What is left of it, where anything is.
+    /// Applies a function to [`Self::rough`] and returns that part, if there is one.
     pub fn find(self, cut: impl FnOnce(&'t str) -> Option<&'t str>) -> Option<Self> {
         cut(self.text).map(|cut| self.part(cut))
     }
 
-    /// Two parts of it.
+    /// Splits it in two by a function.
     pub fn two(self, cut: impl FnOnce(&'t str) -> Option<(&'t str, &'t str)>) -> Option<(Self, Self)> {
         cut(self.text).map(|(one, other)| (self.part(one), self.part(other)))
     }
 
-    /// Without blanks at its ends.
+    /// Removes blanks at its ends.
     pub fn trim(self) -> Self {
         self.cut(str::trim)
     }
 
-    /// Its lines.
+    /// Returns its lines.
     pub fn lines(self) -> impl Iterator<Item = Self> {
         self.text.lines().map(move |line| self.part(line))
     }
 
-    /// Its letters, and the parts that are not known between them.
+    /// Returns its letters and unknown parts.
     pub fn signs(self) -> impl Iterator<Item = TextItem> {
         let mut gaps = self.gaps.iter();
         self.text.chars().map(move |letter| match letter {
@@ -265,13 +266,13 @@ impl<'t> Slice<'t> {
         })
     }
 
-    /// The same from its end to its beginning.
+    /// Returns it reversed.
     pub fn reversed(self) -> Text {
         let signs: Vec<TextItem> = self.signs().collect();
         signs.into_iter().rev().collect()
     }
 
-    /// The value that it stands for.
+    /// Converts it to a value.
     pub fn value(self) -> Value {
         if let Some(known) = self.known() {
             return if known.is_empty() { Value::default() } else { Value::text(known) };
@@ -282,7 +283,7 @@ impl<'t> Slice<'t> {
             let (start, after) = self.text.split_at(at - self.start);
             let start = self.part(start).known().map(str::to_owned);
             pieces.push(unknown_for(UnknownReason::Found(start), Taint::default()));
-            // Any name in what is found is one of the things that are found.
+            // Any name below a found path is a found path.
             let after = self.part(after.strip_prefix(NOTHING).unwrap_or_default());
             let below = after.signs().all(|sign| matches!(sign, TextItem::Letter('/') | TextItem::Gap(Gap::Name)));
             rest = if below { Self::default() } else { after };
@@ -337,7 +338,7 @@ impl PartialEq<&str> for Slice<'_> {
 }
 
 impl Gap {
-    /// What stands for it in a value.
+    /// Converts it to a piece of a value.
     fn piece(self) -> Piece {
         match self {
             Self::Name => Piece::Glob("*".to_owned()),

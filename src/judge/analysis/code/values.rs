@@ -1,7 +1,8 @@
-//! Functions as values: those that run programs or delete are followed where a name or a call takes them, and said to be
-//! handed on where nothing does.
+//! Functions as values. Functions that run programs or delete are followed if a name or a call accepts them; otherwise
+//! a call
+//! says that they are passed on.
 //!
-//! Out of scope: what a function does, which its description says.
+//! Out of scope: what a function does (descriptions).
 
 use super::expression::Expression;
 use super::scan::Token;
@@ -11,7 +12,7 @@ use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
-    /// Whether an expression is a function that runs programs or deletes, and is not called.
+    /// Reports whether an expression is a function that runs programs or deletes, and is not called.
     pub fn is_loose(&self, of: &Expression) -> bool {
         !of.called
             && of.text.is_none()
@@ -19,7 +20,7 @@ impl CallReader<'_> {
             && of.name.as_ref().is_some_and(|name| name.contains('.') && (self.world.acts)(name))
     }
 
-    /// Notes a function that stands here without being called. Who takes it says so by [`Self::taken`].
+    /// Adds a function that is used as a value. [`Self::taken`] removes it if something accepts it.
     pub fn note_loose(&mut self, of: &Expression) {
         if self.is_loose(of)
             && let Some(name) = &of.name
@@ -29,21 +30,22 @@ impl CallReader<'_> {
         }
     }
 
-    /// A function that is followed from here on.
+    /// Removes a function that is followed from here on.
     pub fn taken(&mut self, name: &str) {
         if let Some(at) = self.loose.iter().rposition(|known| known == name) {
             self.loose.remove(at);
         }
     }
 
-    /// What is said of functions that nobody took, and of ways around imports.
+    /// Returns calls for functions that nothing accepted, and for ways to avoid imports.
     pub fn handed_on_unseen(&mut self) -> Vec<Call> {
         let mut names = std::mem::take(&mut self.loose);
         names.sort();
         names.dedup();
         let inside =
             |token: &Token| matches!(token, Token::Name(name) if word_lists::HIDDEN_MEMBERS.contains(&name.as_str()));
-        // To go through the classes of an object is to look; to take one of them by its place is on the way out.
+        // Iterating over the subclasses of an object is inspection; selecting one by its index is a way to avoid
+        // imports.
         let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
         if self.language == Language::Python && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
             names.push("__globals__".to_owned());
@@ -55,7 +57,7 @@ impl CallReader<'_> {
         names.into_iter().map(|name| Call::new("function-value".into(), vec![Value::text(name)])).collect()
     }
 
-    /// The function that a call means whose name says less: a method of an object that is not known, or an attribute.
+    /// Returns the function of a call by an incomplete name: a method of an unknown object, or an attribute.
     pub fn meant(&self, callee: &str, arguments: &[Expression]) -> Option<String> {
         if (self.world.knows)(callee) {
             return None;
@@ -88,7 +90,7 @@ impl CallReader<'_> {
         modules.iter().map(|module| format!("{module}.{last}")).find(|name| (self.world.acts)(name))
     }
 
-    /// The names that a text sets which is run as code here: `exec("f = os.system")`.
+    /// Binds the names that a text sets which runs as code: `exec("f = os.system")`.
     pub fn run_here(&mut self, callee: &str, text: Option<Slice<'_>>) {
         let assigns = |text: &Slice<'_>| text.rough().contains('=');
         let Some(text) = text.filter(|text| self.language == Language::Python && callee == "exec" && assigns(text))

@@ -1,15 +1,15 @@
-//! What PowerShell and cmd have in common: Windows paths, variables of the environment, commands of other programs.
+//! Common parts of PowerShell and cmd: Windows paths, variables of the environment, commands of other programs.
 //!
-//! A path on a drive becomes what WSL shows it as (`C:\Users` is `/mnt/c/Users`), so that places have one name.
+//! A path on a drive is converted to that in WSL (`C:\Users` to `/mnt/c/Users`), so that each file has one path.
 
 use super::{Call, Gap, Slice, Text, TextItem};
 use crate::judge::analysis::act::{Piece, Value};
 use crate::judge::invocation::quote;
 
-/// How deep code may stand in code.
+/// Maximum nesting of code in code.
 pub const MAX_DEPTH: usize = 8;
 
-/// What a variable of the Windows environment is known to be, or a hole.
+/// Returns the value of a variable of the Windows environment, or a gap.
 pub(super) fn variable(name: &str) -> Text {
     let around = |before: &str, after: &str| {
         let mut text = Text::from(before);
@@ -32,7 +32,7 @@ pub(super) fn variable(name: &str) -> Text {
     }
 }
 
-/// A path as WSL shows it; any other text as it is.
+/// Converts a path to that in WSL; another text is unchanged.
 pub(super) fn path<'t>(written: impl Into<Slice<'t>>) -> Text {
     let written = written.into();
     let text = written.rough();
@@ -58,7 +58,7 @@ pub(super) fn path<'t>(written: impl Into<Slice<'t>>) -> Text {
     if looks { written.signs().map(slashes).collect() } else { written.into() }
 }
 
-/// An argument: a path in one spelling, with its wildcards live and its holes unknown.
+/// Converts an argument to a value: a path in one spelling, with globs and unknown parts.
 pub(super) fn argument<'t>(text: impl Into<Slice<'t>>, home: &str) -> Value {
     let mut text = path(text);
     let below = |text: &Text| text.rough() == "~" || text.rough().starts_with("~/");
@@ -87,7 +87,7 @@ pub(super) fn argument<'t>(text: impl Into<Slice<'t>>, home: &str) -> Value {
     argument
 }
 
-/// A program that is no command of the language: a line for a shell to read.
+/// Creates the call of another program, as a command string for a shell.
 pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
     let mut line = Text::default();
     for (index, word) in words.into_iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
             line.push(TextItem::Letter(' '));
         }
         let word = path(word);
-        // What is not known stays outside of the quotes.
+        // Unknown parts are not quoted.
         let mut known = String::new();
         let end = |known: &mut String, line: &mut Text| {
             if !known.is_empty() {
@@ -119,7 +119,7 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = Slice<'a>>) -> Call {
     Call::new("run".to_owned(), vec![super::value(&line)])
 }
 
-/// Text of UTF-16 in little endian, as `-EncodedCommand` holds it.
+/// Decodes UTF-16 in little endian, the encoding of `-EncodedCommand`.
 pub fn utf16(bytes: &[u8]) -> Option<String> {
     let units: Vec<u16> =
         bytes.chunks_exact(2).filter_map(|pair| Some(u16::from_le_bytes(pair.try_into().ok()?))).collect();
