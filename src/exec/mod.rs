@@ -1,12 +1,16 @@
-//! Running exactly what was approved.
+//! Executes exactly what was approved.
 //!
-//! The only module that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
-//! was asked about replaces guard ([`replace()`]); one that somebody was asked about is waited for ([`wait()`]), so that its
-//! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]). Programs that guard
-//! itself needs are started by [`tool`], those that answer a question by [`program_query`], those that are tried out by
-//! [`probe`]; a test finds every other place that starts a process.
+//! This is the only module that executes commands, and it accepts only an [`Approved`] and a [`Receipt`]. A command
+//! that runs
+//! without a prompt replaces guard ([`replace()`]). guard waits for one that it asked about ([`wait()`]), so that its
+//! result can
+//! be recorded. In both cases the process state is that with which guard was started ([`preserve`]). [`tool`] starts
+//! the
+//! programs that guard itself needs, [`program_query`] those that answer a question, and [`probe`] those that are
+//! tested; a test
+//! finds every other place that starts a process.
 //!
-//! Out of scope: decisions, questions, the record.
+//! Out of scope: decisions, prompts, the record.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -36,18 +40,18 @@ use crate::judge::approved::{Approved, Receipt};
 /// Why a command could not be started.
 #[derive(Debug)]
 pub enum ExecError {
-    /// There is no such program, or its interpreter is missing: exit code 127.
+    /// The program or its interpreter does not exist: exit code 127.
     NotFound { program: OsString, source: io::Error },
-    /// It is there and cannot be run: exit code 126.
+    /// The program exists and cannot be executed: exit code 126.
     NotExecutable { program: OsString, source: io::Error },
-    /// An argument or a variable holds a NUL byte, which no program can be handed: exit code 126.
+    /// An argument or a variable contains a NUL byte, which cannot be passed to a program: exit code 126.
     Nul { place: String },
-    /// Guard could not make the process: exit code 125.
+    /// guard could not create the process: exit code 125.
     Spawn { what: &'static str, source: io::Error },
 }
 
 impl ExecError {
-    /// The exit code of guard, as `env(1)` and the shells have it.
+    /// Returns the exit code of guard, which is that of `env(1)` and of shells.
     #[must_use]
     pub const fn exit_code(&self) -> i32 {
         match self {
@@ -81,7 +85,7 @@ impl std::error::Error for ExecError {
     }
 }
 
-/// The error in words, without its number.
+/// Returns the message of the error without its number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_owned())

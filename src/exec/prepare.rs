@@ -1,4 +1,4 @@
-//! A command in the form that the system takes: made before `fork`, because nothing may be allocated after it.
+//! Prepares a command for `execve`. This happens before `fork`, because the child must not allocate memory.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
@@ -11,19 +11,19 @@ use super::preserve::Inherited;
 use super::{ExecError, preserve};
 use crate::judge::invocation::{Environment, Invocation, Line, Request};
 
-/// Where programs are looked for when there is no PATH, as the C library has it.
+/// The search path if PATH is not set, as in the C library.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
-/// What runs a text file without `#!`, as `execvp` and `env(1)` have it.
+/// The program that runs a text file without `#!`, as for `execvp` and `env(1)`.
 const SHELL: &CStr = c"/bin/sh";
 
 /// A command, ready for `execve`.
 pub(super) struct Prepared {
-    /// As it was named, for messages.
+    /// The given name, for messages.
     program: OsString,
     /// The paths to try, in order.
     candidates: Vec<CString>,
     arguments: Pointers,
-    /// The arguments of the shell that runs a file without `#!`; the second is the file's path.
+    /// The arguments of the shell that runs a file without `#!`; the second is the path of the file.
     with_shell: Vec<*const c_char>,
     environment: Pointers,
 }
@@ -31,7 +31,7 @@ pub(super) struct Prepared {
 /// Strings and the null-terminated array that points to them.
 struct Pointers {
     pointers: Vec<*const c_char>,
-    /// Owns what the pointers lead to; a `CString`'s bytes do not move when it does.
+    /// The strings to which the pointers refer. The bytes of a `CString` do not move with it.
     #[expect(dead_code, reason = "kept alive for the pointers")]
     strings: Vec<CString>,
 }
@@ -65,7 +65,7 @@ impl Prepared {
                 let argv = shell_arguments(line, inherited.argv0.as_deref());
                 Self::of(line.shell.clone().into_os_string(), candidates, &argv, environment)
             }
-            // An agent's tool does that itself.
+            // A tool of the agent changes the files itself.
             Request::Files(_) => {
                 Err(ExecError::NotFound { program: OsString::from("a change of files"), source: error(libc::ENOEXEC) })
             }
@@ -93,10 +93,11 @@ impl Prepared {
         Ok(Self { program, candidates, arguments, with_shell, environment })
     }
 
-    /// Becomes the command. Returns only when that is impossible, with the error number.
+    /// Replaces this process by the command. It returns only if that fails, with the error number.
     ///
-    /// Makes system calls only. The search is that of `execvp`: what is not there or not a program is passed over, a
-    /// refusal is remembered, and a text file without `#!` is handed to `/bin/sh`.
+    /// It makes only system calls. The search is that of `execvp`: files that do not exist or are not programs are
+    /// skipped, a lack
+    /// of permission is remembered, and `/bin/sh` runs a text file without `#!`.
     pub fn exec(&mut self) -> c_int {
         let mut refused = None;
         let mut last = libc::ENOENT;
@@ -125,7 +126,7 @@ impl Prepared {
         refused.unwrap_or(last)
     }
 
-    /// What an error number of [`Prepared::exec`] means.
+    /// Returns the error for an error number of [`Prepared::exec`].
     pub fn failure(&self, number: c_int) -> ExecError {
         let (program, source) = (self.program.clone(), error(number));
         match number {
@@ -147,8 +148,9 @@ fn c_string(text: &OsStr, place: &str) -> Result<CString, ExecError> {
     CString::new(text.as_bytes()).map_err(|_| ExecError::Nul { place: place.to_owned() })
 }
 
-/// The paths that a program's name may mean: itself when it holds a slash, else one for each directory of PATH, where
-/// an empty one is the working directory.
+/// Returns the possible paths of a program: the name itself if it contains a slash, otherwise one for each directory of
+/// PATH,
+/// in which an empty directory is the working directory.
 fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>, ExecError> {
     let name = program.as_bytes();
     if name.is_empty() {
@@ -171,17 +173,17 @@ fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>
         .collect()
 }
 
-/// The arguments of the shell: its name, its options, the string, what follows it.
+/// Returns the arguments of the shell: its name, its options, the command string, and the positional parameters.
 fn shell_arguments(line: &Line, argv0: Option<&OsStr>) -> Vec<OsString> {
     let name = argv0.or_else(|| line.shell.file_name()).unwrap_or(line.shell.as_os_str());
     let mut argv = vec![name.to_owned()];
     argv.extend(line.options.iter().cloned());
-    // What an agent put around the string runs with it.
+    // The envelope of an agent runs with the command string.
     let (text, positional) = match &line.envelope {
         Some(envelope) => (&envelope.whole, &envelope.positional),
         None => (&line.text, &line.positional),
     };
-    // The shells go on looking for options after `-c`: what was judged as the string must not be read as one.
+    // Shells accept options after `-c`: the command string must not be parsed as an option.
     if matches!(text.first(), Some(b'-' | b'+')) && line.options.last().is_none_or(|last| last != "--" && last != "-") {
         argv.push("--".into());
     }
@@ -190,16 +192,15 @@ fn shell_arguments(line: &Line, argv0: Option<&OsStr>) -> Vec<OsString> {
     argv
 }
 
-/// The variables of the invocation, in the order in which guard found them; what guard did not find comes last.
+/// Returns the variables of the invocation, in the order of guard's own environment; new ones are last.
 ///
-/// Entries that are no variables (without `=`) are handed on as they are. Of a name that stands there twice, the value
-/// that was judged is.
+/// Entries without `=` are passed on unchanged. For a duplicate name the value that was judged is used.
 fn environment(judged: &Environment) -> Result<Vec<CString>, ExecError> {
     let mut strings = Vec::with_capacity(judged.variables.len());
     let mut done = BTreeSet::new();
     for entry in found_environment() {
         let bytes = entry.to_bytes();
-        // A name may begin with `=`, as the standard library reads it.
+        // A name may begin with `=`, as in the standard library.
         let Some(end) = bytes.iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1) else {
             strings.push(entry.to_owned());
             continue;
@@ -219,7 +220,7 @@ fn environment(judged: &Environment) -> Result<Vec<CString>, ExecError> {
     Ok(strings)
 }
 
-/// The entries of this process's environment as they stand in memory.
+/// Returns the entries of the environment of this process.
 fn found_environment() -> Vec<&'static CStr> {
     let mut entries = Vec::new();
     // SAFETY: it is a null-terminated array of strings. Nothing in guard changes the environment, which would be

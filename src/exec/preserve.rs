@@ -1,10 +1,13 @@
-//! What guard found when it was started, and putting it back before a command runs.
+//! Records the process state with which guard was started, and restores it before a command runs.
 //!
-//! Signal dispositions, the signal mask, a running alarm and closed standard descriptors pass through `exec`, so that
-//! a command can tell whether guard changed them. Rust's runtime changes some before `main` (it ignores SIGPIPE and opens
-//! `/dev/null` in the place of closed standard descriptors); they are therefore noted by a constructor that runs
-//! before it, and [`prepare`] does the same where that runtime is left out. Limits and the umask are never changed, and
-//! everything guard opens is closed on `exec`.
+//! Signal dispositions, the signal mask, a running alarm and closed standard descriptors are inherited through `exec`,
+//! so
+//! that a command would notice changes. The runtime of Rust changes some before `main`: it ignores SIGPIPE and opens
+//! `/dev/null` for closed standard descriptors. Therefore a constructor records them before that, and [`prepare`] makes
+//! the
+//! same changes if the runtime is not used. guard never changes limits and the umask, and everything that it opens is
+//! closed on
+//! `exec`.
 
 use std::ffi::{OsString, c_int};
 use std::io;
@@ -16,22 +19,24 @@ use std::time::{Duration, Instant};
 
 use guard_system::LAST_SIGNAL;
 
-/// The highest signal that has a meaning of its own. Those above it guard changes only while it relays.
+/// The last standard signal. guard changes real-time signals only while it relays signals.
 pub(super) const LAST_NAMED: c_int = 31;
 
-/// Signals that were ignored, bit n-1 for signal n.
+/// The signals that were ignored; bit n-1 is signal n.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
-/// Whether the signals above [`LAST_NAMED`] are among them yet.
+/// Whether the signals above [`LAST_NAMED`] were recorded.
 static NOTED_ALL: AtomicBool = AtomicBool::new(false);
-/// Signals that were blocked, likewise.
+/// The signals that were blocked; bit n-1 is signal n.
 static BLOCKED: AtomicU64 = AtomicU64::new(0);
-/// Which of the descriptors 0, 1, 2 were closed.
+/// The closed ones of the descriptors 0, 1 and 2.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 static NOTED: AtomicBool = AtomicBool::new(false);
 
 guard_system::before_main!(note);
 
-/// Notes what the process was started with. Only system calls and atomics: nothing of the standard library is set up.
+/// Records the state with which the process was started. It uses only system calls and atomics, because the standard
+/// library
+/// is not initialised.
 extern "C" fn note() {
     note_ignored(1..=LAST_NAMED);
     BLOCKED.store(bits(&current_mask()), Relaxed);
@@ -51,15 +56,16 @@ fn note_ignored(signals: RangeInclusive<c_int>) {
     IGNORED.fetch_or(ignored.fold(0, |all, signal| all | bit(signal)), Relaxed);
 }
 
-/// Notes the signals above [`LAST_NAMED`] too. To be called before any of them is changed.
+/// Records the signals above [`LAST_NAMED`]. Call it before one of them is changed.
 pub(super) fn note_all() {
     if !NOTED_ALL.swap(true, Relaxed) {
         note_ignored(LAST_NAMED + 1..=LAST_SIGNAL);
     }
 }
 
-/// Does what of Rust's runtime guard relies on, where that runtime does not run: a write to a closed pipe is an error, and
-/// nothing that is opened takes the place of a closed standard descriptor. To be called before anything is opened.
+/// Makes the changes of Rust's runtime on which guard relies, if the runtime is not used: a write to a closed pipe is
+/// an error,
+/// and no opened file gets the number of a closed standard descriptor. Call it before anything is opened.
 pub fn prepare() {
     set_disposition(libc::SIGPIPE, libc::SIG_IGN);
     for descriptor in 0..3 {
@@ -67,18 +73,18 @@ pub fn prepare() {
             // SAFETY: the path is a string that ends in zero. The lowest free number is taken, which is this one.
             let opened = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
             if opened != descriptor {
-                // What guard says would end up in some file.
+                // Messages of guard could be written to a file.
                 std::process::abort();
             }
         }
     }
 }
 
-/// What guard found, and what it took away for the time being.
+/// The recorded state, and what guard suspended for the time being.
 #[derive(Clone, Debug)]
 pub struct Inherited {
-    /// The name that a shell is to be called by (`$0`). When `None`, the shell of a command string gets its file name, and
-    /// a program its first argument.
+    /// The name of the shell (`$0`). `None`: the shell of a command string gets its file name, and a program its first
+    /// argument.
     pub argv0: Option<OsString>,
     ignored: u64,
     blocked: u64,
@@ -86,25 +92,26 @@ pub struct Inherited {
     alarm: Option<Alarm>,
 }
 
-/// An alarm that was running, or had gone off while blocked.
+/// An alarm that was running, or was pending.
 #[derive(Clone, Copy, Debug)]
 struct Alarm {
     remaining: Duration,
     interval: Duration,
     since: Instant,
-    /// It had gone off, and waits for a process that unblocks it.
+    /// Whether its signal was pending.
     pending: bool,
 }
 
-/// What the process was started with. To be called first thing in `main`.
+/// Returns the state with which the process was started. Call it first in `main`.
 #[must_use]
 pub fn capture_at_start() -> Inherited {
     if !NOTED.load(Relaxed) {
-        // No constructor ran on this platform. What the runtime did to SIGPIPE cannot be known: most callers leave it.
+        // No constructor ran on this platform. The original disposition of SIGPIPE is unknown; most callers do not
+        // change it.
         note();
         IGNORED.fetch_and(!bit(libc::SIGPIPE), Relaxed);
     }
-    // A limit on the size of files holds for the record too: there, a write beyond it is to be an error with a message.
+    // The limit of the file size applies to the record too: exceeding it must be an error with a message, not a signal.
     set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
     Inherited {
         argv0: None,
@@ -116,26 +123,27 @@ pub fn capture_at_start() -> Inherited {
 }
 
 impl Inherited {
-    /// Whether a signal was ignored.
+    /// Reports whether a signal was ignored.
     #[must_use]
     pub const fn ignores(&self, signal: c_int) -> bool {
         self.ignored & bit(signal) != 0
     }
 
-    /// Whether a signal was blocked.
+    /// Reports whether a signal was blocked.
     #[must_use]
     pub const fn blocks(&self, signal: c_int) -> bool {
         self.blocked & bit(signal) != 0
     }
 
-    /// Whether standard input, output or error (0, 1, 2) was closed.
+    /// Reports whether standard input, output or error (0, 1, 2) was closed.
     #[must_use]
     pub const fn was_closed(&self, descriptor: c_int) -> bool {
         matches!(descriptor, 0..=2) && self.closed & (1 << descriptor) != 0
     }
 
-    /// Stops an alarm that the caller set for the command, so that guard can use SIGALRM for itself. It runs on for
-    /// the command with the time that is left then; [`super::wait()`] does the same for an alarm that runs when it is called.
+    /// Suspends an alarm that the caller set for the command, so that guard can use SIGALRM. The command gets it with
+    /// the remaining
+    /// time; [`super::wait()`] does the same for an alarm that is running when it is called.
     pub fn hold_alarm(&mut self) {
         if self.alarm.is_some() {
             return;
@@ -151,9 +159,9 @@ impl Inherited {
         }
     }
 
-    /// Puts everything back. Nothing of guard may run afterwards but `exec` and, when that fails, its end.
+    /// Restores the state. After that only `exec` may follow or, if it fails, the end of the process.
     ///
-    /// Makes system calls only, so that it can be called between `fork` and `exec`.
+    /// It makes only system calls, so that it can be called between `fork` and `exec`.
     pub(super) fn restore(&self) {
         // No handler of guard may run from here on.
         set_mask(&full_mask());
@@ -164,7 +172,7 @@ impl Inherited {
         };
         for signal in 1..=last {
             let was = if ignored & bit(signal) != 0 { libc::SIG_IGN } else { libc::SIG_DFL };
-            // Handlers are reset by `exec` itself, but a handler must not run with what comes below either.
+            // `exec` resets handlers, but no handler may run during the calls below either.
             if disposition(signal).is_some_and(|now| now != was) {
                 set_disposition(signal, was);
             }
@@ -190,7 +198,7 @@ impl Alarm {
             unsafe { libc::kill(libc::getpid(), libc::SIGALRM) };
         }
         if self.remaining > Duration::ZERO {
-            // What ran out meanwhile goes off as soon as can be: zero would mean never.
+            // An expired alarm is delivered as soon as possible; zero would disable it.
             let left = self.remaining.saturating_sub(self.since.elapsed()).max(Duration::from_micros(1));
             let timer = libc::itimerval { it_interval: timeval(self.interval), it_value: timeval(left) };
             // SAFETY: `timer` is valid for the call.
@@ -199,7 +207,7 @@ impl Alarm {
     }
 }
 
-/// Takes a SIGALRM that waits, and says whether there was one.
+/// Consumes a pending SIGALRM. Returns whether there was one.
 fn take_pending_alarm() -> bool {
     let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `sigpending` fills the set when it returns 0.
@@ -214,12 +222,12 @@ fn take_pending_alarm() -> bool {
     is_pending
 }
 
-/// The bit of a signal.
+/// Returns the bit of a signal.
 pub(super) const fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// What happens on a signal; `None` for one that the system keeps to itself.
+/// Returns the disposition of a signal; `None` for one that cannot be changed.
 fn disposition(signal: c_int) -> Option<libc::sighandler_t> {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: `sigaction` fills the struct when it returns 0, and it is read only then.
@@ -228,7 +236,7 @@ fn disposition(signal: c_int) -> Option<libc::sighandler_t> {
     }
 }
 
-/// Ignores a signal or gives it its default.
+/// Sets a signal to be ignored, or to its default.
 pub(super) fn set_disposition(signal: c_int, disposition: libc::sighandler_t) {
     // SAFETY: all zero is a valid `sigaction`, and neither disposition is a handler. What cannot be set stays as it is.
     unsafe {
@@ -238,7 +246,7 @@ pub(super) fn set_disposition(signal: c_int, disposition: libc::sighandler_t) {
     }
 }
 
-/// The mask of this thread.
+/// Returns the signal mask of this thread.
 pub(super) fn current_mask() -> libc::sigset_t {
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: emptied first, so that it is initialised whatever `pthread_sigmask` does.
@@ -249,13 +257,13 @@ pub(super) fn current_mask() -> libc::sigset_t {
     }
 }
 
-/// Sets the mask of this thread.
+/// Sets the signal mask of this thread.
 pub(super) fn set_mask(mask: &libc::sigset_t) {
     // SAFETY: `mask` is a valid set.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
 }
 
-/// All signals.
+/// Returns a mask of all signals.
 pub(super) fn full_mask() -> libc::sigset_t {
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `sigfillset` initialises it.
@@ -265,7 +273,7 @@ pub(super) fn full_mask() -> libc::sigset_t {
     }
 }
 
-/// These signals.
+/// Returns a mask of these signals.
 pub(super) fn mask_of(bits: u64) -> libc::sigset_t {
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: `sigemptyset` initialises it; a signal that the system keeps to itself is refused and changes nothing.
@@ -300,23 +308,24 @@ fn duration(time: libc::timeval) -> Duration {
         + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
 }
 
-/// Ends this process by a signal, as the command did, so that the caller sees what it would have seen. The core, if
-/// there was one, is the command's: guard leaves none.
+/// Ends this process by the signal that ended the command, so that the caller sees the same status. guard writes no
+/// core dump;
+/// that of the command, if any, exists already.
 pub(super) fn die_of(signal: c_int) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `none` is valid; no memory is touched.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-    // A dump that goes to a program is not bound by the limit.
+    // The limit does not apply to a core dump that a program receives.
     guard_system::set_open_to_others(false);
     set_disposition(signal, libc::SIG_DFL);
     // SAFETY: sends a signal to this thread; delivered when unblocked below.
     unsafe { libc::raise(signal) };
     set_mask(&mask_of(0));
-    // A signal whose default is not to end a process cannot have ended the command; still, guard must not go on.
+    // A signal whose default does not end a process cannot have ended the command; nevertheless guard must end.
     std::process::exit(128 + signal)
 }
 
-/// The last error of a system call.
+/// Returns the last error of a system call.
 pub(super) fn last_error() -> io::Error {
     io::Error::last_os_error()
 }

@@ -1,7 +1,6 @@
-//! A program tried out: started in a session of its own, given its input, watched, and ended when its time is up.
+//! Runs a program as a test: in its own session, with given input and a time limit.
 //!
-//! For the doctor, which calls guard the way that agents do and looks at what comes of it. Out of scope: commands
-//! of anybody else.
+//! The doctor uses it to call guard as agents do, and examines the result. Out of scope: commands of other requesters.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,37 +16,37 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-/// The most that is kept of what a program prints.
+/// Maximum size of the output that is kept, in bytes.
 const MAX_OUTPUT: u64 = 64 << 10;
 
-/// How long a program on a terminal is left alone after it showed something and between keys.
+/// The pause after a program on a terminal prints something, and between keys.
 const KEY: Duration = Duration::from_millis(700);
 
-/// What is to be tried.
+/// A program to test.
 #[derive(Debug)]
 pub struct Probe<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// All of its environment.
+    /// Its whole environment.
     pub env: &'a [(OsString, OsString)],
     pub cwd: &'a Path,
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
-/// What the probed program returned.
+/// The result of a tested program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeOutput {
-    /// `None` when a signal ended it, or its time was up.
+    /// The exit code; `None` if a signal ended it, or the time limit was exceeded.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
-    /// Its time was up.
+    /// Whether the time limit was exceeded.
     pub late: bool,
 }
 
 impl Probe<'_> {
-    /// Runs it with this text on standard input, and no terminal.
+    /// Runs it with this text on standard input, without a terminal.
     ///
     /// # Errors
     /// It cannot be started.
@@ -58,7 +57,7 @@ impl Probe<'_> {
         let mut child = command.spawn()?;
         let mut stdin = child.stdin.take();
         let text = input.to_owned();
-        // A program that does not read must not hold this one up.
+        // A program that does not read must not block this one.
         let writer = thread::spawn(move || {
             if let Some(mut stdin) = stdin.take() {
                 let _ = stdin.write_all(text.as_bytes());
@@ -70,13 +69,14 @@ impl Probe<'_> {
         if !late {
             let _ = writer.join();
         }
-        // What it started may hold the pipes open; what it wrote itself is there by now.
+        // Processes that it started may keep the pipes open; its own output is complete.
         let take = |end: mpsc::Receiver<String>| end.recv_timeout(KEY).unwrap_or_default();
         Ok(ProbeOutput { code, stdout: take(stdout), stderr: take(stderr), late })
     }
 
-    /// Runs it on a terminal that is made for it, where `key` is pressed again and again, as a program would that
-    /// answers in a person's place. What it shows is in `stdout`.
+    /// Runs it on a new pseudo-terminal, on which `key` is pressed repeatedly, like a program that answers instead of a
+    /// person.
+    /// `stdout` contains what it displays.
     ///
     /// # Errors
     /// It cannot be started.
@@ -119,7 +119,7 @@ impl Probe<'_> {
         Ok(command)
     }
 
-    /// Waits for the end, and brings it about when the time is up.
+    /// Waits for the end, and kills the program when the time limit is exceeded.
     fn watch(&self, child: &mut Child, mut meanwhile: impl FnMut(Duration)) -> io::Result<(Option<i32>, bool)> {
         let begun = Instant::now();
         loop {
@@ -128,7 +128,7 @@ impl Probe<'_> {
             }
             let running = begun.elapsed();
             if running >= self.limit {
-                // It leads its own session and group: what it started goes with it.
+                // It leads its own session and group: its children are killed too.
                 let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
                 let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
                 let _ = child.wait();
@@ -140,7 +140,7 @@ impl Probe<'_> {
     }
 }
 
-/// Tells that there was something to read.
+/// Reports that there was something to read.
 struct InputReader {
     from: File,
     seen: Arc<AtomicBool>,
@@ -154,7 +154,7 @@ impl io::Read for InputReader {
     }
 }
 
-/// Makes the child the leader of a session, on this terminal if there is one.
+/// Makes the child the leader of a session, with this controlling terminal if there is one.
 fn in_a_session(command: &mut Command, terminal: Option<&OwnedFd>) {
     let terminal = terminal.map(|end| end.as_raw_fd());
     // SAFETY: between fork and exec only system calls are made, on a descriptor that the parent keeps open until then.
@@ -168,13 +168,13 @@ fn in_a_session(command: &mut Command, terminal: Option<&OwnedFd>) {
     }
 }
 
-/// Reads to the end in a thread of its own.
+/// Reads to the end in a separate thread.
 fn collect(from: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut from) = from {
-            // The end of a terminal is an error; what came before it counts.
+            // The end of a terminal is an error; earlier output remains.
             let _ = from.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
             let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
             let _ = io::copy(&mut from, &mut io::sink());

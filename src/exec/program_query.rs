@@ -1,9 +1,10 @@
-//! A program that is asked something: it gets its input, prints an answer, and is ended with all that it started when its
-//! time is up or nobody wants the answer any more.
+//! Runs a program that answers a question: it gets input and prints an answer. It is killed with its children when the
+//! time
+//! limit is exceeded, or the answer is no longer needed.
 //!
-//! Whoever asks goes on meanwhile and looks from time to time. It is a session of its own, with an environment that the
-//! caller did not choose. Out of scope: what the answer means, and commands of anybody but the person whose
-//! configuration names the program.
+//! The caller polls for the answer. The program runs in its own session, with an environment that the requester does
+//! not
+//! control. Out of scope: the meaning of the answer, and programs that are not in the user's own configuration.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -19,10 +20,10 @@ use thiserror::Error;
 
 use super::tool::Tool;
 
-/// The most that is read of an answer.
+/// Maximum size of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// A running program that was given input and is to reply; it is killed when this is dropped.
+/// A running program that will answer. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct ProgramQuery {
     child: Child,
@@ -35,7 +36,7 @@ pub struct ProgramQuery {
     limit: Duration,
 }
 
-/// Why there will be no answer.
+/// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum ProgramQueryError {
     #[error("no answer within {} s", .0.as_secs_f32().ceil())]
@@ -46,16 +47,16 @@ pub enum ProgramQueryError {
     Io(#[from] io::Error),
 }
 
-/// How it ended.
+/// The result of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramReply {
-    /// `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub answer: Vec<u8>,
 }
 
 impl ProgramQuery {
-    /// Starts the program with these arguments, this environment and nothing else, and this on standard input.
+    /// Starts the program with these arguments, only this environment, and this standard input.
     ///
     /// # Errors
     /// It cannot be started.
@@ -78,16 +79,16 @@ impl ProgramQuery {
         Ok(Self { child, stdin: Some(stdin), stdout, input, written, answer, begun: Instant::now(), limit })
     }
 
-    /// Looks for the answer, for as long as `wait` at most; `None`: there is none yet.
+    /// Waits for the answer, for at most `wait`; `None`: there is none yet.
     ///
     /// # Errors
-    /// There will be none: its time is up, or it printed too much.
+    /// There will be no answer: the time limit was exceeded, or the program printed too much.
     pub fn poll(&mut self, wait: Duration) -> Result<Option<ProgramReply>, ProgramQueryError> {
         let until = Instant::now() + wait;
         loop {
             self.write();
             if self.read()? {
-                // What it started may go on; nobody hears it any more.
+                // Its children may continue; their output is ignored.
                 let ended = self.child.try_wait()?;
                 if let Some(status) = ended {
                     let answer = std::mem::take(&mut self.answer);
@@ -106,7 +107,7 @@ impl ProgramQuery {
         }
     }
 
-    /// For how long it has been asked.
+    /// Returns the time since the start.
     #[must_use]
     pub fn asked_for(&self) -> Duration {
         self.begun.elapsed()
@@ -119,14 +120,14 @@ impl ProgramQuery {
                 Ok(taken) => self.written += taken,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // It does not want the rest.
+                // It does not read the rest.
                 Err(_) => break,
             }
         }
         self.stdin = None;
     }
 
-    /// Reads what there is; whether that was all.
+    /// Reads available output. Returns whether the output is complete.
     fn read(&mut self) -> Result<bool, ProgramQueryError> {
         let mut part = [0; 4096];
         loop {
@@ -134,7 +135,7 @@ impl ProgramQuery {
                 Ok(0) => return Ok(true),
                 Ok(length) => self.answer.extend_from_slice(part.get(..length).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // Something that it started may hold the pipe open.
+                    // A child may keep the pipe open.
                     return Ok(matches!(self.child.try_wait(), Ok(Some(_))));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -152,7 +153,7 @@ impl ProgramQuery {
         let stdin: Option<BorrowedFd<'_>> = self.stdin.as_ref().map(|stdin| stdin.as_fd());
         ends.extend(stdin.map(|end| PollFd::new(end, PollFlags::POLLOUT)));
         match poll(&mut ends, time) {
-            // An end that hung up is ready at once, every time: the process itself is waited for then.
+            // A closed pipe is always ready: wait for the process instead.
             Ok(_) if ends.iter().any(|end| end.revents().is_some_and(|got| got.contains(PollFlags::POLLHUP))) => {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -164,7 +165,7 @@ impl ProgramQuery {
 
 impl Drop for ProgramQuery {
     fn drop(&mut self) {
-        // It leads its own session and group: what it started goes with it.
+        // It leads its own session and group: its children are killed too.
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             let group = nix::unistd::Pid::from_raw(self.child.id().cast_signed());
             let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);

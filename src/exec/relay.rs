@@ -1,10 +1,12 @@
-//! Signals while a command is waited for: which of them the command must still be told of.
+//! Relays signals to a command while guard waits for it.
 //!
-//! The command shares guard's process group. What the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches both;
-//! what somebody sends to guard's process alone must be passed on. The two are told apart by who the sender is: a
-//! process, or the kernel. One of the kernel's goes to guard alone, too: the hang-up of a terminal, where guard leads the
-//! session. A signal that a process sent to the whole group is passed on too, since it cannot be told from
-//! one that was meant for guard: twice is harmless where never is not.
+//! The command is in guard's process group. A signal of the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches both;
+//! one that
+//! was sent only to guard has to be relayed. The sender distinguishes them: a process, or the kernel. The kernel sends
+//! one
+//! signal only to guard: the hang-up of a terminal if guard leads the session. A signal that a process sent to the
+//! whole group
+//! is relayed too, because it cannot be distinguished from one for guard alone: receiving it twice is harmless.
 
 use std::ffi::{c_int, c_void};
 use std::io::{self, PipeReader, PipeWriter};
@@ -16,17 +18,18 @@ use guard_system::{LAST_SIGNAL, errno_place, was_sent};
 
 use super::preserve::{bit, full_mask, mask_of, note_all, set_disposition, set_mask};
 
-/// Signals that wait to be passed on.
+/// The signals that have to be relayed.
 static WAITING: AtomicU64 = AtomicU64::new(0);
-/// The command. What it sends to its parent is not sent back to it.
+/// The process of the command. Signals that it sends to guard are not relayed.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
-/// Guard leads the session: the kernel tells nobody else that the terminal is gone.
+/// Whether guard leads the session: the kernel then reports a hang-up only to guard.
 static LEADS: AtomicBool = AtomicBool::new(false);
-/// The descriptor that a handler writes to, so that a wait ends whichever thread took the signal. -1: nobody waits.
+/// The descriptor to which a handler writes, so that a wait ends in whichever thread the signal arrives. -1: no wait.
 static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
-/// Signals that are left alone: they cannot be caught, belong to faults of guard itself, are ignored by default, or are
-/// how guard learns of the command.
+/// Reports whether a signal is relayed. Not relayed are signals that cannot be caught, faults of guard itself, signals
+/// that are
+/// ignored by default, and those about the command.
 const fn is_relayed(signal: c_int) -> bool {
     !matches!(
         signal,
@@ -44,7 +47,7 @@ const fn is_relayed(signal: c_int) -> bool {
     )
 }
 
-/// Notes a signal. Atomics and one system call only, as a handler must.
+/// Records a signal, with atomics and one system call only, as required in a handler.
 extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_void) {
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid struct, and `si_pid` is there for signals from kill.
     let is_from_a_process = unsafe {
@@ -66,20 +69,20 @@ extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_
     }
 }
 
-/// Guard's signals during a wait. Every signal is blocked but while it rests.
+/// Handles signals during a wait. All signals are blocked except in [`Relay::rest`].
 pub(super) struct Relay {
-    /// What the handlers knock at, from inside.
+    /// The reading end of the pipe to which the handlers write.
     inside: PipeReader,
     _outside: PipeWriter,
 }
 
 impl Relay {
-    /// Blocks all signals and makes guard note them. Signals that come from here on are kept.
+    /// Blocks all signals, and records those that arrive from here on.
     ///
     /// # Errors
     /// There are no descriptors left.
     pub fn start() -> io::Result<Self> {
-        // Closed on exec, as all that the standard library opens.
+        // Closed on exec, like everything that the standard library opens.
         let (inside, outside) = io::pipe()?;
         for end in [inside.as_raw_fd(), outside.as_raw_fd()] {
             // SAFETY: sets a flag on a descriptor that is open.
@@ -99,29 +102,28 @@ impl Relay {
                 listen(signal);
             }
         }
-        // An ignored SIGCHLD would have the kernel throw away how the command ended.
+        // With an ignored SIGCHLD the kernel would discard the exit status of the command.
         listen(libc::SIGCHLD);
         Ok(Self { inside, _outside: outside })
     }
 
-    /// Names the command that signals are for.
+    /// Sets the process of the command.
     pub fn command(&self, pid: libc::pid_t) {
         COMMAND.store(pid, SeqCst);
     }
 
-    /// The signals that must be passed on, each once.
+    /// Returns the signals that have to be relayed, each once.
     pub fn take(&self) -> impl Iterator<Item = c_int> + use<> {
         let waiting = WAITING.swap(0, SeqCst);
         (1..=LAST_SIGNAL).filter(move |signal| waiting & bit(*signal) != 0)
     }
 
-    /// Waits until a signal comes. One that came since the last rest ends it at once.
+    /// Waits for a signal. It returns at once if one arrived since the last call.
     pub fn rest(&self) {
         self.rest_on(&mut [], -1);
     }
 
-    /// Waits until a signal comes, or something happens at one of a few descriptors, or so many milliseconds are over
-    /// (-1: never).
+    /// Waits for a signal, an event of a descriptor, or a timeout in milliseconds (-1: none).
     pub fn rest_on(&self, others: &mut [libc::pollfd], milliseconds: c_int) {
         let mut all = [libc::pollfd { fd: -1, events: 0, revents: 0 }; 3];
         for (place, fd) in all.iter_mut().zip(others.iter()) {
@@ -138,15 +140,16 @@ impl Relay {
         }
     }
 
-    /// Stops guard as the command was stopped, until somebody continues it.
+    /// Stops guard by the signal that stopped the command, until it is continued.
     pub fn stop(&self, signal: c_int) {
         if signal != libc::SIGSTOP {
             set_disposition(signal, libc::SIG_DFL);
         }
         // SAFETY: sends a signal to this thread, which stops the process.
         unsafe { libc::raise(signal) };
-        // Delivered here at the latest; returns when the process is continued. In an orphaned group the system drops all stops but
-        // SIGSTOP, and then it returns at once.
+        // The signal is delivered here at the latest; the call returns when the process is continued. In an orphaned
+        // group the system
+        // ignores all stop signals but SIGSTOP, and the call returns at once.
         set_mask(&mask_of(!bit(signal)));
         set_mask(&full_mask());
         if signal != libc::SIGSTOP {
@@ -154,8 +157,9 @@ impl Relay {
         }
     }
 
-    /// Guard goes on by itself: signals are let through again, and still only noted, so that the result of a command
-    /// that a Ctrl-C ended is written down in peace.
+    /// Ends the wait: signals are unblocked and still only recorded, so that guard can record the result of a command
+    /// that Ctrl-C
+    /// ended.
     pub fn end(self) {
         WAKE_FD.store(-1, SeqCst);
         set_mask(&mask_of(0));

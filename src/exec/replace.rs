@@ -1,14 +1,15 @@
-//! The command takes guard's place: its signals, its job control and its exit code are its own.
+//! The command replaces guard, so that its signals, its job control and its exit code are its own.
 
 use super::ExecError;
 use super::prepare::Prepared;
 use super::preserve::Inherited;
 use crate::judge::approved::{Approved, Receipt};
 
-/// Becomes the approved command. Returns only when that is impossible.
+/// Replaces guard by the approved command. It returns only if that fails.
 ///
-/// For commands that nobody was asked about. After an error guard can do no more than report it and end: signals are
-/// then as the command would have found them.
+/// It is for commands that run without a prompt. After an error guard can only report it and end, because signals have
+/// the
+/// dispositions for the command.
 #[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
 pub fn replace(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> ExecError {

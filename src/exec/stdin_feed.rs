@@ -1,12 +1,14 @@
-//! A shell that reads its commands from standard input, and gets them from guard: one at a time, each approved.
+//! Feeds a shell that reads its commands from standard input: one approved command at a time.
 //!
-//! Standard input stays what it was for the commands themselves: guard takes from it no byte beyond the line that ends
-//! a command, waits until the shell has run that command, and only then takes the next one. What a command reads, it
-//! reads itself: the shell gets its commands through a pipe, and each of them in a group that has the true standard
-//! input.
+//! The commands themselves can read standard input: guard reads no byte beyond the line that ends a command, waits
+//! until the
+//! shell has executed that command, and only then reads the next one. The shell gets its commands through a pipe, each
+//! in a
+//! group whose standard input is the original one.
 //!
-//! That the shell is back is seen without a trace in it: behind each command guard writes a blank, which no shell reads
-//! before it has run the command, and which means nothing in front of the next.
+//! guard detects that the shell is ready without changing it: after each command it writes a blank, which no shell
+//! reads before
+//! it has executed the command, and which has no meaning before the next one.
 
 use std::ffi::c_int;
 use std::io::{self, PipeReader, PipeWriter, Write};
@@ -24,12 +26,12 @@ use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::Dialect;
 
-/// The descriptor that guard uses in the shell, beside the standard ones.
+/// The descriptor that guard uses in the shell, in addition to the standard ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtraFd(pub c_int);
 
 impl ExtraFd {
-    /// One that the caller left free. bash takes any number; the others know those of one digit alone.
+    /// Returns a number that the caller does not use. bash supports any number; other shells only those with one digit.
     #[must_use]
     pub fn free(dialect: Dialect) -> Option<Self> {
         let candidates = match dialect {
@@ -42,14 +44,14 @@ impl ExtraFd {
     }
 }
 
-/// What comes next on standard input.
+/// The next part of standard input.
 #[derive(Debug)]
 pub enum StdinChunk {
     /// A line, with its newline.
     Line(Vec<u8>),
-    /// The end, and what stands in front of it without a newline.
+    /// The end, with a last line without a newline.
     End(Vec<u8>),
-    /// The shell has ended by itself.
+    /// The shell has ended.
     Over,
 }
 
@@ -126,14 +128,14 @@ impl Feeder {
                     ended: None,
                     begun,
                 };
-                // Start-up files may read standard input: they come first.
+                // Start-up files run first, and may read standard input.
                 feeder.until_ready().map_err(|error| spawn_error("wait", error))?;
                 Ok(feeder)
             }
         }
     }
 
-    /// The next line of standard input. Nothing beyond it is taken.
+    /// Returns the next line of standard input. Nothing after it is read.
     ///
     /// # Errors
     /// Standard input cannot be read.
@@ -151,14 +153,14 @@ impl Feeder {
             if taken == 0 {
                 return Ok(StdinChunk::End(line));
             }
-            // What is longer than any command that is judged need not be taken to its end.
+            // A line that is longer than the maximum for a command is not read to its end.
             if line.last() == Some(&b'\n') || line.len() > limit {
                 return Ok(StdinChunk::Line(line));
             }
         }
     }
 
-    /// Reads a block of a file and goes back to where the line ends.
+    /// Reads a block of a file, and seeks back to the end of the line.
     fn block(&self, line: &mut Vec<u8>) -> io::Result<usize> {
         let mut buffer = [0_u8; 4096];
         let taken = read(&mut buffer)?;
@@ -172,7 +174,7 @@ impl Feeder {
         Ok(used)
     }
 
-    /// Waits until there is something to read. False when the shell has ended.
+    /// Waits for input. `false`: the shell has ended.
     fn input_is_there(&mut self) -> io::Result<bool> {
         loop {
             let mut input = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
@@ -187,15 +189,16 @@ impl Feeder {
         }
     }
 
-    /// Hands the approved command to the shell, and waits until the shell has run it. `last`: nothing comes after it.
-    /// False when the shell has ended.
+    /// Passes the approved command to the shell, and waits until it was executed. `last`: no other command follows.
+    /// `false`: the
+    /// shell has ended.
     ///
     /// # Errors
     /// The shell cannot be waited for.
     #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
     pub fn run(&mut self, approved: Approved, _receipt: Receipt, last: bool) -> io::Result<bool> {
         let Request::Line(line) = &approved.invocation().request else { return Ok(false) };
-        // What is no command of the shell's language, it shall say itself.
+        // The shell reports a syntax error itself.
         let text = grouped::grouped(&line.text, self.dialect, self.extra.0);
         let mut text = text.unwrap_or_else(|| line.text.clone());
         if !last && text.last() != Some(&b'\n') {
@@ -205,7 +208,7 @@ impl Feeder {
         if last { Ok(false) } else { self.until_ready() }
     }
 
-    /// Does something else while the shell waits: signals are let through, noted, and passed on afterwards.
+    /// Calls a function while the shell waits: signals are unblocked, recorded, and relayed afterwards.
     pub fn meanwhile<T>(&self, what: impl FnOnce() -> T) -> T {
         set_mask(&mask_of(0));
         let done = what();
@@ -213,7 +216,7 @@ impl Feeder {
         done
     }
 
-    /// Lines that hold no command: they count, and that is all.
+    /// Passes lines without a command, so that the shell counts them.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -222,7 +225,7 @@ impl Feeder {
         Ok(!self.over()?)
     }
 
-    /// Nothing more comes: the shell ends as at the end of its input, and is waited for.
+    /// Ends the input of the shell, and waits for its end.
     ///
     /// # Errors
     /// It cannot be waited for.
@@ -237,7 +240,7 @@ impl Feeder {
         Ok(ExecutionResult { ended, duration })
     }
 
-    /// Writes to the shell. That it no longer reads shows in its end.
+    /// Writes to the shell. If the shell no longer reads, that is detected by its end.
     fn hand_over(&mut self, mut text: &[u8]) -> io::Result<()> {
         while !text.is_empty() && !self.over()? {
             let Some(pipe) = &mut self.to_shell else { return Ok(()) };
@@ -257,9 +260,9 @@ impl Feeder {
         Ok(())
     }
 
-    /// Waits until the shell asks for the next command. False when it has ended or reads no more.
+    /// Waits until the shell reads the next command. `false`: it has ended or does not read.
     fn until_ready(&mut self) -> io::Result<bool> {
-        // Read to the end first: a shell that reads blocks would take the blank along with the command.
+        // Wait until the pipe is empty: a shell that reads blocks would read the blank with the command.
         self.until_empty()?;
         self.hand_over(b" ")?;
         self.until_empty()
@@ -272,7 +275,7 @@ impl Feeder {
                 return Ok(false);
             }
             let Some(pipe) = &self.to_shell else {
-                // It became another program, which has standard input to itself.
+                // The shell was replaced by another program, which reads standard input itself.
                 self.ended = Some(super::wait::watch(self.pid, &self.relay)?);
                 return Ok(false);
             };
@@ -290,14 +293,14 @@ impl Feeder {
             if left == 0 {
                 return Ok(true);
             }
-            // A pipe that holds one buffer has room when it is empty; where pipes are larger, looking again tells.
+            // A pipe with one buffer is writable when it is empty; with a larger pipe, poll again.
             room.events = if pause < 8 { 0 } else { libc::POLLOUT };
             self.relay.rest_on(&mut [room], pause);
             pause = (pause + 1).min(20);
         }
     }
 
-    /// Passes signals on, and says whether the shell has ended.
+    /// Relays signals. Returns whether the shell has ended.
     fn over(&mut self) -> io::Result<bool> {
         if self.ended.is_none() {
             self.ended = poll(self.pid, &self.relay)?;
@@ -306,7 +309,7 @@ impl Feeder {
     }
 }
 
-/// A descriptor, moved above all that a shell uses, closed on exec.
+/// Duplicates a descriptor to a number that shells do not use, with close-on-exec.
 #[expect(clippy::needless_pass_by_value, reason = "the lower one is closed")]
 fn high(of: impl AsRawFd) -> io::Result<OwnedFd> {
     // SAFETY: the call makes a descriptor that is ours alone.
@@ -318,9 +321,9 @@ fn high(of: impl AsRawFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// Makes a pipe hold one buffer and never block.
+/// Limits a pipe to one buffer, and makes it non-blocking.
 fn small(pipe: &PipeWriter) {
-    // One that stays larger is looked at more often.
+    // A pipe that remains larger is polled more often.
     guard_system::set_pipe_size(pipe.as_fd(), 4096);
     // SAFETY: sets what belongs to a descriptor that is open.
     unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
@@ -336,7 +339,7 @@ fn read(buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Takes one byte.
+/// Reads one byte.
 fn byte(line: &mut Vec<u8>) -> io::Result<usize> {
     let mut one = [0_u8];
     let taken = read(&mut one)?;
@@ -344,7 +347,7 @@ fn byte(line: &mut Vec<u8>) -> io::Result<usize> {
     Ok(taken)
 }
 
-/// Moves standard input by so much; `None` where it has no place.
+/// Seeks in standard input by an offset; `None` if it is not seekable.
 fn seek(by: i64) -> Option<i64> {
     // SAFETY: touches no memory.
     let at = unsafe { libc::lseek(0, by, libc::SEEK_CUR) };

@@ -1,6 +1,6 @@
-//! Processes that a program leaves behind: they become children of this process when their parent ends, and are ended.
+//! Ends processes that a program leaves running. They become children of this process when their parent ends.
 //!
-//! For tests of programs that start servers. Out of scope: processes of anybody else.
+//! It is used for tests of programs that start servers. Out of scope: other processes.
 
 use std::thread;
 use std::time::Duration;
@@ -10,26 +10,27 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-/// How often is looked for more: what is ended may leave children in its turn.
+/// Maximum number of rounds, because an ended process may leave children.
 const ROUNDS: usize = 40;
 
-/// Makes this process a subreaper until this is dropped: what is left without a parent below this process becomes a child of this process. Where the system has no
-/// such thing, nothing is ended.
+/// Makes this process a subreaper until it is dropped: orphaned descendants become children of this process. If the
+/// system does
+/// not support that, nothing is ended.
 #[derive(Debug)]
 pub struct Subreaper {
-    /// Children that were there before.
+    /// The children that existed before.
     own: Vec<i32>,
 }
 
 impl Subreaper {
-    /// Begins.
+    /// Makes this process a subreaper.
     #[must_use]
     pub fn begin() -> Self {
         guard_system::adopt_orphans(true);
         Self { own: children() }
     }
 
-    /// Ends all that was left behind.
+    /// Kills all processes that were left running.
     pub fn end(self) {
         for _ in 0..ROUNDS {
             let strays: Vec<i32> = children().into_iter().filter(|pid| !self.own.contains(pid)).collect();

@@ -1,10 +1,12 @@
-//! Programs of guard's own: the pager, the editor, `getent`, `ssh-keygen`, the gateway, guard again. Never a command that
-//! somebody asked about.
+//! Starts the programs that guard itself needs: the pager, the editor, `getent`, `ssh-keygen`, the gateway, guard.
+//! Never a
+//! command of a requester.
 //!
-//! This is the one place that starts them, so that each of them has what it must have: a program that is found at an
-//! absolute path (never in the working directory, unless a person wrote a path to it), an environment that is chosen, and
-//! no descriptor of somebody else where it has no use for one. Descriptors that guard itself opens are closed when a
-//! program starts in any case, and signals are as a program expects them. Out of scope: what a program is for.
+//! No other module starts them, so that each has an absolute path (never one in the working directory, unless the user
+//! gave
+//! it), a selected environment, and no inherited descriptor that it does not need. Descriptors that guard opens are
+//! closed on
+//! exec, and signals have their default dispositions. Out of scope: what the programs are used for.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,16 +17,15 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use nix::libc;
 use nix::unistd::{AccessFlags, access};
 
-/// The variables that tell the loader of programs which code to load.
+/// The prefixes of variables with which the dynamic loader loads code.
 const LOADER: [&str; 2] = ["LD_", "DYLD_"];
 
-/// A program that is about to be started. It has guard's environment, directory, terminal and standard streams until it is
-/// given others.
+/// A program to start. By default it has guard's environment, directory, terminal and standard streams.
 #[derive(Debug)]
 pub struct Tool(Command);
 
 impl Tool {
-    /// The program at an absolute path.
+    /// Creates it for a program at an absolute path.
     ///
     /// # Errors
     /// The path is not absolute.
@@ -37,17 +38,18 @@ impl Tool {
         Ok(Self(Command::new(program)))
     }
 
-    /// The first of several places at which a program lies; `PATH` is not asked.
+    /// Creates it for the first existing one of several paths. `PATH` is not searched.
     ///
     /// # Errors
-    /// It lies at none of them.
+    /// None of them exists.
     pub fn at_one_of(places: &[&str]) -> io::Result<Self> {
         let place = places.iter().map(Path::new).find(|place| place.is_file());
         Self::at(place.ok_or(io::ErrorKind::NotFound)?)
     }
 
-    /// A program that a person names: along the absolute directories of `PATH`, or by a path, which is one of the working
-    /// directory when it is relative.
+    /// Creates it for a program that the user names: searched in the absolute directories of `PATH`, or given as a
+    /// path, which may
+    /// be relative to the working directory.
     ///
     /// # Errors
     /// There is no such program.
@@ -64,60 +66,60 @@ impl Tool {
         Ok(tool)
     }
 
-    /// This guard.
+    /// Creates it for this program.
     ///
     /// # Errors
-    /// The system does not tell where it lies.
+    /// The path of the program is unknown.
     pub fn own() -> io::Result<Self> {
         Self::at(std::env::current_exe()?)
     }
 
-    /// A line that a person wrote for a shell, in `EDITOR` for instance. `words` begin with `$0`.
+    /// Creates it for a shell command of the user, for example in `EDITOR`. `words` begin with `$0`.
     ///
     /// # Errors
-    /// None that is known: `/bin/sh` is an absolute path.
+    /// None: `/bin/sh` is an absolute path.
     pub fn line(line: impl AsRef<OsStr>, words: &[&OsStr]) -> io::Result<Self> {
         let mut tool = Self::at("/bin/sh")?;
         tool.0.arg("-c").arg(line).args(words);
         Ok(tool)
     }
 
-    /// By this name instead of its own.
+    /// Sets `argv[0]`.
     #[must_use]
     pub fn called(mut self, name: impl AsRef<OsStr>) -> Self {
         self.0.arg0(name);
         self
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.0.arg(word);
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.0.args(words);
         self
     }
 
-    /// In another directory.
+    /// Sets the working directory.
     #[must_use]
     pub fn dir(mut self, dir: &Path) -> Self {
         self.0.current_dir(dir);
         self
     }
 
-    /// With another value of a variable.
+    /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
         self
     }
 
-    /// Without some variables.
+    /// Removes variables.
     #[must_use]
     pub fn without_env(mut self, names: &[&str]) -> Self {
         for name in names {
@@ -126,7 +128,7 @@ impl Tool {
         self
     }
 
-    /// Without the variables that make the loader load other code into it: for a program that must be itself.
+    /// Removes the variables with which the dynamic loader would load other code into it.
     #[must_use]
     pub fn without_loader_env(mut self) -> Self {
         for (name, _) in std::env::vars_os() {
@@ -137,8 +139,9 @@ impl Tool {
         self
     }
 
-    /// Alone: no environment but this, the directory `/`, nothing on standard input, no descriptor from whoever started
-    /// guard but standard output and error. For programs that are no person's.
+    /// Isolates it: only this environment, the directory `/`, no standard input, and no inherited descriptors but
+    /// standard output
+    /// and error. This is for services.
     #[must_use]
     pub fn alone(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.0.env_clear().envs(env).current_dir("/").stdin(Stdio::null());
@@ -152,7 +155,7 @@ impl Tool {
         self
     }
 
-    /// As the leader of a session of its own, without a terminal: what it starts can be ended with it.
+    /// Runs it in its own session, without a terminal, so that its children can be killed with it.
     #[must_use]
     pub fn in_its_own_session(mut self) -> Self {
         // SAFETY: between fork and exec only a system call is made.
@@ -165,28 +168,28 @@ impl Tool {
         self
     }
 
-    /// With another standard input.
+    /// Sets standard input.
     #[must_use]
     pub fn stdin(mut self, from: impl Into<Stdio>) -> Self {
         self.0.stdin(from);
         self
     }
 
-    /// With another standard output.
+    /// Sets standard output.
     #[must_use]
     pub fn stdout(mut self, to: impl Into<Stdio>) -> Self {
         self.0.stdout(to);
         self
     }
 
-    /// With other standard errors.
+    /// Sets standard error.
     #[must_use]
     pub fn stderr(mut self, to: impl Into<Stdio>) -> Self {
         self.0.stderr(to);
         self
     }
 
-    /// Starts it. Descriptors that were handed over are guard's no more.
+    /// Starts it. Passed descriptors are closed in guard.
     ///
     /// # Errors
     /// It cannot be started.
@@ -202,7 +205,7 @@ impl Tool {
         self.0.status()
     }
 
-    /// Starts it and waits for its end and for what it prints.
+    /// Starts it, waits for its end, and returns its output.
     ///
     /// # Errors
     /// It cannot be started.
@@ -210,26 +213,27 @@ impl Tool {
         self.0.output()
     }
 
-    /// Becomes it. What is returned is why it could not.
+    /// Replaces guard by it. Returns the error if that fails.
     #[must_use]
     pub fn replace(mut self) -> io::Error {
         self.0.exec()
     }
 }
 
-/// The program of this name in the absolute directories of a search path. The others lie in the working directory, where
-/// a repository could have put something.
+/// Returns the program with this name in the absolute directories of a search path. Relative ones may contain files of
+/// a
+/// repository.
 fn along(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
     let mut places = std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
     places.find(|place| place.is_file() && access(place, AccessFlags::X_OK).is_ok())
 }
 
-/// Has descriptors from this one on closed when a program starts. System calls only.
+/// Sets close-on-exec for all descriptors from this one on, with system calls only.
 fn close_on_exec_from(first: i32) {
     if guard_system::close_on_exec_from(first) {
         return;
     }
-    // An older system: as many as a process has, if it has not raised its limit.
+    // Without the system call: the default maximum number of descriptors.
     for descriptor in first..1024 {
         // SAFETY: changes a flag of a number, touches no memory.
         unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };

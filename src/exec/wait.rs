@@ -1,4 +1,4 @@
-//! Guard waits for the command, in the same process group, and afterwards ends as it did.
+//! guard waits for the command, in the same process group, and then ends with the same status.
 
 use std::ffi::c_int;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -22,21 +22,21 @@ pub enum ProcessStatus {
     },
     Killed {
         signal: i32,
-        /// It left a core.
+        /// Whether it dumped core.
         core: bool,
     },
 }
 
-/// The result of a command that was waited for.
+/// The result of a command for which guard waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutionResult {
     pub ended: ProcessStatus,
-    /// From its start to its end, stops included.
+    /// The time from its start to its end, including stops.
     pub duration: Duration,
 }
 
 impl ExecutionResult {
-    /// As a shell's `$?` has it: the code, or 128 and the signal.
+    /// Returns the value of `$?` in a shell: the code, or 128 plus the signal.
     #[must_use]
     pub const fn status(&self) -> i32 {
         match self.ended {
@@ -48,12 +48,14 @@ impl ExecutionResult {
 
 /// Runs the approved command and waits for its end.
 ///
-/// For commands that somebody was asked about. The command is in guard's process group: what the terminal sends reaches
-/// it directly, what is sent to guard alone is passed on, and when it stops guard stops. Afterwards signals are only
-/// noted, so that the result can be written down; [`leave`] is how guard then ends.
+/// It is for commands that guard asked about. The command is in guard's process group: it receives signals of the
+/// terminal
+/// directly, signals for guard alone are relayed, and guard stops when it stops. Afterwards signals are only recorded,
+/// so that
+/// the result can be recorded; guard then ends by [`leave`].
 ///
 /// # Errors
-/// When the command cannot be started.
+/// The command cannot be started.
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
 pub fn wait(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> Result<ExecutionResult, ExecError> {
     run(approved.invocation(), inherited)
@@ -61,11 +63,11 @@ pub fn wait(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> Res
 
 fn run(invocation: &Invocation, inherited: &Inherited) -> Result<ExecutionResult, ExecError> {
     let mut command = Prepared::new(invocation, inherited)?;
-    // Both ends are closed on exec: that the command started shows in the end of the pipe.
+    // Both ends are closed on exec, so that the end of the pipe shows that the command started.
     let (from_child, to_parent) = io::pipe().map_err(|error| spawn_error("pipe", error))?;
     let before = current_mask();
     let relay = Relay::start().map_err(|error| spawn_error("pipe", error))?;
-    // A child does not inherit an alarm: what runs for this process is given to the command.
+    // A child does not inherit an alarm: the alarm of this process is passed to the command.
     let mut inherited = inherited.clone();
     inherited.hold_alarm();
     let begun = Instant::now();
@@ -99,7 +101,7 @@ pub(super) const fn spawn_error(what: &'static str, source: io::Error) -> ExecEr
     ExecError::Spawn { what, source }
 }
 
-/// The child: puts everything back and becomes the command, or says why it cannot.
+/// The child: restores the state and executes the command, or reports the error.
 pub(super) fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
     // The pipe may have one of the numbers that were closed at the start, which `restore` would close: it is then the
     // runtime's own descriptor that holds the number, so it never does.
@@ -112,14 +114,14 @@ pub(super) fn become_command(command: &mut Prepared, inherited: &Inherited, to_p
     }
 }
 
-/// Why the command did not start; `None` when it did.
+/// Returns why the command did not start; `None` if it started.
 pub(super) fn failure(mut from_child: PipeReader) -> Option<c_int> {
     let mut number = [0; size_of::<c_int>()];
-    // All signals are blocked, so that nothing interrupts it.
+    // All signals are blocked, so that the call is not interrupted.
     from_child.read_exact(&mut number).ok().map(|()| c_int::from_ne_bytes(number))
 }
 
-/// Waits for the command's end, passing on signals and stopping with it.
+/// Waits for the end of the command, relays signals, and stops with it.
 pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<ProcessStatus> {
     loop {
         match poll(pid, relay)? {
@@ -129,7 +131,7 @@ pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<ProcessStatus
     }
 }
 
-/// Passes on signals, stops where the command stopped, and says how it ended, if it has.
+/// Relays signals, stops if the command stopped, and returns its status if it has ended.
 pub(super) fn poll(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<ProcessStatus>> {
     loop {
         for signal in relay.take() {
@@ -163,7 +165,7 @@ pub(super) fn poll(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Process
     }
 }
 
-/// Waits until a child of this process has ended, and leaves it to be waited for: its number stays its own until then.
+/// Waits until a child of this process has ended, without reaping it, so that its process ID is not reused.
 pub fn until_ended(child: nix::unistd::Pid) {
     let Ok(pid) = libc::id_t::try_from(child.as_raw()) else { return };
     loop {
@@ -178,7 +180,7 @@ pub fn until_ended(child: nix::unistd::Pid) {
     }
 }
 
-/// Ends guard as the command ended: with its code, or by its signal.
+/// Ends guard as the command ended: with its exit code, or by its signal.
 pub fn leave(ended: ProcessStatus) -> ! {
     match ended {
         ProcessStatus::Exited { code } => std::process::exit(code),
