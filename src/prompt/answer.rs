@@ -1,4 +1,4 @@
-//! What becomes of a question: the answer, or why there is none.
+//! The result of a prompt: the answer, or why there is none.
 
 use std::io;
 use std::time::Duration;
@@ -8,33 +8,33 @@ use nix::sys::signal::Signal;
 
 use crate::ui::card_view::OpinionLine;
 
-/// For so long after a question appears no key answers it: nobody has read it yet.
+/// The time after a prompt appears in which no key answers it, because nobody has read it yet.
 pub const READING: Duration = Duration::from_millis(300);
 
-/// What became of a question. Only the first four let anything run.
+/// The result of a prompt. Only the first five variants allow the command.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptAnswer {
-    /// This time.
+    /// Allowed once.
     Once,
-    /// And again in this session.
+    /// Allowed in this session.
     Session,
-    /// And from now on: the grant was shown in words and confirmed.
+    /// Always allowed: the description of the grant was shown and confirmed.
     Always,
-    /// This time, against a reviewer's no, with why.
+    /// Allowed once, against the denial of a reviewer, with a reason.
     Overruled { words: String },
-    /// The reviewer allowed it meanwhile ([`ReviewInProgress`]).
+    /// The reviewer allowed it in the meantime ([`ReviewInProgress`]).
     Settled,
-    /// No, with what the person wants the caller to know; `typed` where they pressed n, and did not only leave.
+    /// Denied, with a message for the requester; `typed` if the person pressed n and did not only leave.
     No { words: Option<String>, typed: bool },
     /// Nobody answered.
     TimedOut { seconds: u32 },
-    /// Nobody could be asked, or the question ended without an answer.
+    /// Nobody could be asked, or the prompt ended without an answer.
     Closed(PromptClosed),
 }
 
 impl PromptAnswer {
-    /// A yes in words; `lasts` says whether a plain one is a grant as well.
+    /// Returns the description of an approval; `lasts` says whether a plain one is also a grant.
     #[must_use]
     pub const fn words(&self, lasts: bool) -> Option<&'static str> {
         match self {
@@ -49,23 +49,23 @@ impl PromptAnswer {
     }
 }
 
-/// No, and nothing more.
+/// A denial without a message.
 pub(super) const NO: PromptAnswer = PromptAnswer::No { words: None, typed: false };
 
-/// A reviewer that is asked while the question is shown.
+/// A reviewer that is consulted while the prompt is shown.
 pub trait ReviewInProgress {
-    /// What the reviewer has said by now. Called again until it is not [`ReviewProgress::Pending`].
+    /// Returns the progress of the reviewer. It is called until the result is not [`ReviewProgress::Pending`].
     fn poll(&mut self) -> ReviewProgress;
 }
 
-/// How far a [`ReviewInProgress`] is.
+/// The progress of a [`ReviewInProgress`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReviewProgress {
-    /// No answer yet, after so long.
+    /// There is no opinion after this time.
     Pending { after: Duration },
-    /// The reviewer allowed the command: the question is closed.
+    /// The reviewer allowed the command, so the prompt ends.
     Settled,
-    /// A person answers, and sees this opinion.
+    /// A person has to answer, and sees this opinion.
     Said(OpinionLine),
 }
 
@@ -87,19 +87,20 @@ pub enum PromptClosed {
     /// The terminal was closed while asking.
     #[error("the terminal was closed")]
     HungUp,
-    /// The person pressed the key of this signal (Ctrl-C, Ctrl-\\): a no that ends everything in the foreground. The
-    /// caller should record the no, then die of the signal.
+    /// The person pressed the key of this signal (Ctrl-C, Ctrl-\\): a denial that ends everything in the foreground.
+    /// The caller
+    /// should record the denial and then die of the signal.
     #[error("interrupted by a person")]
     Interrupted(Signal),
-    /// A signal was sent while asking. The caller should record that, then die of it.
+    /// A signal arrived during the prompt. The caller should record that and then die of it.
     #[error("ended by {0}")]
     Signal(Signal),
-    /// Something failed that should not.
+    /// An unexpected failure.
     #[error("cannot use the terminal: {0}")]
     Failed(String),
 }
 
-/// Any failure of the terminal itself is its end.
+/// Converts a failure of the terminal, which counts as a hang-up.
 pub(super) fn hung_up(error: io::Error) -> PromptClosed {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EIO | Errno::ENXIO | Errno::ENODEV | Errno::ENOTTY) | None => PromptClosed::HungUp,
@@ -107,7 +108,7 @@ pub(super) fn hung_up(error: io::Error) -> PromptClosed {
     }
 }
 
-/// A failure of a call that is no terminal's.
+/// Converts a failure of another call.
 pub(super) fn failed(error: impl std::fmt::Display) -> PromptClosed {
     PromptClosed::Failed(error.to_string())
 }

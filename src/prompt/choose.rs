@@ -1,7 +1,8 @@
-//! A choice among lines, for verbs that a person types: with the arrow keys, and by numbers where the cursor cannot be
-//! moved. On the terminal itself, never on standard input.
+//! Menus for subcommands: with the arrow keys, or by numbers if the cursor cannot be moved. They read the terminal and
+//! never
+//! standard input.
 //!
-//! Out of scope: a yes, which is a line that is typed and ended with Enter ([`super::confirm`]).
+//! Out of scope: confirmations, which require a typed line ([`super::confirm`]).
 
 use std::io;
 
@@ -14,10 +15,10 @@ use super::line;
 use crate::ui::pending::cut;
 use crate::ui::style::Look;
 
-/// A question with one answer among these lines; Enter keeps the one at `kept`.
+/// Asks for one of these lines; Enter selects the one at `kept`.
 ///
 /// # Errors
-/// There is no terminal, it closed the connection, or the person gave up.
+/// There is no terminal, it hung up, or the user cancelled.
 pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     if look.dumb {
@@ -34,7 +35,7 @@ pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize
     Ok(picked)
 }
 
-/// A question with any number of answers among these; Enter keeps those that are marked.
+/// Asks for any number of these lines; Enter accepts the marked ones.
 ///
 /// # Errors
 /// As [`one_of`].
@@ -58,18 +59,18 @@ pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>>
 
 fn theme(look: &Look) -> Box<dyn Theme> {
     console::set_colors_enabled_stderr(look.color);
-    // Without colours the other theme would not show where the cursor is.
+    // Without colours the other theme would not show the cursor.
     if look.ascii || !look.color { Box::new(SimpleTheme) } else { Box::new(ColorfulTheme::default()) }
 }
 
-/// Lines that fit the terminal: what is too wide would be drawn over itself.
+/// Truncates lines to the width of the terminal; wider lines would be drawn over each other.
 fn fitting(term: &Term, lines: &[String]) -> Vec<String> {
-    // The widest mark in front of a line takes six columns.
+    // The widest mark before a line takes six columns.
     let room = usize::from(term.size().1).saturating_sub(7).max(8);
     lines.iter().map(|line| cut(line, room)).collect()
 }
 
-/// The same for a terminal whose cursor cannot be moved.
+/// Asks by number, on a terminal whose cursor cannot be moved.
 fn one_by_number(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let marked = |number: usize| if number == kept { '*' } else { ' ' };
     let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));

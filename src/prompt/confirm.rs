@@ -1,20 +1,21 @@
-//! A plain question with yes or no, for verbs that a person types: on the terminal itself, never on standard input.
+//! Confirmations for subcommands: they read the terminal and never standard input.
 //!
-//! In scope: which line is a yes. Commands are asked about on the card ([`super::terminal`]), which has a
-//! deadline and shows what would run.
+//! Out of scope: asking about commands, which the card does ([`super::terminal`]); it has a deadline and shows the
+//! command.
 //!
-//! The answer is a line of dialoguer's `Input`, and not its `Confirm`: that one takes the last `y` among any keys for a
-//! yes (`maybe`, or a line that was meant for the shell).
+//! The answer is a line of dialoguer's `Input`, and not its `Confirm`, which accepts the last `y` among any keys
+//! (`maybe`, or a
+//! line that was meant for the shell).
 
 use std::io;
 
 use super::line;
 use crate::ui::wrap;
 
-/// Shows a text and a question behind it. Only `y` or `yes` means yes; Enter, the end of the file and all else mean no.
+/// Shows a text and a question. Only `y` or `yes` means yes; Enter, the end of the file and everything else mean no.
 ///
 /// # Errors
-/// There is no terminal, or it closed the connection.
+/// There is no terminal, or it hung up.
 pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
     match line::ask(text, &format!("{question} [y/N]")) {
         Ok(line) => Ok(is_yes(&line)),
@@ -23,7 +24,7 @@ pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
     }
 }
 
-/// As [`confirm`], with a text of plain lines, which are wrapped at blanks where the terminal is narrower.
+/// As [`confirm`], with a text whose lines are wrapped to the width of the terminal.
 ///
 /// # Errors
 /// As [`confirm`].

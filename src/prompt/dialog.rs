@@ -1,4 +1,4 @@
-//! What a key means: the conversation from card to answer, without a terminal and without a clock.
+//! The state machine of the card: what a key means, without a terminal and a clock.
 
 use super::answer::{NO, PromptAnswer};
 use super::keys::KeyPress;
@@ -7,19 +7,19 @@ use crate::ui::card_view::CardInput;
 /// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyEffect {
-    /// Go on; draw again.
+    /// Continue, and redraw.
     On,
-    /// Another question is on the screen, which somebody must have the time to read.
+    /// The screen shows another question, which the person needs time to read.
     Turned,
-    /// Text came faster than a person types, and was thrown away.
+    /// Text arrived faster than a person types, and was discarded.
     Pasted,
-    /// The first letter of the word: from now on the second timeout counts.
+    /// The first letter of the word was typed: the second timeout applies from now on.
     Begun,
-    /// Done.
+    /// The prompt is answered.
     Answered(PromptAnswer),
 }
 
-/// The state of the dialog: what it expects next.
+/// What the dialog expects next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DialogState {
     Key,
@@ -29,7 +29,7 @@ enum DialogState {
     Word { typed: String, started: bool },
 }
 
-/// The state of one conversation.
+/// The state of the dialog.
 #[derive(Debug)]
 pub(super) struct Dialog {
     at: DialogState,
@@ -37,22 +37,22 @@ pub(super) struct Dialog {
     word: Option<String>,
     session: bool,
     standing: bool,
-    /// The first line of the explanation on the screen, when it is shown.
+    /// The first displayed line of the explanation, if it is shown.
     page: Option<usize>,
-    /// Lines that a page has, and that the explanation has, as last drawn.
+    /// The number of lines of a page and of the explanation when they were last drawn.
     pub(super) page_lines: usize,
     pub(super) all_lines: usize,
     pub(super) hint: Option<&'static str>,
 }
 
-/// Fewer letters than this say nothing.
+/// Minimum number of letters in a reason.
 const LEAST_WORDS: usize = 4;
 
-/// More words than this are not a reason any more.
+/// Maximum length of a message, in characters.
 const MOST_WORDS: usize = 300;
 
 impl Dialog {
-    /// A new conversation: with a word to type, or with keys, and which grants are offered.
+    /// Creates a dialog with a word to type or with keys, and the offered grants.
     pub(super) const fn new(word: Option<String>, session: bool, standing: bool) -> Self {
         let at =
             if word.is_some() { DialogState::Word { typed: String::new(), started: false } } else { DialogState::Key };
@@ -60,7 +60,7 @@ impl Dialog {
         Self { at, word, session, standing, page: None, page_lines: 1, all_lines: 1, hint: None }
     }
 
-    /// What the card shows of it.
+    /// Returns what the card shows of the input.
     pub(super) fn entry(&self) -> CardInput<'_> {
         match &self.at {
             DialogState::Key => CardInput::Key,
@@ -73,7 +73,8 @@ impl Dialog {
         }
     }
 
-    /// A reviewer says no: from now on words are what lets it run. A no that was begun stays one.
+    /// Applies the denial of a reviewer: from now on a reason is required to allow the command. A denial that was begun
+    /// remains one.
     pub(super) fn overrule(&mut self) {
         if matches!(self.at, DialogState::Key | DialogState::Confirm) {
             self.at = DialogState::Overrule(String::new());
@@ -82,12 +83,12 @@ impl Dialog {
         }
     }
 
-    /// The first line of the explanation, when that is on the screen.
+    /// Returns the first displayed line of the explanation, if it is shown.
     pub(super) const fn page(&self) -> Option<usize> {
         self.page
     }
 
-    /// The answer when the time is over: a no that was already given stays one, with the words so far.
+    /// Returns the answer at the timeout: a denial that was begun, with the message so far.
     pub(super) fn denied(&self) -> Option<PromptAnswer> {
         match &self.at {
             DialogState::Words(words) => Some(no(words)),
@@ -95,8 +96,9 @@ impl Dialog {
         }
     }
 
-    /// All keys of one read. Several at once are a paste or a machine, and never an answer; a slow line may bring two
-    /// letters of a word together.
+    /// Processes all keys of one read. Several keys at once are a paste or a program, and never an answer; on a slow
+    /// line two
+    /// letters of a word may arrive together.
     pub(super) fn keys(&mut self, keys: &[KeyPress]) -> KeyEffect {
         let keys: Vec<KeyPress> = keys.iter().copied().filter(|key| *key != KeyPress::Report).collect();
         if keys.is_empty() {
@@ -121,13 +123,13 @@ impl Dialog {
         KeyEffect::On
     }
 
-    /// Something arrived that no person types.
+    /// Discards input that no person types.
     pub(super) const fn pasted(&mut self) -> KeyEffect {
         self.hint = Some("pasted text is ignored");
         KeyEffect::Pasted
     }
 
-    /// One key.
+    /// Processes a key.
     fn key(&mut self, key: KeyPress) -> KeyEffect {
         self.hint = None;
         if matches!(key, KeyPress::Escape | KeyPress::Interrupt | KeyPress::EndOfFile | KeyPress::Quit) {
@@ -149,7 +151,7 @@ impl Dialog {
                     return KeyEffect::Turned;
                 }
                 KeyPress::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("this command cannot be granted"),
-                // It is a no from here on, whatever else is typed: nobody must have read what to say.
+                // It is a denial from here on, even if the message is never finished.
                 KeyPress::Char('n' | 'N') => self.at = DialogState::Words(String::new()),
                 KeyPress::Enter => return KeyEffect::Answered(NO),
                 _ => self.hint = Some("unknown key; n denies"),
@@ -190,7 +192,7 @@ impl Dialog {
         KeyEffect::On
     }
 
-    /// A key on a page of the explanation.
+    /// Processes a key on a page of the explanation.
     fn turn(&mut self, top: usize, key: KeyPress) -> KeyEffect {
         let last = self.all_lines.saturating_sub(self.page_lines);
         let page = self.page_lines.max(1);
@@ -208,7 +210,7 @@ impl Dialog {
         if self.page.is_none() { KeyEffect::Turned } else { KeyEffect::On }
     }
 
-    /// A whole line, from a terminal without keys.
+    /// Processes a whole line, from a terminal whose cursor cannot be moved.
     pub(super) fn line(&mut self, line: &str) -> KeyEffect {
         let line = line.trim();
         self.hint = None;
@@ -246,20 +248,20 @@ impl Dialog {
         }
     }
 
-    /// Leaves the explanation; true when it was shown.
+    /// Leaves the explanation. Returns whether it was shown.
     pub(super) const fn close_page(&mut self) -> bool {
         self.page.take().is_some()
     }
 }
 
-/// A yes against a reviewer's no, where there are words to it.
+/// Returns an approval against a reviewer's denial, if there is a reason.
 fn overruled(words: &str) -> PromptAnswer {
     let words = words.trim();
     let is_said = words.chars().filter(|c| c.is_alphanumeric()).count() >= LEAST_WORDS;
     if is_said { PromptAnswer::Overruled { words: words.to_owned() } } else { NO }
 }
 
-/// No, with words if there are any.
+/// Returns a denial, with the message if there is one.
 fn no(words: &str) -> PromptAnswer {
     let words = words.trim();
     PromptAnswer::No { words: (!words.is_empty()).then(|| words.to_owned()), typed: true }

@@ -1,7 +1,6 @@
-//! The whole screen of a terminal, for views that a person stays in: drawn on the alternate screen, and given back as it
-//! was on every way out.
+//! Full-screen views on the alternate screen of a terminal, which is restored on every exit.
 //!
-//! Out of scope: what is shown, and what a key means.
+//! Out of scope: the content of a view, and the meaning of keys.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -22,32 +21,32 @@ use super::tty::{Modes, ReadResult, Tty};
 use crate::ui::card::Size;
 use crate::ui::style::{Line, Look};
 
-/// The alternate screen, no cursor, and brackets around what is pasted.
+/// Enters the alternate screen, hides the cursor, and enables bracketed paste.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J";
 const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[?1049l";
 
-/// The same where the window is divided: the other half is not on the alternate screen.
+/// The same in a divided window, whose other half is not on the alternate screen.
 const ENTER_HALF: &str = "\x1b[?25l\x1b[?2004h\x1b[H\x1b[J";
 const LEAVE_HALF: &str = "\x1b[?2004l\x1b[?25h\x1b[H\x1b[J";
 
-/// After an escape, for so long a sequence may go on.
+/// Maximum time between an escape and the rest of a sequence.
 const ESCAPE: Duration = Duration::from_millis(50);
 
 /// Whether a panic has to leave the alternate screen.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenEvent {
-    /// Keys that arrived together: more than one is no person's typing.
+    /// Keys that arrived together. A person does not type several at once.
     Keys(Vec<KeyPress>),
-    /// The screen must be drawn anew: another size, or the process was stopped.
+    /// The screen has to be redrawn: its size changed, or the process was stopped.
     Redraw,
-    /// Nothing, for as long as was to be waited.
+    /// The timeout passed.
     Nothing,
 }
 
-/// A terminal whose whole screen is in use.
+/// A terminal in full-screen mode.
 pub struct Fullscreen<'a> {
     tty: &'a Tty,
     modes: Modes<'a>,
@@ -57,10 +56,10 @@ pub struct Fullscreen<'a> {
     drawn: Vec<String>,
 }
 
-/// Uses the whole screen for as long as `work` takes.
+/// Calls `work` in full-screen mode.
 ///
 /// # Errors
-/// There is no terminal, it cannot be used, or `work` ended so.
+/// There is no terminal, it cannot be used, or `work` failed.
 pub fn on_screen<T>(
     look: Look,
     work: impl FnOnce(&mut Fullscreen<'_>) -> Result<T, PromptClosed>,
@@ -78,13 +77,13 @@ pub fn on_screen<T>(
 }
 
 impl Fullscreen<'_> {
-    /// The room there is.
+    /// Returns the size of the screen.
     #[must_use]
     pub fn size(&self) -> Size {
         self.tty.size()
     }
 
-    /// Shows these lines from the top. Only what changed is written.
+    /// Shows these lines from the top. Only changed lines are written.
     ///
     /// # Errors
     /// The terminal hung up.
@@ -103,10 +102,10 @@ impl Fullscreen<'_> {
         self.write(&out)
     }
 
-    /// Waits for something to happen, for at most `time`.
+    /// Waits for an event, for at most `time`.
     ///
     /// # Errors
-    /// The terminal hung up, another process has it, or a signal came that ends this one.
+    /// The terminal hung up, another process group has it, or a signal that ends this process arrived.
     pub fn wait(&mut self, time: Duration) -> Result<ScreenEvent, PromptClosed> {
         let Some(watch) = &self.watch else { return Err(PromptClosed::Busy) };
         if let Some(signal) = watch.fatal() {
@@ -154,7 +153,7 @@ impl Fullscreen<'_> {
         }
     }
 
-    /// Lets something else ask on this terminal meanwhile, on an empty screen.
+    /// Calls a function that asks on this terminal, on an empty screen.
     ///
     /// # Errors
     /// The terminal hung up.
@@ -167,7 +166,7 @@ impl Fullscreen<'_> {
         self.modes.again().map_err(hung_up)?;
         self.drawn.clear();
         self.decoder.clear();
-        // What was typed at the other question does not count here.
+        // Keys that were typed at the other prompt are discarded.
         self.tty.flush_input().map_err(hung_up)?;
         self.write(ENTER_HALF)?;
         Ok(done)
@@ -196,7 +195,7 @@ impl Fullscreen<'_> {
         INSIDE.store(false, Ordering::SeqCst);
     }
 
-    /// Writes all of it, or as much as the terminal takes within a second.
+    /// Writes a text, or as much as the terminal accepts within a second.
     fn write(&self, text: &str) -> Result<(), PromptClosed> {
         let mut rest = text.as_bytes();
         for _ in 0..100 {
@@ -215,12 +214,12 @@ impl Fullscreen<'_> {
 
 impl Drop for Fullscreen<'_> {
     fn drop(&mut self) {
-        // The modes go back by themselves.
+        // The modes are restored when they are dropped.
         self.leave();
     }
 }
 
-/// A failure of the terminal, as an error of input and output.
+/// Converts a failure of the terminal to an I/O error.
 #[must_use]
 pub fn closed_error(closed: &PromptClosed) -> io::Error {
     io::Error::other(closed.to_string())

@@ -1,4 +1,4 @@
-//! From bytes that a terminal sends to keys. Pure: bytes in, keys out.
+//! Decodes the bytes of a terminal into keys. The functions are pure.
 
 /// A key, or something else that a terminal sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum KeyPress {
     Enter,
     Escape,
     Backspace,
-    /// Ctrl-C, where the terminal does not turn it into a signal.
+    /// Ctrl-C, if the terminal does not send a signal for it.
     Interrupt,
     /// Ctrl-D.
     EndOfFile,
@@ -17,28 +17,28 @@ pub enum KeyPress {
     Down,
     PageUp,
     PageDown,
-    /// A key without a meaning here.
+    /// A key without a meaning.
     Unknown,
-    /// No key: a report that the terminal sends by itself (focus, cursor position).
+    /// A report that the terminal sends itself (focus, cursor position).
     Report,
-    /// Pasted text, however long.
+    /// Pasted text of any length.
     Paste,
 }
 
-/// Takes bytes as they arrive, in any pieces.
+/// Decodes bytes as they arrive, in pieces of any size.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// The beginning of a sequence whose end has not arrived.
+    /// The beginning of an incomplete sequence.
     pending: Vec<u8>,
-    /// Between the brackets of a paste.
+    /// Whether a bracketed paste is in progress.
     pasting: bool,
 }
 
-/// A control sequence longer than this is none.
+/// Maximum length of a control sequence.
 const LONGEST: usize = 64;
 
 impl Decoder {
-    /// The keys that these bytes complete.
+    /// Returns the keys that these bytes complete.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -57,12 +57,12 @@ impl Decoder {
         keys
     }
 
-    /// Whether a sequence has begun and not ended: a lone escape looks like that too, until nothing follows.
+    /// Reports whether a sequence is incomplete. A single escape is incomplete until the timeout.
     pub(super) fn is_waiting(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Nothing followed: what is pending is a key by itself.
+    /// Returns the incomplete sequence as a key, after the timeout.
     pub(super) fn take_pending(&mut self) -> Option<KeyPress> {
         let pending = std::mem::take(&mut self.pending);
         match pending.as_slice() {
@@ -73,13 +73,13 @@ impl Decoder {
         }
     }
 
-    /// Forgets what is pending.
+    /// Discards an incomplete sequence.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// The first key of the bytes and how many of them it takes; `None` when more must arrive.
+/// Returns the first key and its number of bytes; `None` if it is incomplete.
 fn next(bytes: &[u8]) -> Option<(KeyPress, usize)> {
     let (first, rest) = bytes.split_first()?;
     match first {
@@ -96,7 +96,7 @@ fn next(bytes: &[u8]) -> Option<(KeyPress, usize)> {
                 }
             }
             b'O' => rest.get(1).map(|letter| (arrow(*letter), 3)),
-            // Escape twice is escape; with a letter it is Alt and the letter, which is no answer.
+            // Two escapes are Escape; an escape and a letter are Alt and the letter, which is not an answer.
             0x1b => Some((KeyPress::Escape, 1)),
             _ => Some((KeyPress::Unknown, 2)),
         },
@@ -124,7 +124,7 @@ fn next(bytes: &[u8]) -> Option<(KeyPress, usize)> {
     }
 }
 
-/// The meaning of a control sequence, from its parameters and its last letter.
+/// Returns the key of a control sequence, by its parameters and its last letter.
 fn csi(sequence: &[u8]) -> KeyPress {
     match sequence {
         b"5~" => KeyPress::PageUp,
@@ -138,7 +138,7 @@ fn csi(sequence: &[u8]) -> KeyPress {
     }
 }
 
-/// The arrow keys, in both of their spellings.
+/// Returns the arrow key of a letter, in both kinds of sequences.
 const fn arrow(letter: u8) -> KeyPress {
     match letter {
         b'A' => KeyPress::Up,

@@ -1,7 +1,8 @@
-//! A line that a person types at a verb: a name, a code, or a passphrase that is not shown. On the terminal itself,
-//! never on standard input.
+//! Reads a line for a subcommand: a name, a code, or a passphrase that is not displayed. It reads the terminal and
+//! never standard
+//! input.
 //!
-//! Out of scope: what the line means.
+//! Out of scope: the meaning of the line.
 
 use std::fmt;
 use std::fs::File;
@@ -16,13 +17,13 @@ use super::process_seal::ProcessSeal;
 use crate::ui::style::Look;
 use crate::ui::wrap;
 
-/// Below so many columns the library cannot edit a line (with one column it would divide by zero).
+/// Minimum number of columns with which the library can edit a line (with one column it would divide by zero).
 const NARROW: usize = 20;
 
-/// Shows a text and a question behind it, and reads a line, without its end.
+/// Shows a text and a question, and reads a line, without its end.
 ///
 /// # Errors
-/// There is no terminal, it closed the connection, or the line ended without Enter.
+/// There is no terminal, it hung up, or the line ended without Enter.
 pub fn ask(text: &str, question: &str) -> io::Result<String> {
     let question = fitted(question);
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
@@ -30,7 +31,7 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
         return read(&open()?, &format!("{text}{question} "));
     }
     let handover = Handover::begin()?;
-    // The library draws the line in which it asks again when it was answered, and no line above it.
+    // The library redraws only the line of the input after the answer, and no line above it.
     let (above, last) = question.rsplit_once('\n').map_or(("", question.as_str()), |(above, last)| (above, last));
     let line_end = if above.is_empty() { "" } else { "\n" };
     handover.term.write_str(&format!("{text}{above}{line_end}"))?;
@@ -39,7 +40,7 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
     answer.map_err(|dialoguer::Error::IO(error)| error)
 }
 
-/// The same for what must not be seen. Ctrl-C and Ctrl-D give it up.
+/// As [`ask`], for input that is not displayed. Ctrl-C and Ctrl-D cancel it.
 ///
 /// # Errors
 /// As [`ask`], and when cancelled.
@@ -49,13 +50,13 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     let hidden = EchoOff::begin(&terminal)?;
     (&terminal).write_all(format!("{text}{} ", fitted(question)).as_bytes())?;
     let line = keys(&terminal);
-    // Enter was not shown either.
+    // Enter was not echoed either.
     (&terminal).write_all(b"\n")?;
     drop(hidden);
     line
 }
 
-/// A question as it stands, without the colon that the library would put behind it.
+/// A theme that shows a question without the colon that the library would add.
 struct PlainTheme;
 
 impl Theme for PlainTheme {
@@ -68,27 +69,27 @@ impl Theme for PlainTheme {
     }
 }
 
-/// The columns of the terminal: 80 where it does not say how many it has.
+/// Returns the number of columns of the terminal; 80 if it is unknown.
 #[must_use]
 pub fn columns() -> usize {
     let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
     if columns > 0 { columns } else { 80 }
 }
 
-/// A question as the terminal shows it, without the end of its last line.
+/// Wraps a question to the width of the terminal, without a newline at its end.
 pub(super) fn fitted(question: &str) -> String {
     wrap::text(question, columns().max(20) - 1).trim_end_matches('\n').to_owned()
 }
 
-/// Says a line on the terminal, between two questions.
+/// Prints a line on the terminal, between two questions.
 ///
 /// # Errors
-/// There is no terminal, or it closed the connection.
+/// There is no terminal, or it hung up.
 pub fn tell(text: &str) -> io::Result<()> {
     (&open()?).write_all(format!("{text}\n").as_bytes())
 }
 
-/// The keys of a line, up to Enter.
+/// Reads the keys of a line, up to Enter.
 fn keys(mut terminal: &File) -> io::Result<String> {
     const GIVEN_UP: [u8; 3] = [0x03, 0x04, 0x1b];
     const ERASE: [u8; 2] = [0x08, 0x7f];
@@ -107,7 +108,7 @@ fn keys(mut terminal: &File) -> io::Result<String> {
             ERASE_ALL => line.clear(),
             key if GIVEN_UP.contains(&key) => return Err(io::Error::other("cancelled")),
             key if ERASE.contains(&key) => {
-                // The bytes of a letter go together.
+                // Remove all bytes of a character.
                 while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
             }
             key => line.push(key),
@@ -116,7 +117,7 @@ fn keys(mut terminal: &File) -> io::Result<String> {
 }
 
 fn read(terminal: &File, question: &str) -> io::Result<String> {
-    // What was typed before the question was there does not answer it.
+    // Keys that were typed before the question appeared are discarded.
     termios::tcflush(terminal, FlushArg::TCIFLUSH)?;
     (&*terminal).write_all(question.as_bytes())?;
     let mut line = String::new();
@@ -127,7 +128,7 @@ fn read(terminal: &File, question: &str) -> io::Result<String> {
     }
 }
 
-/// The terminal while it shows nothing of what is typed. Dropped, it is as before.
+/// A terminal without echo. Its modes are restored when this is dropped.
 struct EchoOff<'a> {
     terminal: &'a File,
     before: Termios,
@@ -137,7 +138,7 @@ impl<'a> EchoOff<'a> {
     fn begin(terminal: &'a File) -> io::Result<Self> {
         let before = termios::tcgetattr(terminal)?;
         let mut modes = before.clone();
-        // Signal keys would end or stop guard and leave the terminal silent: they are keys like any other here.
+        // Signal keys would end or stop guard and leave the terminal without echo: they are ordinary keys here.
         modes.local_flags.remove(LocalFlags::ECHO | LocalFlags::ECHONL | LocalFlags::ICANON | LocalFlags::ISIG);
         modes.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
         modes.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
@@ -148,7 +149,7 @@ impl<'a> EchoOff<'a> {
 
 impl Drop for EchoOff<'_> {
     fn drop(&mut self) {
-        // A terminal that hung up has no modes to give back.
+        // A terminal that hung up has no modes to restore.
         let _ = termios::tcsetattr(self.terminal, SetArg::TCSAFLUSH, &self.before);
     }
 }

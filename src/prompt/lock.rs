@@ -1,8 +1,8 @@
-//! One card per terminal at a time.
+//! A lock that allows one card per terminal at a time.
 //!
-//! The lock is an advisory lock on an empty file, named after the terminal. The kernel frees it when its holder dies,
-//! so no holder has to be trusted to clean up, and the file is never removed: removing it would let two processes
-//! lock two files of one name.
+//! It is an advisory lock on an empty file that is named after the terminal. The kernel releases it when its holder
+//! dies. The
+//! file is never removed, because two processes could then lock two files with the same name.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use nix::libc;
 use nix::unistd::geteuid;
 
-/// How often a waiting process looks whether the terminal is free.
+/// The interval at which a waiting process polls.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// The lock of one terminal, freed when dropped.
+/// The lock of a terminal, released when it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -26,7 +26,7 @@ impl Lock {
     /// Opens the lock of a terminal (by its device number) without taking it.
     ///
     /// # Errors
-    /// When there is no directory of the user's own for it, or something else stands at its place.
+    /// There is no private directory of the user for it, or another file is at its path.
     pub(super) fn open(terminal: u64, runtime: Option<&Path>) -> io::Result<Self> {
         let path = directory(runtime)?.join(format!("tty-{terminal:x}.lock"));
         let file = OpenOptions::new()
@@ -43,10 +43,10 @@ impl Lock {
         Ok(Self { file })
     }
 
-    /// Waits for the lock until `stop` says so. True when it was taken.
+    /// Waits for the lock until `stop` returns `true`. Returns whether it was taken.
     ///
     /// # Errors
-    /// When the file system knows no locks.
+    /// The file system does not support locks.
     pub(super) fn take(&self, mut stop: impl FnMut() -> bool) -> io::Result<bool> {
         loop {
             match self.file.try_lock() {
@@ -59,14 +59,14 @@ impl Lock {
         }
     }
 
-    /// Lets another process take it.
+    /// Releases the lock.
     pub(super) fn release(&self) {
-        // Nothing can be done about a failure, and the end of the process frees it anyway.
+        // A failure cannot be handled, and the end of the process releases it anyway.
         let _ = self.file.unlock();
     }
 }
 
-/// A directory that belongs to this user and that nobody else can write to.
+/// Returns a directory that belongs to this user and that nobody else can write.
 fn directory(runtime: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(runtime) = runtime
         && runtime.is_absolute()
@@ -77,7 +77,7 @@ fn directory(runtime: Option<&Path>) -> io::Result<PathBuf> {
     make(&PathBuf::from(format!("/tmp/guard-{}", geteuid())))
 }
 
-/// Makes a directory that only this user may enter, or finds that it is one.
+/// Creates a directory that only this user can enter, or verifies an existing one.
 fn make(path: &Path) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
@@ -91,7 +91,7 @@ fn make(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A real directory of this user's, closed to writing by others.
+/// Reports whether a path is a directory of this user that others cannot write.
 fn is_own(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)

@@ -1,7 +1,8 @@
-//! Where a person is asked.
+//! Asks a person on the terminal.
 //!
-//! In scope: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
-//! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
+//! This module opens the terminal, waits for an answer, and restores the terminal. Out of scope: the appearance of the
+//! card
+//! ([`crate::ui`]), and the meaning of an answer (the callers).
 
 pub mod answer;
 pub mod choose;

@@ -1,16 +1,17 @@
-//! Keeping what a person types, and what shows them a question, from other processes of the same account: one that is not
-//! dumpable gives none of them its memory, and none may trace it.
+//! Protects a process that shows a prompt or reads a passphrase from other processes of the same account: a process
+//! that is not
+//! dumpable cannot be traced, and its memory cannot be read.
 //!
-//! It ends where the process becomes another program. Out of scope: what is kept.
+//! The protection ends if the process executes another program.
 
 use guard_system::{is_open_to_others, set_open_to_others};
 
-/// Closes this process for as long as it lives.
+/// Protects this process for its lifetime.
 pub fn seal() {
     close();
 }
 
-/// Closes this process until it is dropped, unless it was closed before.
+/// Protects this process until it is dropped, unless it was protected before.
 #[derive(Debug)]
 pub(super) struct ProcessSeal {
     opens: bool,
@@ -30,7 +31,7 @@ impl Drop for ProcessSeal {
     }
 }
 
-/// Whether this closed it: it was open.
+/// Protects the process. Returns whether it was unprotected.
 fn close() -> bool {
     let is_open = is_open_to_others();
     set_open_to_others(false);

@@ -1,4 +1,4 @@
-//! One question being asked: the loop from the first drawing to the answer.
+//! The loop of a prompt, from the first drawing to the answer.
 
 use std::os::fd::AsFd as _;
 use std::time::Duration;
@@ -20,30 +20,30 @@ use crate::ui::verdict;
 
 mod drawing;
 
-/// After a yes, for so long nothing else may arrive: if something does, a machine typed it.
+/// The time after an approval in which no other input may arrive; otherwise a program typed it.
 const ALONE: Duration = Duration::from_millis(50);
 
-/// How often somebody else is asked whether they have said something.
+/// The interval at which the reviewer is polled.
 const PACE: Duration = Duration::from_millis(100);
 
-/// After an escape, for so long a sequence may go on.
+/// Maximum time between an escape and the rest of a sequence.
 const ESCAPE: Duration = Duration::from_millis(50);
 
-/// More than a terminal's input queue holds, so that one read empties it.
+/// The size of the buffer, which is larger than the input queue of a terminal, so that one read empties it.
 const LONGEST: usize = 8192;
 
-/// What is asked, and of what terminal.
+/// What to ask, and on which terminal.
 #[derive(Clone, Copy)]
 pub struct PromptRequest<'a> {
     pub view: &'a CardView,
     pub prompt: &'a Prompt,
     pub explained: &'a ExplainView,
     pub look: Look,
-    /// A yes is said when the card is gone; false where it counts only once it is signed.
+    /// Whether an approval is printed after the card. `false`: it has to be signed first.
     pub said: bool,
 }
 
-/// One question being asked.
+/// A prompt that is being shown.
 pub(super) struct PromptLoop<'a> {
     tty: &'a Tty,
     watch: &'a Watch,
@@ -53,27 +53,27 @@ pub(super) struct PromptLoop<'a> {
     explained: &'a ExplainView,
     look: Look,
     said: bool,
-    /// Who thinks about it too, and for how long, in tenths of a second.
+    /// The reviewer, and how long it has been consulted, in tenths of a second.
     second: Option<&'a mut dyn ReviewInProgress>,
     asking: Option<u64>,
-    /// The cursor cannot be moved, or there is no room to.
+    /// Whether the cursor cannot be moved, or there is too little room.
     line_by_line: bool,
     dialog: Dialog,
     screen: Screen,
     decoder: Decoder,
-    /// Seconds of the timeout that counts now.
+    /// The current timeout, in seconds.
     total: u32,
     deadline: Duration,
-    /// The window has become too small for the card: the command is out of sight, and no yes is taken.
+    /// Whether the window is too small for the card. The command is then not visible, and no approval is accepted.
     small: bool,
-    /// When the question on the screen appeared.
+    /// When the current question appeared.
     shown: Option<Duration>,
-    /// Seconds spent in timeouts before the one that counts now.
+    /// The time spent before the current timeout, in seconds.
     waited: u32,
 }
 
 impl<'a> PromptLoop<'a> {
-    /// A question whose time begins now, on a terminal whose lock is held. With a word, that must be typed.
+    /// Creates a prompt whose timeout begins now, on a locked terminal. If there is a word, it has to be typed.
     pub(super) fn new(
         question: PromptRequest<'a>,
         word: Option<String>,
@@ -110,20 +110,20 @@ impl<'a> PromptLoop<'a> {
         }
     }
 
-    /// With somebody else who thinks about it while it is shown.
+    /// Adds a reviewer that is consulted while the prompt is shown.
     pub(super) fn beside(mut self, second: &'a mut dyn ReviewInProgress) -> Self {
         self.second = Some(second);
         self
     }
 
-    /// Until there is an answer. The terminal is as before when this returns.
+    /// Asks until there is an answer, and restores the terminal.
     pub(super) fn ask(mut self) -> Result<PromptAnswer, PromptClosed> {
         let answer = self.run();
         self.take_away(answer.as_ref());
         answer
     }
 
-    /// Rounds until there is an answer.
+    /// Performs rounds until there is an answer.
     fn run(&mut self) -> Result<PromptAnswer, PromptClosed> {
         let tty = self.tty;
         let mut modes = if self.line_by_line { None } else { Some(Modes::enter(tty).map_err(hung_up)?) };
@@ -134,14 +134,14 @@ impl<'a> PromptLoop<'a> {
                 Err(closed) => break Err(closed),
             }
         };
-        // A no that was on its way is a no, however it ended.
+        // A denial that was begun remains one, however the prompt ends.
         match (answer, self.dialog.denied()) {
             (Err(PromptClosed::HungUp) | Ok(PromptAnswer::TimedOut { .. }), Some(no)) => Ok(no),
             (answer, _) => answer,
         }
     }
 
-    /// One turn: look at clock, signals and foreground, draw, wait, read.
+    /// Performs one round: checks the clock, signals and the foreground, draws, waits, and reads.
     fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<PromptAnswer>, PromptClosed> {
         self.look_for_the_end()?;
         if self.watch.take(Signal::SIGTSTP) {
@@ -174,14 +174,14 @@ impl<'a> PromptLoop<'a> {
         if self.is_late() {
             return Ok(Some(self.timed_out()));
         }
-        // A key that was pressed while the process was stopped comes together with the signal to go on: that first.
+        // A key that was pressed while the process was stopped arrives together with SIGCONT, which is handled first.
         if self.watch.is_called().map_err(failed)? {
             return Ok(None);
         }
         self.read(ready.read)
     }
 
-    /// Hears what somebody else has said; whether nobody need answer any more.
+    /// Polls the reviewer. Returns whether no answer is needed any more.
     fn listen(&mut self) -> bool {
         let Some(second) = &mut self.second else { return false };
         match second.poll() {
@@ -189,13 +189,13 @@ impl<'a> PromptLoop<'a> {
                 self.asking = Some(u64::try_from(after.as_millis() / 100).unwrap_or(u64::MAX));
                 return false;
             }
-            // A no that is on its way stays one.
+            // A denial that was begun remains one.
             ReviewProgress::Settled if self.dialog.denied().is_none() => return true,
             ReviewProgress::Settled => {}
             ReviewProgress::Said(said) => {
                 if said.denies {
                     self.dialog.overrule();
-                    // Another question is on the screen, which somebody must have the time to read.
+                    // The screen shows another question, which the person needs time to read.
                     self.shown = None;
                 }
                 self.view.opinion = Some(said);
@@ -208,7 +208,7 @@ impl<'a> PromptLoop<'a> {
         false
     }
 
-    /// Whether a signal has come that ends the process.
+    /// Checks for a signal that ends the process.
     fn look_for_the_end(&self) -> Result<(), PromptClosed> {
         match self.watch.fatal() {
             Some(signal) if self.watch.was_typed(signal) => Err(PromptClosed::Interrupted(signal)),
@@ -225,11 +225,11 @@ impl<'a> PromptLoop<'a> {
         PromptAnswer::TimedOut { seconds: self.waited.saturating_add(self.total) }
     }
 
-    /// Reads what was typed, and what it means.
+    /// Reads and processes input.
     fn read(&mut self, ready: bool) -> Result<Option<PromptAnswer>, PromptClosed> {
         let mut buffer = [0; LONGEST];
         let got = if ready { self.tty.read(&mut buffer).map_err(hung_up)? } else { ReadResult::Nothing };
-        // Nobody has read the question yet: what comes now was meant for something else.
+        // Nobody has read the question yet, so that this input was meant for something else.
         let early = self.shown.is_none_or(|shown| now().saturating_sub(shown) < READING);
         let step = match got {
             ReadResult::End if self.line_by_line => return Ok(Some(self.dialog.denied().unwrap_or(NO))),
@@ -257,7 +257,7 @@ impl<'a> PromptLoop<'a> {
         self.follow(step)
     }
 
-    /// What keys mean: where the card cannot be seen, nothing but a no.
+    /// Processes keys. If the card is not visible, only a denial is accepted.
     fn keys(&mut self, keys: &[KeyPress]) -> KeyEffect {
         match keys {
             _ if !self.small => self.dialog.keys(keys),
@@ -268,12 +268,12 @@ impl<'a> PromptLoop<'a> {
         }
     }
 
-    /// What a step means for the clock and for the end.
+    /// Applies the effect of keys to the clock and the result.
     fn follow(&mut self, step: KeyEffect) -> Result<Option<PromptAnswer>, PromptClosed> {
         match step {
             KeyEffect::On => {}
             KeyEffect::Turned => self.shown = None,
-            // What belongs to a burst may still be on its way.
+            // More input of the same paste may follow.
             KeyEffect::Pasted => self.shown = Some(now()),
             KeyEffect::Begun => {
                 self.waited = self.waited.saturating_add(self.total);
@@ -287,7 +287,7 @@ impl<'a> PromptLoop<'a> {
                     self.dialog.pasted();
                     self.shown = Some(now());
                 } else if self.watch.is_called().map_err(failed)? {
-                    // The next round finds who called.
+                    // The next round handles the signal.
                 } else if !self.is_late() {
                     return Ok(Some(yes));
                 }
@@ -297,13 +297,13 @@ impl<'a> PromptLoop<'a> {
         Ok(None)
     }
 
-    /// Whole seconds left, the begun one counted.
+    /// Returns the remaining seconds, rounded up.
     fn left(&self) -> u32 {
         let left = self.deadline.saturating_sub(now());
         u32::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).min(self.total)
     }
 
-    /// Stopped by Ctrl-Z: the terminal goes back, and the clock goes on.
+    /// Restores the terminal and stops the process after Ctrl-Z. The timeout continues.
     fn pause(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), PromptClosed> {
         let erased = self.screen.erase();
         let _ = self.tty.write(erased.as_bytes());
@@ -322,12 +322,12 @@ impl<'a> PromptLoop<'a> {
         }
     }
 
-    /// Going on after a stop: everything is drawn anew, below.
+    /// Continues after a stop, and redraws everything below.
     fn resume(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), PromptClosed> {
         let deadline = self.deadline;
         let watch = self.watch;
         if !self.lock.take(|| now() >= deadline || watch.is_called().unwrap_or(true)).map_err(failed)? {
-            // The next round finds why.
+            // The next round finds the reason.
             return Ok(());
         }
         if self.is_late() {
@@ -344,15 +344,15 @@ impl<'a> PromptLoop<'a> {
         Ok(())
     }
 
-    /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
+    /// Removes the card. For an approval one line remains; the caller reports a denial on standard error.
     fn take_away(&mut self, answer: Result<&PromptAnswer, &PromptClosed>) {
         let what = match answer {
-            // What the reviewer settles is judged once more before it is said.
+            // A command that the reviewer allows is judged again before that is printed.
             Ok(PromptAnswer::Settled) => None,
             Ok(_) if !self.said => None,
             Ok(PromptAnswer::Once) if self.prompt.approvals > 1 => Some("approved by you; more approvers are needed"),
             Ok(answer) => answer.words(self.view.lasts),
-            // Somebody else has the terminal, or nobody has it.
+            // Another process group has the terminal, or it was closed.
             Err(PromptClosed::Background | PromptClosed::HungUp) => return,
             Err(_) => None,
         };
@@ -362,12 +362,12 @@ impl<'a> PromptLoop<'a> {
             out.push_str(&line.render(&self.look));
             out.push_str("\r\n");
         }
-        // If the terminal takes nothing now, the card stays on it; the answer holds.
+        // If the terminal does not accept output, the card remains; the answer is valid.
         let _ = self.tty.write(out.as_bytes());
     }
 }
 
-/// Whether an answer lets the command run.
+/// Reports whether an answer allows the command.
 const fn is_yes(answer: &PromptAnswer) -> bool {
     matches!(answer, PromptAnswer::Once | PromptAnswer::Overruled { .. } | PromptAnswer::Session | PromptAnswer::Always)
 }

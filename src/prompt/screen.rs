@@ -1,26 +1,27 @@
-//! Drawing in place: a few lines where the cursor was, redrawn without flicker, and taken away at the end.
+//! Draws a few lines at the cursor, redraws them without flicker, and removes them at the end.
 //!
-//! No alternate screen, and nothing above the first line is touched.
+//! It does not use the alternate screen, and changes nothing above the first line.
 
 use crate::ui::card::Size;
 use crate::ui::style::{Line, Look};
 
-/// Asks the terminal to put brackets around what is pasted, so that it cannot be taken for typing.
+/// Enables bracketed paste, so that pasted text can be distinguished from typed text.
 const PASTES_TOLD: &str = "\x1b[?2004h";
 
-/// And no longer: a shell asks for itself.
+/// Disables bracketed paste; a shell enables it itself.
 const PASTES_UNTOLD: &str = "\x1b[?2004l";
 
-/// What is on the screen, as it was last drawn.
+/// The lines that were last drawn.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     lines: Vec<String>,
-    /// Of the window they were drawn in.
+    /// The size of the window in which they were drawn.
     size: Option<Size>,
 }
 
 impl Screen {
-    /// The bytes that make a window of this size show these lines. The cursor stays at the end of the last.
+    /// Returns the bytes that show these lines in a window of this size. The cursor is then at the end of the last
+    /// line.
     pub(super) fn draw(&mut self, lines: &[Line], look: &Look, size: Size) -> String {
         let lines: Vec<String> = lines.iter().map(|line| line.render(look)).collect();
         let mut out = String::new();
@@ -35,7 +36,7 @@ impl Screen {
             out.push_str("\r\x1b[J");
             scroll_away(size.rows, &mut out);
         } else if old.len() == lines.len() {
-            // Only what changed, bottom up or top down costs the same: go up once, and down line by line.
+            // Only changed lines are written: move up once, and down line by line.
             if old == lines {
                 self.lines = lines;
                 return out;
@@ -62,7 +63,7 @@ impl Screen {
         out
     }
 
-    /// The bytes that take the lines away.
+    /// Returns the bytes that remove the lines.
     pub(super) fn erase(&mut self) -> String {
         let mut out = String::new();
         if !self.lines.is_empty() {
@@ -74,26 +75,28 @@ impl Screen {
         out
     }
 
-    /// Whether it was drawn in a window of another size.
+    /// Reports whether it was drawn in a window of another size.
     pub(super) fn is_of_another_size(&self, size: Size) -> bool {
         self.size.is_some_and(|before| before != size)
     }
 
-    /// What was drawn is no longer where it was: the next drawing begins anew, below.
+    /// Discards the drawn lines: the next drawing begins below.
     pub(super) fn forget(&mut self) {
         self.lines.clear();
     }
 }
 
-/// Moves to the start of a line of its own. Blanks up to the margin wrap only if something stood on the line already;
-/// where nothing did, the return goes back to the same line.
+/// Moves to the beginning of an empty line. Blanks up to the margin wrap only if the line was not empty; otherwise the
+/// carriage
+/// return moves to its beginning.
 fn begin(columns: usize, out: &mut String) {
     out.push_str(&" ".repeat(columns.saturating_sub(1)));
     out.push_str("\r\x1b[K");
 }
 
-/// Moves what the window shows up and out of it, into what can be scrolled back to, and the cursor to its top. In a window
-/// of another size nobody knows where the first line is: some terminals wrap anew what they show, some cut it off.
+/// Scrolls the content of the window into the scrollback buffer, and moves the cursor to the top. After a change of the
+/// size the
+/// position of the first line is unknown: some terminals rewrap their content, others truncate it.
 fn scroll_away(rows: usize, out: &mut String) {
     out.push_str(&format!("\x1b[{rows};1H{}\x1b[H\x1b[J", "\n".repeat(rows)));
 }

@@ -1,7 +1,8 @@
-//! Signals while a card is shown: the alarm that ends it, and those that end or stop the process.
+//! Handles signals while a card is shown: the alarm of the timeout, and signals that end or stop the process.
 //!
-//! All of them are blocked except inside [`Watch::wait`], so that none can come between looking and waiting. Handlers
-//! only set a bit. Dispositions, mask and a pending alarm of the caller's are given back when the watch ends.
+//! All of them are blocked except in [`Watch::wait`], so that none can arrive between a check and the wait. Handlers
+//! only set a
+//! bit. The dispositions, the mask and a pending alarm of the caller are restored at the end.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +15,10 @@ use nix::sys::select::{FdSet, pselect};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, raise, sigaction};
 use nix::sys::time::TimeSpec;
 
-/// Signals that have arrived and were not looked at, by number.
+/// The signals that arrived and were not handled.
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 
-/// Those that are watched.
+/// The signals that are watched.
 const WATCHED: [Signal; 8] = [
     Signal::SIGALRM,
     Signal::SIGWINCH,
@@ -29,18 +30,18 @@ const WATCHED: [Signal; 8] = [
     Signal::SIGCONT,
 ];
 
-/// Those that end the card and then the process.
+/// The signals that end the card and then the process.
 const FATAL: [Signal; 4] = [Signal::SIGHUP, Signal::SIGTERM, Signal::SIGINT, Signal::SIGQUIT];
 
-/// The bit of a signal.
+/// Returns the bit of a signal.
 const fn bit(signal: Signal) -> u64 {
     1 << signal as u64
 }
 
-/// Those of [`ARRIVED`] that a process sent; the others came from the terminal: somebody pressed a key.
+/// Those of [`ARRIVED`] that a process sent. The others are keys of the terminal.
 static SENT: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that a signal has arrived, and from whom. Atomic stores are all that is allowed here, and all that is needed.
+/// Records a signal and its sender, with atomic stores only, as required in a handler.
 extern "C" fn note(number: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let bit = 1 << (number & 63);
     // SAFETY: the system hands a handler that asks for it a pointer that is valid until the handler returns, or null.
@@ -50,42 +51,43 @@ extern "C" fn note(number: libc::c_int, info: *mut libc::siginfo_t, _context: *m
     ARRIVED.fetch_or(bit, Ordering::SeqCst);
 }
 
-/// The time by a clock that goes on while the machine sleeps, where there is one.
+/// Returns the time of a clock that continues while the machine sleeps, if there is one.
 pub(super) fn now() -> Duration {
-    // These clocks exist wherever this compiles. If one did not answer, every deadline would have passed: that is no.
+    // These clocks exist on all supported systems. If one failed, every deadline would have passed, which denies the
+    // command.
     guard_system::steady_clock().unwrap_or(Duration::MAX)
 }
 
-/// What is ready after a wait.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ready {
     pub(super) read: bool,
     pub(super) write: bool,
 }
 
-/// The watched signals and the alarm, from [`Watch::begin`] until it is dropped.
+/// Watches the signals and the alarm, from [`Watch::begin`] until it is dropped.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// The mask as it was.
+    /// The mask before.
     mask: SigSet,
-    /// The mask while waiting: as it was, with what is watched let in.
+    /// The mask while waiting: the previous one without the watched signals.
     open: SigSet,
     actions: Vec<(Signal, SigAction)>,
-    /// The caller's alarm and when it was taken over.
+    /// The alarm of the caller, and when it was suspended.
     alarm: libc::itimerval,
     since: Duration,
-    /// An alarm that was already pending for the caller.
+    /// Whether an alarm was pending for the caller.
     alarm_pending: bool,
 }
 
 impl Watch {
-    /// Blocks and watches the signals and starts the alarm, once every so many seconds; 0: never.
+    /// Blocks and watches the signals, and starts the alarm with an interval in seconds; 0: no alarm.
     ///
     /// # Errors
-    /// When the system refuses, which POSIX does not foresee for these calls.
+    /// A system call fails, which POSIX does not specify for these calls.
     pub(super) fn begin(every: libc::time_t) -> nix::Result<Self> {
         let mut blocked: SigSet = WATCHED.into_iter().collect();
-        // In the background, reading and writing the terminal fails instead of stopping the process.
+        // In the background, reads and writes of the terminal then fail instead of stopping the process.
         blocked.add(Signal::SIGTTIN);
         blocked.add(Signal::SIGTTOU);
         let mask = blocked.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
@@ -107,7 +109,7 @@ impl Watch {
         for signal in WATCHED {
             // SAFETY: the handler stores to an atomic and does nothing else, which is safe in a signal handler.
             let before = unsafe { sigaction(signal, &handler) }?;
-            // Who ignores these keeps ignoring them; the keys of the terminal must work all the same.
+            // Ignored signals remain ignored, except those of terminal keys, which must work.
             let ignored = matches!(before.handler(), SigHandler::SigIgn);
             if ignored && matches!(signal, Signal::SIGHUP | Signal::SIGTERM | Signal::SIGTSTP) {
                 // SAFETY: `before` is what the system gave.
@@ -120,12 +122,12 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Whether this signal has arrived since it was last asked for.
+    /// Reports whether this signal arrived since the last call.
     pub(super) fn take(&self, signal: Signal) -> bool {
         ARRIVED.fetch_and(!bit(signal), Ordering::SeqCst) & bit(signal) != 0
     }
 
-    /// A signal that ends the process, when one has arrived; so does the caller's own alarm, if it would have.
+    /// Returns a signal that ends the process, if one arrived, including the alarm of the caller.
     pub(super) fn fatal(&self) -> Option<Signal> {
         FATAL.into_iter().find(|signal| self.take(*signal)).or_else(|| {
             let lethal = self
@@ -137,7 +139,7 @@ impl Watch {
         })
     }
 
-    /// Whether a key of the terminal sent this signal, and no process.
+    /// Reports whether a key of the terminal sent this signal, and not a process.
     pub(super) fn was_typed(&self, signal: Signal) -> bool {
         matches!(signal, Signal::SIGINT | Signal::SIGQUIT) && SENT.load(Ordering::SeqCst) & bit(signal) == 0
     }
@@ -145,7 +147,7 @@ impl Watch {
     /// Waits until the terminal is ready, a signal arrives, or `timeout` passes.
     ///
     /// # Errors
-    /// Any but an interruption, which is no error here.
+    /// Every error but an interruption.
     pub(super) fn wait(&self, fd: BorrowedFd<'_>, write: bool, timeout: Duration) -> nix::Result<Ready> {
         let mut readable = FdSet::new();
         let mut writable = FdSet::new();
@@ -161,10 +163,10 @@ impl Watch {
         }
     }
 
-    /// Lets in what is pending, and whether a signal has arrived that must be looked at before anything that was typed.
+    /// Delivers pending signals. Returns whether one arrived that must be handled before input.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// A system call fails.
     pub(super) fn is_called(&self) -> nix::Result<bool> {
         self.admit()?;
         let urgent = FATAL.into_iter().chain([Signal::SIGTSTP, Signal::SIGCONT]);
@@ -172,35 +174,35 @@ impl Watch {
         Ok(ARRIVED.load(Ordering::SeqCst) & urgent != 0)
     }
 
-    /// Lets in what is pending.
+    /// Delivers pending signals.
     fn admit(&self) -> nix::Result<()> {
         let blocked = self.open.thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
         blocked.thread_set_mask()
     }
 
-    /// Stops the process as SIGTSTP found it, and returns when it goes on.
+    /// Stops the process as the default of SIGTSTP does, and returns when it is continued.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// A system call fails.
     pub(super) fn stop(&self) -> nix::Result<()> {
         let stop = SigSet::from(Signal::SIGTSTP);
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // SAFETY: the default action runs no code of ours.
         let handler = unsafe { sigaction(Signal::SIGTSTP, &default) }?;
         raise(Signal::SIGTSTP)?;
-        // Unblocked, it is delivered here, and this call returns after SIGCONT.
+        // The signal is delivered here, and the call returns after SIGCONT.
         stop.thread_unblock()?;
         stop.thread_block()?;
         // SAFETY: `handler` is the handler of this watch, as the system gave it back.
         unsafe { sigaction(Signal::SIGTSTP, &handler) }?;
-        // The signal to go on is pending, and has done its work.
+        // SIGCONT is pending and is no longer needed.
         self.admit()?;
         self.take(Signal::SIGTSTP);
         self.take(Signal::SIGCONT);
         Ok(())
     }
 
-    /// What is left of the caller's alarm; `None` when there was none.
+    /// Returns the remaining time of the caller's alarm; `None` if there was none.
     fn callers_alarm(&self) -> Option<Duration> {
         let set = duration(self.alarm.it_value);
         (!set.is_zero()).then(|| set.saturating_sub(now().saturating_sub(self.since)))
@@ -209,9 +211,9 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Each step is tried whatever became of the one before: there is nobody to tell.
+        // Each step is tried even if an earlier one failed, because failures cannot be reported.
         let _ = set_timer(&timer(0));
-        // A tick of ours that is still pending must meet our handler, not the caller's.
+        // A pending alarm of this module must not reach the handler of the caller.
         let _ = self.open.thread_set_mask();
         let _ = SigSet::from_iter(WATCHED).thread_block();
         for (signal, action) in &self.actions {
@@ -219,7 +221,7 @@ impl Drop for Watch {
             let _ = unsafe { sigaction(*signal, action) };
         }
         if let Some(left) = self.callers_alarm() {
-            // Zero would disarm it: what is overdue comes at once.
+            // Zero would disable it; an expired alarm is delivered at once.
             let left = left.max(Duration::from_micros(1));
             let value = libc::itimerval { it_interval: self.alarm.it_interval, it_value: timeval(left) };
             let _ = set_timer(&value);
@@ -227,7 +229,7 @@ impl Drop for Watch {
         if self.alarm_pending {
             let _ = raise(Signal::SIGALRM);
         }
-        // What came too late to be looked at is handed on to the caller, whose dispositions hold again.
+        // Signals that were not handled are raised again for the caller, whose dispositions are restored.
         for signal in FATAL {
             if self.take(signal) {
                 let _ = raise(signal);
@@ -237,20 +239,20 @@ impl Drop for Watch {
     }
 }
 
-/// Whether a signal is pending.
+/// Reports whether a signal is pending.
 pub(super) fn is_pending(signal: Signal) -> bool {
     let mut pending = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `sigpending` fills the set it is given; `sigismember` only reads it, and the number is a valid one.
     unsafe { libc::sigpending(pending.as_mut_ptr()) == 0 && libc::sigismember(pending.as_ptr(), signal as i32) == 1 }
 }
 
-/// An alarm every so many seconds; 0: none.
+/// Creates a timer with an interval in seconds; 0: none.
 const fn timer(seconds: libc::time_t) -> libc::itimerval {
     let every = libc::timeval { tv_sec: seconds, tv_usec: 0 };
     libc::itimerval { it_interval: every, it_value: every }
 }
 
-/// Sets the alarm; the one that was set before, with what was left of it.
+/// Sets the alarm. Returns the previous one with its remaining time.
 fn set_timer(value: &libc::itimerval) -> nix::Result<libc::itimerval> {
     let mut before = timer(0);
     // SAFETY: both pointers are valid for the call, which reads the first and writes the second.
@@ -258,13 +260,13 @@ fn set_timer(value: &libc::itimerval) -> nix::Result<libc::itimerval> {
     Ok(before)
 }
 
-/// The kernel gives no negative times.
+/// Converts a time. The kernel returns no negative times.
 fn duration(time: libc::timeval) -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), 0)
         + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
 }
 
-/// Of a time that was once a `timeval`.
+/// Converts a duration that was a `timeval` before.
 fn timeval(time: Duration) -> libc::timeval {
     libc::timeval {
         tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),

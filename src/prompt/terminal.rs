@@ -1,12 +1,16 @@
-//! Asking at the terminal.
+//! Asks at the terminal.
 //!
-//! A person is asked on the controlling terminal, never on standard input, and only where one sits: this process is in
-//! the terminal's foreground group, standard input or standard error is that terminal, and no other program reads it
-//! key by key. What was typed before the card appeared is thrown away, as are keys in its first
-//! [`READING`](super::answer::READING) and anything that arrives in a burst, so that neither typing ahead nor pasting answers it.
+//! guard asks on the controlling terminal, never on standard input, and only if a user is there: this process is in the
+//! foreground group, standard input or standard error is that terminal, and no other program reads single keys from it.
+//! Input
+//! that was typed before the card appeared, in its first [`READING`](super::answer::READING), or in a burst is
+//! discarded, so
+//! that neither typing ahead nor pasting answers it.
 //!
-//! The alarm is the deadline and moves the countdown. The clock is looked at too, so that a deadline that passes while
-//! the process is stopped, or the machine asleep, means no. Everything that is not a clear yes is a no.
+//! The alarm ends the prompt and updates the countdown. The clock is checked too, so that a deadline that passes while
+//! the
+//! process is stopped, or the machine asleep, denies the command. Everything that is not an explicit approval is a
+//! denial.
 
 use std::path::PathBuf;
 
@@ -23,10 +27,10 @@ use crate::ui::explain::ExplainView;
 use crate::ui::style::Look;
 use crate::ui::verdict;
 
-/// Asks at the terminal and waits for the answer, or for the time to pass.
+/// Asks at the terminal, and waits for the answer or the timeout.
 ///
-/// One card is shown per terminal at a time; waiting for another to be answered costs no time of this one. `runtime` is
-/// `XDG_RUNTIME_DIR`, where the lock lies.
+/// A terminal shows one card at a time; waiting for another card does not count towards the timeout. `runtime` is
+/// `XDG_RUNTIME_DIR`, which contains the lock.
 pub fn ask(
     view: &CardView,
     prompt: &Prompt,
@@ -38,8 +42,9 @@ pub fn ask(
     try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
-/// As [`ask`], while a reviewer is asked too. The person need not wait for it. Where a yes counts only once it
-/// is signed, it is not `said`: [`say_yes`] says it.
+/// As [`ask`], while a reviewer is consulted, for which the person does not have to wait. If an approval has to be
+/// signed first,
+/// it is not printed; [`say_yes`] prints it.
 pub fn ask_beside(
     question: PromptRequest<'_>,
     runtime: Option<PathBuf>,
@@ -48,7 +53,7 @@ pub fn ask_beside(
     try_ask(question, runtime, second).unwrap_or_else(PromptAnswer::Closed)
 }
 
-/// As [`ask`], where a yes counts only once it is signed: it is not said. [`say_yes`] says it.
+/// As [`ask`], for an approval that has to be signed first: it is not printed; [`say_yes`] prints it.
 pub fn ask_before_a_signature(
     view: &CardView,
     prompt: &Prompt,
@@ -60,24 +65,24 @@ pub fn ask_before_a_signature(
     try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
-/// Says on the terminal that a command was allowed.
+/// Prints on the terminal that a command was allowed.
 pub fn say_yes(answer: &PromptAnswer, command: &[u8], look: &Look) {
     let (Some(words), Ok(tty)) = (answer.words(false), Tty::open()) else { return };
     let line = verdict::settled(words, command, tty.size().columns);
-    // If the terminal takes nothing now, the answer holds all the same.
+    // If the terminal does not accept output, the answer is still valid.
     let _ = tty.write(format!("{}\r\n", line.render(look)).as_bytes());
 }
 
-/// Whether somebody could be asked right now, without asking.
+/// Checks whether a person could be asked now, without asking.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub fn reachable() -> Result<(), PromptClosed> {
     let tty = Tty::open().map_err(|error| PromptClosed::NoTerminal(error.to_string()))?;
     check(&tty)
 }
 
-/// Whether a person sits at this terminal and nobody else is using it.
+/// Checks whether a user is at this terminal, and no other program uses it.
 fn check(tty: &Tty) -> Result<(), PromptClosed> {
     if !tty.is_foreground().map_err(hung_up)? {
         return Err(PromptClosed::Background);
@@ -101,7 +106,7 @@ fn try_ask(
     check(&tty).or_else(|why| if why == PromptClosed::Busy { Ok(()) } else { Err(why) })?;
     let lock = Lock::open(tty.number(), runtime.as_deref()).map_err(failed)?;
     lock.take(|| false).map_err(failed)?;
-    // Whoever held the lock had the terminal in its own modes: whose it is now counts.
+    // The previous holder of the lock had changed the modes of the terminal: check again.
     check(&tty)?;
     let word = if question.prompt.word { Some(random().map_err(failed)?) } else { None };
     let watch = Watch::begin(1).map_err(failed)?;

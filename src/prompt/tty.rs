@@ -1,8 +1,10 @@
-//! The controlling terminal: opened by itself, never through standard input, and given back as it was found.
+//! The controlling terminal, which is opened by its name, never through standard input, and is restored.
 //!
-//! Keys and modes are handled here and by no library: crossterm has one reader for the process, which takes standard
-//! input where that is a terminal and opens `/dev/tty` itself where it is not, so that it cannot be held to the terminal
-//! that guard opened, locked and flushed.
+//! This module handles keys and modes instead of a library: crossterm has one reader per process, which reads standard
+//! input if
+//! that is a terminal and otherwise opens `/dev/tty` itself. It cannot be restricted to the terminal that guard opened,
+//! locked
+//! and flushed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -30,13 +32,13 @@ mod request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadResult {
     Bytes(usize),
-    /// Nothing was there.
+    /// There is no input.
     Nothing,
-    /// End of file: the terminal is closed, or a line editor's Ctrl-D.
+    /// The end of the file: the terminal is closed, or Ctrl-D in line mode.
     End,
 }
 
-/// The controlling terminal, open for reading and writing without blocking.
+/// The controlling terminal, opened for non-blocking reading and writing.
 #[derive(Debug)]
 pub(super) struct Tty {
     file: File,
@@ -46,7 +48,7 @@ impl Tty {
     /// Opens the controlling terminal.
     ///
     /// # Errors
-    /// When the process has none.
+    /// The process has none.
     pub(super) fn open() -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -59,28 +61,27 @@ impl Tty {
         Ok(Self { file })
     }
 
-    /// A number that no other terminal of this machine has: the device's, where the system tells it, else the
-    /// session's.
+    /// Returns a number that identifies the terminal: that of the device, or of the session if the device is unknown.
     pub(super) fn number(&self) -> u64 {
         let session = || termios::tcgetsid(&self.file).map_or(0, |session| u64::from(session.as_raw().unsigned_abs()));
         guard_system::terminal_number(self.file.as_fd()).unwrap_or_else(session)
     }
 
-    /// Whether this process is in the terminal's foreground group.
+    /// Reports whether this process is in the foreground group of the terminal.
     ///
     /// # Errors
-    /// When the terminal hung up.
+    /// The terminal hung up.
     pub(super) fn is_foreground(&self) -> io::Result<bool> {
         Ok(unistd::tcgetpgrp(&self.file)? == unistd::getpgrp())
     }
 
-    /// Columns and rows that may be drawn on: of the lower half where the window is divided.
+    /// Returns the columns and rows for drawing: those of the lower half in a divided window.
     pub(super) fn size(&self) -> Size {
         let Size { columns, rows } = self.whole_size();
         Size { columns, rows: rows - split_screen::rows_above(rows) }
     }
 
-    /// Columns and rows; 80 × 24 where the terminal does not know.
+    /// Returns the columns and rows; 80 × 24 if they are unknown.
     pub(super) fn whole_size(&self) -> Size {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: TIOCGWINSZ writes one `winsize` through the pointer, which is valid for the call.
@@ -89,10 +90,10 @@ impl Tty {
         Size { columns: or(size.ws_col, 80), rows: or(size.ws_row, 24) }
     }
 
-    /// Reads what is there.
+    /// Reads available input.
     ///
     /// # Errors
-    /// When the terminal hung up, or the process is in the background.
+    /// The terminal hung up, or the process is in the background.
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<ReadResult> {
         match (&self.file).read(buffer) {
             Ok(0) => Ok(ReadResult::End),
@@ -104,10 +105,10 @@ impl Tty {
         }
     }
 
-    /// Writes as much as the terminal takes now; the number of bytes taken.
+    /// Writes as much as the terminal accepts. Returns the number of bytes.
     ///
     /// # Errors
-    /// When the terminal hung up.
+    /// The terminal hung up.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match (&self.file).write(bytes) {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
@@ -115,15 +116,15 @@ impl Tty {
         }
     }
 
-    /// Throws away what was typed and not read.
+    /// Discards unread input.
     ///
     /// # Errors
-    /// When the terminal hung up.
+    /// The terminal hung up.
     pub(super) fn flush_input(&self) -> io::Result<()> {
         Ok(termios::tcflush(&self.file, FlushArg::TCIFLUSH)?)
     }
 
-    /// Whether some program reads this terminal key by key: it is not in its usual line mode.
+    /// Reports whether a program reads single keys from this terminal: it is not in line mode.
     pub(super) fn is_raw(&self) -> io::Result<bool> {
         Ok(!termios::tcgetattr(&self.file)?.local_flags.contains(LocalFlags::ICANON))
     }
@@ -135,13 +136,13 @@ impl AsFd for Tty {
     }
 }
 
-/// Whether standard input or standard error is the controlling terminal: somebody sits in front of this command.
+/// Reports whether standard input or standard error is the controlling terminal, so that a user sees this command.
 pub(super) fn is_attended() -> bool {
-    // The session of a terminal is told to the processes that it controls, and to no others.
+    // The call succeeds only for the controlling terminal of the process.
     termios::tcgetsid(io::stdin()).is_ok() || termios::tcgetsid(io::stderr()).is_ok()
 }
 
-/// The terminal's modes while keys are read one by one, and the way back: dropped, they are as before.
+/// The modes for reading single keys. The previous ones are restored when this is dropped.
 #[derive(Debug)]
 pub(super) struct Modes<'a> {
     tty: &'a Tty,
@@ -151,11 +152,12 @@ pub(super) struct Modes<'a> {
 }
 
 impl<'a> Modes<'a> {
-    /// Enters: keys arrive one by one and are not echoed, output is not held back by Ctrl-S. Signal keys stay signal
-    /// keys, so that Ctrl-C reaches the whole group, as it does for any other command.
+    /// Sets the modes: single keys without echo, and Ctrl-S does not stop output. Signal keys still send signals, so
+    /// that Ctrl-C
+    /// reaches the whole group as for any other command.
     ///
     /// # Errors
-    /// When the terminal hung up.
+    /// The terminal hung up.
     pub(super) fn enter(tty: &'a Tty) -> io::Result<Self> {
         let before = termios::tcgetattr(tty)?;
         let mut modes = Self { tty, ours: before.clone(), before, inside: false };
@@ -163,10 +165,10 @@ impl<'a> Modes<'a> {
         Ok(modes)
     }
 
-    /// Enters again, after having been stopped: from whatever modes there are now.
+    /// Sets the modes again after a stop. The current ones become the previous ones.
     ///
     /// # Errors
-    /// When the terminal hung up.
+    /// The terminal hung up.
     pub(super) fn again(&mut self) -> io::Result<()> {
         let now = termios::tcgetattr(self.tty)?;
         if !(self.inside && same(&now, &self.ours)) {
@@ -185,12 +187,13 @@ impl<'a> Modes<'a> {
         Ok(())
     }
 
-    /// Gives the modes back, and throws away what was typed too late. Modes that somebody else has set meanwhile (a
-    /// shell that took the terminal away) are left alone, unless this process is still the one in front.
+    /// Restores the modes, and discards late input. If another process changed the modes in the meantime (a shell that
+    /// took the
+    /// terminal), they are restored only if this process is still in the foreground.
     pub(super) fn leave(&mut self) {
         if std::mem::take(&mut self.inside) {
             let front = self.tty.is_foreground().unwrap_or(false);
-            // A terminal that hung up has no modes to give back.
+            // A terminal that hung up has no modes to restore.
             if termios::tcgetattr(self.tty).is_ok_and(|now| front || same(&now, &self.ours)) {
                 let _ = self.tty.flush_input();
                 let _ = set(self.tty, &self.before);
@@ -206,9 +209,9 @@ impl Drop for Modes<'_> {
     }
 }
 
-/// Sets modes now, without waiting for output that may never drain.
+/// Sets modes at once, without waiting for output that may never drain.
 fn set(tty: impl AsFd, modes: &Termios) -> nix::Result<()> {
-    // From the background, setting modes would stop the process with SIGTTOU unless that is blocked.
+    // In the background, SIGTTOU would stop the process unless it is blocked.
     let blocked = SigSet::from(Signal::SIGTTOU);
     let before = blocked.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let result = loop {
@@ -221,7 +224,7 @@ fn set(tty: impl AsFd, modes: &Termios) -> nix::Result<()> {
     result
 }
 
-/// Whether two modes are the same in everything that [`Modes`] changes.
+/// Reports whether two modes are equal in everything that [`Modes`] changes.
 fn same(one: &Termios, other: &Termios) -> bool {
     one.local_flags == other.local_flags
         && one.input_flags == other.input_flags
@@ -229,10 +232,10 @@ fn same(one: &Termios, other: &Termios) -> bool {
         && one.control_chars == other.control_chars
 }
 
-/// The terminal to restore if the process panics: a release build aborts without dropping anything.
+/// The terminal to restore after a panic: a release build aborts without dropping anything.
 static PANIC: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
-/// Sets what a panic restores.
+/// Sets the terminal that a panic restores.
 fn remember(saved: Option<(File, Termios)>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,8 +1,10 @@
-//! Waiting to be woken by another process: a named pipe that nobody reads, and the signals that end waiting.
+//! Waits for another process: with a named pipe that nobody reads, and with the signals that end a wait.
 //!
-//! A byte in the pipe wakes all who wait for it, at once and without a look in between. It carries nothing: what happened
-//! is looked up by whoever wakes, so that a false ring does no harm. Where there can be no pipe, and in case whoever should
-//! have rung was killed first, the clock wakes them too. Out of scope: what is waited for.
+//! A byte in the pipe wakes all waiting processes at once. It has no meaning: a process that wakes up checks what
+//! happened, so
+//! that a false signal is harmless. Without a pipe, and in case the other process was killed before it wrote, a timeout
+//! also
+//! wakes them. Out of scope: the event that is waited for.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -19,55 +21,55 @@ use nix::unistd::mkfifo;
 
 use super::signal_watch::{Watch, now};
 
-/// With a pipe, how long may pass without a look: only a ring that never came is found by it.
+/// The interval of checks with a pipe, which only finds a signal that was never sent.
 const SELDOM: Duration = Duration::from_secs(2);
 
-/// Without a pipe.
+/// The interval of checks without a pipe.
 const OFTEN: Duration = Duration::from_millis(250);
 
-/// After a ring that meant nothing, so that whoever rings without end costs little.
+/// The pause after a false signal, so that repeated ones cost little.
 const REST: Duration = Duration::from_millis(20);
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeReason {
-    /// Something may have happened: look.
+    /// The event may have happened.
     Ring,
-    /// The time is over.
+    /// The timeout passed.
     Time,
-    /// A signal that ends the process. `typed`: a key of the terminal sent it.
+    /// A signal that ends the process arrived. `typed`: a key of the terminal sent it.
     Signal { signal: Signal, typed: bool },
 }
 
-/// A wakeup that this process waits for.
+/// A wakeup for which this process waits.
 #[derive(Debug)]
 pub struct Wakeup {
     path: Option<PathBuf>,
     pipe: Option<File>,
     watch: Watch,
-    /// It rang, and the pipe was not emptied yet: others may be waiting for the same ring.
+    /// Whether it was signalled and the pipe was not emptied yet, because others may wait for the same signal.
     rung: bool,
-    /// By a clock that goes on while the machine sleeps.
+    /// The deadline, by a clock that continues while the machine sleeps.
     until: Duration,
 }
 
 impl Wakeup {
-    /// Begins to wait, for at most `time`. Signals are held from now on, so that none is missed between looks.
+    /// Begins to wait, for at most `time`. Signals are blocked from now on, so that none is missed between checks.
     ///
     /// # Errors
-    /// The system refuses to watch signals.
+    /// The signals cannot be watched.
     pub fn begin(time: Duration) -> nix::Result<Self> {
         let watch = Watch::begin(0)?;
         Ok(Self { path: None, pipe: None, watch, rung: false, until: now().saturating_add(time) })
     }
 
-    /// Listens at this place from now on.
+    /// Uses the pipe at this path from now on.
     pub fn hang_up_at(&mut self, path: PathBuf) {
         self.pipe = open(&path);
         self.path = Some(path);
     }
 
-    /// Listens to this pipe from now on, which does not make a read wait.
+    /// Uses this non-blocking pipe from now on.
     pub fn listen_to(&mut self, pipe: File) {
         let small = usize::try_from(pipe.as_raw_fd()).is_ok_and(|fd| fd < FD_SETSIZE);
         self.pipe = Some(pipe).filter(|_| small);
@@ -76,7 +78,7 @@ impl Wakeup {
     /// Waits.
     ///
     /// # Errors
-    /// The system refuses to wait.
+    /// A system call fails.
     pub fn wait(&mut self) -> nix::Result<WakeReason> {
         if std::mem::take(&mut self.rung) {
             self.empty();
@@ -112,29 +114,29 @@ impl Wakeup {
         }
     }
 
-    /// Removes the wakeup: nobody will use it again.
+    /// Removes the pipe, which nobody will use again.
     pub fn take_down(self) {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
     }
 
-    /// Takes what was rung out of the pipe, so that the next wait waits.
+    /// Empties the pipe, so that the next wait does not end at once.
     fn empty(&mut self) {
         std::thread::sleep(REST.min(self.until.saturating_sub(now())));
         let mut bytes = [0; 64];
         let open_still = self.pipe.as_mut().is_some_and(|pipe| !matches!(pipe.read(&mut bytes), Ok(0)));
         if !open_still {
-            // Whoever rang has gone: the pipe tells of that without end, until it is opened anew.
+            // The writer closed the pipe, which is then always ready until it is opened again.
             self.pipe = self.path.as_deref().and_then(open);
         }
     }
 }
 
-/// The pipe, made where there is none.
+/// Opens the pipe, and creates it if it does not exist.
 fn open(path: &Path) -> Option<File> {
     let _ = mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR);
-    // For writing too: then there is always a writer, and the end of one is not told.
+    // Opened for writing too, so that there is always a writer, and closing by another one is not reported.
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let pipe = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).ok()?;
     let small = usize::try_from(pipe.as_raw_fd()).is_ok_and(|fd| fd < FD_SETSIZE);
@@ -142,7 +144,7 @@ fn open(path: &Path) -> Option<File> {
     (small && is_pipe).then_some(pipe)
 }
 
-/// Wakes all who listen. Nothing, when nobody does.
+/// Wakes all waiting processes, if there are any.
 pub fn ring(path: &Path) {
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     if let Ok(mut pipe) = OpenOptions::new().write(true).custom_flags(flags).open(path)

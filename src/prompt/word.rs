@@ -1,6 +1,6 @@
-//! The random word that a critical command is confirmed by.
+//! The random word with which a critical command is confirmed.
 
-/// Short words that are not mistaken for one another, nor for a shell command.
+/// Short words that differ clearly, and that are not shell commands.
 const WORDS: [&str; 64] = [
     "acorn", "amber", "anchor", "apple", "autumn", "bamboo", "basket", "bottle", "bridge", "bronze", "candle",
     "canyon", "carpet", "castle", "cedar", "cherry", "cloud", "cobalt", "copper", "coral", "cotton", "desert",
@@ -10,12 +10,12 @@ const WORDS: [&str; 64] = [
     "saddle", "silver", "spider", "summer", "timber", "tulip", "velvet", "walnut", "winter",
 ];
 
-/// One of them.
+/// Returns one of them at random.
 ///
 /// # Errors
-/// When the system gives no random numbers.
+/// The system returns no random numbers.
 pub(super) fn random() -> Result<String, getrandom::Error> {
     let random = getrandom::u32()?;
-    // 64 divides 2³², so every word is as likely as any other.
+    // 64 divides 2³², so that all words are equally likely.
     Ok(WORDS.get(random as usize % WORDS.len()).copied().unwrap_or("acorn").to_owned())
 }
