@@ -1,8 +1,10 @@
-//! The enrolled approvers: a file for each, `approvers/NAME.toml` beside the configuration.
+//! The enrolled approvers, each in a file `approvers/NAME.toml` next to the configuration.
 //!
-//! The machine's directory counts alone where it holds any, then the account's own, then the one that HOME leads to:
-//! who can set a variable must not choose who approves. What is wrong with any file is a problem with all of them,
-//! because who is enrolled is not known then, and nothing that wants a signature gets through.
+//! If the directory of the machine contains any, only these are enrolled; otherwise those of the account's own
+//! directory, and
+//! then of the one that HOME names: a process that can set a variable must not select the approvers. An error in one
+//! file
+//! invalidates all of them, because it is then unknown who is enrolled, and no required signature is accepted.
 
 use std::fs;
 use std::io;
@@ -19,38 +21,38 @@ use super::paths::{Finder, is_same};
 use crate::judge::approver::{Approver, ApproverKey, BadSignature, Cost, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};
 
-/// Who is enrolled.
+/// The enrolled approvers.
 #[derive(Clone, Debug, Default)]
 pub struct Enrolled {
     pub approvers: Vec<Approver>,
-    /// The directory that counts, or the one that a first approver would be put into.
+    /// The directory that applies, or in which the first approver would be enrolled.
     pub directory: PathBuf,
-    /// Whether the account that runs guard can change who is enrolled.
+    /// Whether the account that runs guard can enrol approvers.
     pub changeable: bool,
     pub problems: Vec<ConfigProblem>,
 }
 
 impl Enrolled {
-    /// Whether approvals of tier 3 and above want a signature.
+    /// Reports whether approvals of tier 3 and above require a signature.
     #[must_use]
     pub const fn is_any(&self) -> bool {
         !self.approvers.is_empty() || !self.problems.is_empty()
     }
 
-    /// The approver of this name.
+    /// Returns the approver with this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Approver> {
         self.approvers.iter().find(|approver| approver.name == name)
     }
 
-    /// The file of an approver.
+    /// Returns the path of an approver's file.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{name}.toml"))
     }
 }
 
-/// Reads who is enrolled.
+/// Reads the enrolled approvers.
 #[must_use]
 pub fn load(roots: &Roots) -> Enrolled {
     let below = |directory: &Path| directory.join("approvers");
@@ -66,7 +68,7 @@ pub fn load(roots: &Roots) -> Enrolled {
             return found;
         }
         if layer != Layer::Machine {
-            // Where HOME leads is where a person who set it wants their files.
+            // A user who sets HOME wants their files there.
             first = Some(found);
         }
     }
@@ -91,7 +93,7 @@ fn load_from(layer: Layer, roots: &Roots, directory: PathBuf) -> Enrolled {
     enrolled
 }
 
-/// Why a file enrols nobody.
+/// Why a file enrols no approver.
 #[derive(Debug, Error)]
 enum EnrolError {
     #[error("{}", .0.message())]
@@ -145,7 +147,7 @@ fn cost(from: &mut Fields<'_>) -> Cost {
     from.need_table("cost", cost, Cost { memory: 0, passes: 0 })
 }
 
-/// The text of an approver's file.
+/// Returns the content of an approver's file.
 fn written(approver: &Approver) -> String {
     let mut text = format!("name = {}\nkind = \"{}\"\n", quoted(&approver.name), approver.key.kind());
     match &approver.key {
@@ -170,31 +172,31 @@ fn written(approver: &Approver) -> String {
     text
 }
 
-/// Whether an account can put files into a directory, or make it.
+/// Reports whether an account can create files in a directory, or the directory.
 fn is_changeable(directory: &Path, uid: u32) -> bool {
     let about = directory.ancestors().find_map(|place| fs::metadata(place).ok());
     about.is_none_or(|about| uid == 0 || about.uid() == uid || about.mode() & 0o002 != 0)
 }
 
-/// Writes an approver down. What is secret in it is for the account alone to read.
+/// Enrols an approver. A file with a secret is readable only for the account.
 ///
 /// # Errors
-/// There is one of that name, or the file cannot be written.
+/// An approver with that name exists, or the file cannot be written.
 pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
     let path = enrolled.file(&approver.name);
     fs::create_dir_all(&enrolled.directory)?;
     let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
-    // Public halves may be read by all; the guard that checks a signature may run under another account.
+    // Public keys are readable for all, because the process that verifies a signature may run under another account.
     let mode = if matches!(approver.key, ApproverKey::Totp { .. }) { 0o600 } else { 0o644 };
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
     let written = io::Write::write_all(&mut file, written(approver).as_bytes()).and_then(|()| file.sync_all());
-    // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
+    // `link` fails if the file exists: no approver is replaced, and no incomplete file is read.
     let linked = written.and_then(|()| fs::hard_link(&draft, &path));
     let _ = fs::remove_file(&draft);
     linked.map(|()| path)
 }
 
-/// Takes an approver's file away.
+/// Removes an approver's file.
 ///
 /// # Errors
 /// It cannot be removed.

@@ -1,13 +1,14 @@
-//! The presets, and what stands in for a configuration that cannot be trusted.
+//! The presets, and the policy that replaces a configuration with errors.
 
 use super::keys::{ConfigType, KEYS, Key};
 use crate::judge::policy::{Mode, Policy, Record};
 use crate::judge::risk::{CircumstanceFact, Weight};
 
-/// What each preset sets: relaxed, balanced, strict, paranoid. Balanced is the built-in policy (docs/risk.md).
+/// The values of each preset: relaxed, balanced, strict, paranoid. Balanced is the built-in policy (docs/risk.md).
 ///
-/// Relaxed lets agents do more of what tier 2 holds; strict asks about tier 2 everywhere and about tier 1 in
-/// doubtful circumstances; paranoid asks about all that changes anything. Thresholds and weights are hundredths.
+/// Relaxed allows agents more of tier 2; strict asks about tier 2 for every origin, and about tier 1 in certain
+/// circumstances;
+/// paranoid asks about everything that changes something. Thresholds and weights are in hundredths.
 #[rustfmt::skip]
 pub const PRESETS: &[(Key, [i64; 4])] = &[
     (Key::ThresholdCli,             [300, 300, 200, 100]),
@@ -36,15 +37,17 @@ pub const PRESETS: &[(Key, [i64; 4])] = &[
     (Key::BreakerAfter,             [  5,   3,   3,   2]),
 ];
 
-/// Just above what plain tier 1 work scores, so that it still runs, and below anything that a rule of tier 2 or a
-/// circumstance makes of it.
+/// Just above the score of tier 1 without circumstances, which still runs, and below that of tier 2 or of any
+/// circumstance.
 pub const FAIL_CLOSED_THRESHOLD: Weight = Weight(101);
 
-/// Tightens what could be read of a configuration in which something is wrong, so that nothing flagged runs unasked.
+/// Makes a configuration with errors stricter, so that no command with a finding runs without a prompt.
 ///
-/// Each value is the stricter of what was read and what is built in; then every threshold is at most 1.01, people are
-/// asked (`mode = manual`), no directory is trusted, no host is known beyond the patterns' own, no rule is switched
-/// off, everything is recorded and `yolo` is off. Support commands stay: they are never gated.
+/// Each value is the stricter of the configured and the built-in one. In addition, every threshold is at most 1.01,
+/// people
+/// decide (`mode = manual`), no directory is trusted, only the hosts in the patterns are known, no rule is disabled,
+/// everything
+/// is recorded, and `yolo` is off. Support commands still run.
 pub fn fail_closed(policy: &mut Policy) {
     let built_in = Policy::default();
     for (key, _) in PRESETS {
@@ -88,7 +91,7 @@ pub fn fail_closed(policy: &mut Policy) {
     }
 }
 
-/// The keys that a name in `locked` stands for.
+/// Returns the keys for which a name in `locked` stands.
 #[must_use]
 pub fn locks(name: &str) -> Vec<Key> {
     let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);

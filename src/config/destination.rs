@@ -1,4 +1,4 @@
-//! Where the record goes as it is written: the entries of `export.to`.
+//! The collectors of the record: the entries of `export.to`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use thiserror::Error;
 const JOURNAL: &str = "/run/systemd/journal/socket";
 /// The socket of the local syslog.
 const LOG: &str = "/dev/log";
-/// Where a collector of OpenTelemetry listens, and for what.
+/// The default address of an OpenTelemetry collector.
 const OTLP_HOST: (&str, u16) = ("127.0.0.1", 4318);
-/// What it takes logs at.
+/// Its path for logs.
 pub const OTLP_PATH: &str = "/v1/logs";
 
 /// The forms of an entry, for messages.
 pub const FORMS: &str = "journald, syslog, syslog:/path/of/socket, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT, otlp, \
                          otlp+http://HOST:PORT/PATH or otlp+unix:/path/of/socket";
 
-/// Why an entry of `export.to` is none.
+/// Why an entry of `export.to` is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DestinationError {
     #[error("the path of a socket must be absolute")]
@@ -31,26 +31,26 @@ pub enum DestinationError {
     BadHost,
 }
 
-/// A place that takes rows of the record.
+/// A collector of rows of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// The journal, by its own protocol, at a datagram socket.
+    /// journald, with its own protocol, at a datagram socket.
     Journald(PathBuf),
     /// A syslog at a datagram socket.
     SyslogUnix(PathBuf),
     SyslogUdp(String, u16),
     SyslogTcp(String, u16),
-    /// A collector of OpenTelemetry, by HTTP without TLS: host, port and path.
+    /// An OpenTelemetry collector, by HTTP without TLS: host, port and path.
     OtlpHttp(String, u16, String),
     /// The same at a stream socket.
     OtlpUnix(PathBuf),
 }
 
 impl Destination {
-    /// Reads an entry.
+    /// Parses an entry.
     ///
     /// # Errors
-    /// What is expected, when it is none.
+    /// The expected form, if it is invalid.
     pub fn parse(text: &str) -> Result<Self, DestinationError> {
         let socket = |path: &str| {
             let plain = path.starts_with('/') && path.len() > 1;
@@ -75,7 +75,7 @@ impl Destination {
         }
     }
 
-    /// Whether sending waits for nobody: by datagrams, to a place that need not be looked up.
+    /// Reports whether sending never blocks: by datagrams, to an address that does not have to be resolved.
     #[must_use]
     pub fn is_immediate(&self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Destination {
     }
 }
 
-/// `//host:port/path`.
+/// Parses `//host:port/path`.
 fn host(text: &str, usual: u16) -> Result<(String, u16, String), DestinationError> {
     let wrong = DestinationError::BadHost;
     let rest = text.strip_prefix("//").ok_or(wrong)?;

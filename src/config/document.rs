@@ -1,4 +1,4 @@
-//! What one file says: the keys that it sets, with their lines. [`super::schema`] reads it.
+//! The content of a configuration file: the keys that it sets, with their lines. [`super::schema`] parses it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::judge::approved::Grant;
 use crate::judge::document::found;
 use crate::judge::policy::Support;
 
-/// What one file says.
+/// The content of a configuration file.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub layer: Layer,
@@ -22,39 +22,39 @@ pub struct Document {
     pub entries: Vec<SetKey>,
     pub support: Vec<Support>,
     pub grants: Vec<Grant>,
-    /// Who keeps the record, in the machine's file.
+    /// The system service that keeps the record, in the machine's file.
     pub service: Option<Service>,
-    /// Who gives an opinion, with the line of the table.
+    /// The reviewer, with the line of its table.
     pub reviewer: Option<(Reviewer, u32)>,
-    /// Keys that later layers may only tighten.
+    /// The keys that later layers can only make stricter.
     pub locked: Vec<Key>,
-    /// Where lines begin, as byte offsets.
+    /// The byte offsets of the beginnings of lines.
     lines: Vec<usize>,
 }
 
-/// One key that is set.
+/// A key that the file sets.
 #[derive(Clone, Debug)]
 pub struct SetKey {
     pub key: Key,
     pub value: SetValue,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
 }
 
 /// A checked value.
 #[derive(Clone, Debug)]
 pub enum SetValue {
-    /// A place on the line of its key.
+    /// A number on the scale of its key.
     Number(i64),
-    /// Entries with their lines.
+    /// The entries with their lines.
     List(Vec<(String, u32)>),
 }
 
-/// A key and its value with their places, as TOML has them.
+/// A key and its value, with their positions in the TOML file.
 pub(super) type SpannedValue<'a> = toml::Spanned<DeValue<'a>>;
 
 impl Document {
-    /// A file that says nothing yet.
+    /// Creates it for an empty file.
     pub(super) fn new(layer: Layer, file: &Path, text: &str) -> Self {
         Self {
             layer,
@@ -69,12 +69,12 @@ impl Document {
         }
     }
 
-    /// The line of a byte offset, counted from 1.
+    /// Returns the line of a byte offset, counted from 1.
     pub(super) fn line(&self, offset: usize) -> u32 {
         u32::try_from(self.lines.partition_point(|newline| *newline < offset) + 1).unwrap_or(u32::MAX)
     }
 
-    /// A problem at a place in this file.
+    /// Creates a problem at a line of this file.
     pub(super) fn problem(&self, line: u32, key: &str, message: impl Into<String>) -> ConfigProblem {
         ConfigProblem {
             line: Some(line),
@@ -83,7 +83,7 @@ impl Document {
         }
     }
 
-    /// A value of the wrong type or out of range.
+    /// Creates the problem of a value with the wrong type or out of range.
     pub(super) fn wrong(&self, key: &str, expected: &str, value: &SpannedValue<'_>) -> ConfigProblem {
         let line = self.line(value.span().start);
         self.problem(line, key, format!("expected {expected}, found {}", found(value.get_ref())))

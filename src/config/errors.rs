@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, so that it can be put right: the place, the key, the remedy.
+//! Errors in a configuration: the position, the key, and the remedy.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,36 +6,36 @@ use std::path::PathBuf;
 use super::keys::Key;
 use super::layer::Layer;
 
-/// One thing that is wrong in one file.
+/// An error in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub layer: Layer,
     pub file: PathBuf,
-    /// Counted from 1; `None` when the file as a whole is meant.
+    /// The line, counted from 1; `None` for the whole file.
     pub line: Option<u32>,
     /// The key with its table, `thresholds.agent`.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do about it.
+    /// How to correct it.
     pub remedy: Option<String>,
 }
 
 impl ConfigProblem {
-    /// A problem with a file as a whole.
+    /// Creates a problem with a whole file.
     #[must_use]
     pub fn of_file(layer: Layer, file: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self { layer, file: file.into(), line: None, key: None, message: message.into(), remedy: None }
     }
 
-    /// The same, with a remedy.
+    /// Adds a remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// Whether the table `[reviewer]` cannot be used for it.
+    /// Reports whether the table `[reviewer]` cannot be used because of it.
     #[must_use]
     pub fn is_of_reviewer(&self) -> bool {
         let name = Key::Reviewer.entry().name;
@@ -44,7 +44,7 @@ impl ConfigProblem {
     }
 }
 
-/// `FILE:LINE: KEY: what is wrong; what to do`.
+/// `FILE:LINE: KEY: message; remedy`.
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&visible(&self.file.to_string_lossy()))?;
@@ -64,7 +64,7 @@ impl fmt::Display for ConfigProblem {
 
 impl std::error::Error for ConfigProblem {}
 
-/// What a file says may hold control characters; a terminal must not obey them.
+/// Makes control characters in the text of a file visible, so that a terminal does not interpret them.
 pub(super) fn visible(text: &str) -> String {
     if !text.chars().any(char::is_control) {
         return text.to_owned();

@@ -1,8 +1,10 @@
-//! Every key of the configuration, once: its name, type, default and what it does. `guard config
-//! show`, the manual page and the error messages are made from this table, and so is the reading.
+//! The table of all keys of the configuration: name, type, default and purpose. The parser, `guard config show`, the
+//! manual page
+//! and the error messages use this table.
 //!
-//! Each value is one number on a line that leads from lax to strict (a word by its place in its list, a
-//! weight in hundredths), or a list of words. That makes "may only tighten" one comparison.
+//! Each value is a list of words, or a number on a scale from the laxest to the strictest value (for a word its
+//! position in its
+//! list, for a weight hundredths), so that one comparison decides whether a layer makes it stricter.
 
 use crate::judge::risk::Weight;
 use crate::judge::rules::model::MAX_APPROVALS;
@@ -68,45 +70,45 @@ pub enum Key {
     Service,
     Reviewer,
     Locked,
-    /// No value of its own: names the pattern files in `locked`.
+    /// It has no value; it stands for the pattern files in `locked`.
     Patterns,
 }
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigType {
     /// One of these, from the laxest to the strictest.
     Word(&'static [&'static str]),
-    /// A weight or threshold: hundredths, both ends included.
+    /// A weight or threshold in hundredths, with the minimum and the maximum.
     Weight(i32, i32),
-    /// A whole number, both ends included, and its unit.
+    /// An integer, with the minimum, the maximum and the unit.
     Whole(u32, u32, &'static str),
     /// `true` or `false`.
     Flag,
     /// A list of these.
     List(Item),
-    /// A program and its arguments; a later file's stands in the place of an earlier one's.
+    /// A program and its arguments; a later file replaces those of an earlier one.
     Argv,
     /// Tables written `[[name]]`, with these fields.
     Tables(&'static [Field]),
-    /// One table written `[name]`, with these fields; in the machine's file alone.
+    /// One table written `[name]`, with these fields; only in the machine's file.
     Table(&'static [Field]),
     /// Names of keys.
     Names,
-    /// May be locked, not set.
+    /// It can be locked but not set.
     LockOnly,
 }
 
-/// What a list holds.
+/// The type of the entries of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A glob over absolute directories; `~/` is the account's home.
+    /// A glob for absolute directories; `~/` is the account's home.
     Directory,
-    /// A glob over branch names.
+    /// A glob for names of branches.
     Branch,
     Word,
     Host,
-    /// The id of a rule.
+    /// The ID of a rule.
     Rule,
     /// A collector of logs.
     Destination,
@@ -120,7 +122,7 @@ pub struct Field {
     pub what: &'static str,
 }
 
-/// Which way a value grows stricter. A list is stricter with more or with fewer entries.
+/// The direction in which a value becomes stricter. A list is stricter with more entries, or with fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrictDirection {
     Higher,
@@ -131,11 +133,11 @@ pub enum StrictDirection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRow {
     pub key: Key,
-    /// With its table: `thresholds.agent`.
+    /// The name with its table: `thresholds.agent`.
     pub name: &'static str,
     pub kind: ConfigType,
     pub stricter: StrictDirection,
-    /// What it does.
+    /// What the key does.
     pub what: &'static str,
 }
 
@@ -143,13 +145,13 @@ const MODES: &[&str] = &["off", "smart", "manual"];
 const PRESETS: &[&str] = &["relaxed", "balanced", "strict", "paranoid"];
 const RECORDS: &[&str] = &["flagged", "all"];
 
-/// The highest threshold there is; above [`FREE_THRESHOLD`] it needs `yolo = true`.
+/// The maximum threshold; above [`FREE_THRESHOLD`] it requires `yolo = true`.
 pub const MAX_THRESHOLD: i32 = 500;
-/// Up to here a threshold is free.
+/// The maximum threshold without `yolo = true`.
 pub const FREE_THRESHOLD: i32 = 300;
 
 const THRESHOLD: ConfigType = ConfigType::Weight(0, MAX_THRESHOLD);
-/// A circumstance never lowers a score, save the one that docs/risk.md names.
+/// The type of a weight. A circumstance never lowers a score, except the one in docs/risk.md.
 const WEIGHT: ConfigType = ConfigType::Weight(0, 400);
 const APPROVERS: ConfigType = ConfigType::Whole(1, MAX_APPROVALS as u32, "approvers");
 const SECONDS: ConfigType = ConfigType::Whole(1, 3600, "seconds");
@@ -288,21 +290,22 @@ pub const KEYS: &[KeyRow] = &[
 pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "approvals", "export", "update"];
 
 impl Key {
-    /// The row of this key.
+    /// Returns the row of this key.
     #[must_use]
     pub fn entry(self) -> &'static KeyRow {
-        // A test holds the table to the order of the enum, so the index always exists.
+        // A test checks that the table has the order of the enum, so that the index always exists.
         &KEYS[self as usize]
     }
 
-    /// Whether every layer may only tighten it, above what the ones before it say: who wants several people does not
-    /// want one of them to take it back.
+    /// Reports whether no layer can lower the value of an earlier one: if several approvers are required, one of them
+    /// must not be
+    /// able to change that.
     #[must_use]
     pub const fn only_tightens(self) -> bool {
         matches!(self, Self::ApprovalsMedium | Self::ApprovalsHigh | Self::ApprovalsCritical)
     }
 
-    /// The key of this full name.
+    /// Returns the key with this full name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         KEYS.iter().find(|entry| entry.name == name && entry.kind != ConfigType::LockOnly).map(|entry| entry.key)
@@ -310,7 +313,7 @@ impl Key {
 }
 
 impl KeyRow {
-    /// Whether `new` is laxer than `old`.
+    /// Reports whether `new` is laxer than `old`.
     #[must_use]
     pub const fn loosens(&self, old: i64, new: i64) -> bool {
         match self.stricter {
@@ -319,13 +322,13 @@ impl KeyRow {
         }
     }
 
-    /// The stricter of two values.
+    /// Returns the stricter of two values.
     #[must_use]
     pub const fn stricter_of(&self, one: i64, other: i64) -> i64 {
         if self.loosens(one, other) { one } else { other }
     }
 
-    /// The type, for people: `a number from 0.0 to 5.0`.
+    /// Returns a description of the type: `a number from 0.0 to 5.0`.
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
@@ -348,7 +351,7 @@ impl KeyRow {
         }
     }
 
-    /// A number on the line of this key, as a file would say it.
+    /// Returns a value of this key in the syntax of a file.
     #[must_use]
     pub fn show(&self, value: i64) -> String {
         match self.kind {
@@ -363,7 +366,7 @@ impl KeyRow {
 }
 
 impl Item {
-    /// For people: `absolute directories (globs)`.
+    /// Returns a description in the plural: `absolute directories (globs)`.
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {

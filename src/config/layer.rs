@@ -1,27 +1,28 @@
 //! The layers of the configuration.
 
-/// Where a value comes from, the weakest first.
+/// The layers, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
     BuiltIn,
     /// `/etc/guard`.
     Machine,
-    /// The account's own `~/.config/guard`; where there is none, that of `HOME` or `XDG_CONFIG_HOME`.
+    /// The account's own `~/.config/guard` or, if it does not exist, that of `HOME` or `XDG_CONFIG_HOME`.
     User,
-    /// That of `HOME` or `XDG_CONFIG_HOME`, where the account has its own and it is another: may only tighten.
+    /// The directory of `HOME` or `XDG_CONFIG_HOME`, if the account has another one of its own. It can only make values
+    /// stricter.
     Redirected,
-    /// `.guard.toml` in the project: may only tighten.
+    /// `.guard.toml` in the project. It can only make values stricter.
     Project,
 }
 
 impl Layer {
-    /// Whether it may loosen what is not locked.
+    /// Reports whether it may make values laxer that are not locked.
     #[must_use]
     pub const fn may_loosen(self) -> bool {
         matches!(self, Self::BuiltIn | Self::Machine | Self::User)
     }
 
-    /// `built in`, `machine`, `user`, `redirected`, `project`.
+    /// Returns `built in`, `machine`, `user`, `redirected` or `project`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,13 +1,17 @@
-//! How the layers join: built in < machine < user < redirected < project.
+//! Merges the layers: built in < machine < user < redirected < project.
 //!
-//! - A machine or user file replaces single values. Lists add up over the layers; an entry `!word` takes `word` away,
-//!   `!*` takes all.
-//! - What the machine's file names in `locked` can from there on only be tightened. A locked table locks its keys, a
-//!   locked preset all that it sets, `"*"` everything.
-//! - A project, and a home that is not the account's own, can only tighten: a single value must be at least as strict,
-//!   lists of what is protected may grow, lists of what is trusted may shrink. A preset there counts for each value
-//!   only where it is stricter. Anything that would loosen is a problem.
-//! - How many approvers are wanted can be raised by every layer and lowered by none.
+//! - The file of the machine or the user replaces single values. Lists accumulate; an entry `!word` removes `word`,
+//!   `!*`
+//!   removes all.
+//! - Keys in `locked` of the machine's file can only be made stricter by later layers. A locked table locks its keys, a
+//!   locked
+//!   preset all keys that it sets, and `"*"` everything.
+//! - A project, and a home that is not the account's own, can only make values stricter: a single value must be at
+//!   least as
+//!   strict, lists of protected things can grow, and lists of trusted things can shrink. Their preset applies only to
+//! values
+//!   for which it is stricter. Everything that would be laxer is an error.
+//! - Each layer can raise the number of required approvers; none can lower it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,20 +26,20 @@ use super::values::{place, preset};
 use crate::judge::policy::{Policy, Preset};
 use crate::judge::sort::sort_by_key;
 
-/// Where one value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSource {
     pub layer: Layer,
     pub file: Option<Arc<Path>>,
     pub line: Option<u32>,
-    /// The preset that set it, when it was not set by its own key.
+    /// The preset that set it, if its own key did not.
     pub preset: Option<Preset>,
-    /// Something is wrong in the configuration, and this is what stands in.
+    /// Whether it replaces a value because the configuration has errors.
     pub failing_closed: bool,
 }
 
 impl ValueSource {
-    /// No file sets it.
+    /// The origin of a value that no file sets.
     pub const BUILT_IN: Self =
         Self { layer: Layer::BuiltIn, file: None, line: None, preset: None, failing_closed: false };
 }
@@ -59,30 +63,30 @@ impl fmt::Display for ValueSource {
     }
 }
 
-/// One value and where it comes from.
+/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     pub key: Key,
-    /// As a file would say it; of a list, one entry.
+    /// The value in the syntax of a file; for a list, one entry.
     pub value: String,
     pub source: ValueSource,
-    /// The machine's file allows only tightening.
+    /// Whether the machine's file locks it.
     pub locked: bool,
 }
 
-/// The layers read so far, merged.
+/// The merged layers.
 #[derive(Clone, Debug)]
 pub struct MergedConfig {
     pub policy: Policy,
-    /// By key, for single values.
+    /// The origins of single values, by key.
     sources: Vec<ValueSource>,
-    /// For entries of lists that no built-in value holds.
+    /// The origins of entries of lists that are not built in.
     entries: Vec<(Key, String, ValueSource)>,
     locked: Vec<bool>,
 }
 
 impl MergedConfig {
-    /// The built-in policy, before any layer.
+    /// Creates it with the built-in policy.
     #[must_use]
     pub fn built_in() -> Self {
         Self {
@@ -93,17 +97,17 @@ impl MergedConfig {
         }
     }
 
-    /// Whether the machine's file allows only tightening of this key.
+    /// Reports whether the machine's file locks this key.
     #[must_use]
     pub fn is_locked(&self, key: Key) -> bool {
         self.locked.get(key as usize).copied().unwrap_or(true)
     }
 
-    /// Lays a file over what is there.
+    /// Merges a file.
     pub fn apply(&mut self, document: &Document, problems: &mut Vec<ConfigProblem>) {
         let bound =
             |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key) || key.only_tightens();
-        // The preset first, so that keys beside it win; yolo before the thresholds that need it.
+        // The preset is first, so that other keys override it; yolo precedes the thresholds that require it.
         let order = |entry: &&SetKey| match entry.key {
             Key::Preset => 0,
             Key::Yolo => 1,
@@ -175,7 +179,7 @@ impl MergedConfig {
         }
     }
 
-    /// Without yolo no threshold stays above 3.0, whichever layer raised it.
+    /// Lowers thresholds above 3.0 if a layer disables yolo.
     fn take_back_yolo(&mut self, document: &Document, line: u32) {
         for row in KEYS.iter().filter(|row| is_threshold(row.key)) {
             if row.key.get(&self.policy).is_some_and(|value| value > i64::from(FREE_THRESHOLD)) {
@@ -210,7 +214,7 @@ impl MergedConfig {
         }
     }
 
-    /// A program and its arguments, in the place of what was there.
+    /// Replaces a program and its arguments.
     fn apply_argv(
         &mut self,
         document: &Document,
@@ -243,7 +247,7 @@ impl MergedConfig {
         problems: &mut Vec<ConfigProblem>,
     ) {
         let row = entry.key.entry();
-        // Whoever may only tighten has no say in who else is told.
+        // A layer that can only make values stricter cannot add programs that are notified.
         let may_add = !bound || (row.stricter == StrictDirection::Higher && entry.key != Key::ExportTo);
         let may_take = !bound || row.stricter == StrictDirection::Lower;
         for (word, line) in words {
@@ -280,7 +284,7 @@ impl MergedConfig {
         }
     }
 
-    /// Why a layer may only tighten this key.
+    /// Returns why a layer can only make this key stricter.
     fn why_bound(&self, document: &Document, key: Key) -> String {
         if self.is_locked(key) && document.layer != Layer::Machine {
             return "the machine's configuration locks it".to_owned();
@@ -301,7 +305,7 @@ impl MergedConfig {
             .with_remedy("remove the line, or make it stricter")
     }
 
-    /// Puts the fail-closed policy in the place of what was read.
+    /// Replaces the policy by the fail-closed one.
     pub fn fail_closed(&mut self) {
         let before = self.policy.clone();
         super::defaults::fail_closed(&mut self.policy);
@@ -312,20 +316,20 @@ impl MergedConfig {
         }
     }
 
-    /// Where a single value comes from.
+    /// Returns the origin of a single value.
     #[must_use]
     pub fn source_of(&self, key: Key) -> ValueSource {
         self.sources.get(key as usize).cloned().unwrap_or(ValueSource::BUILT_IN)
     }
 
-    /// Where an entry of a list comes from.
+    /// Returns the origin of an entry of a list.
     #[must_use]
     pub fn entry_source(&self, key: Key, word: &str) -> ValueSource {
         let set = self.entries.iter().find(|(set, entry, _)| *set == key && entry == word);
         set.map_or(ValueSource::BUILT_IN, |(.., source)| source.clone())
     }
 
-    /// Every value with where it comes from, in the order of the table; a list gives one row for each entry.
+    /// Returns every value with its origin, in the order of the table; a list has one row for each entry.
     #[must_use]
     pub fn sources(&self) -> Vec<Provenance> {
         let mut rows = Vec::new();
@@ -348,11 +352,11 @@ const fn is_threshold(key: Key) -> bool {
     matches!(key, ThresholdCli | ThresholdAgent | ThresholdApi | ThresholdDiscord | ThresholdTelegram)
 }
 
-/// A pattern file and how far it may go.
+/// A pattern file with its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternFile {
     pub layer: Layer,
     pub path: PathBuf,
-    /// It may only add rules and make them stricter.
+    /// Whether it can only add rules, and make them stricter.
     pub only_tightens: bool,
 }

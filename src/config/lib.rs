@@ -1,4 +1,4 @@
-//! The configuration of `guard`, by itself: everything is in [`config`].
+//! The configuration of guard as a package of its own. Its API is in [`config`].
 
 pub use guard_judge::judge;
 

@@ -1,10 +1,10 @@
-//! The section of the manual page that describes the configuration, made from the table of keys.
+//! Generates the section of the manual page about the configuration from the table of keys.
 
 use super::defaults::locks;
 use super::keys::{ConfigType, KEYS, Key};
 use crate::judge::policy::Policy;
 
-/// How the layers join, in words.
+/// The description of the layers.
 const LAYERS: &str = "\
 guard reads /etc/guard/config.toml, then ~/.config/guard/config.toml, then .guard.toml in the project: at the git top \
 level and in each directory from there down to the working directory. Later files override earlier ones. Lists are \
@@ -13,7 +13,7 @@ begins with ! removes one. Keys that /etc locks can only be tightened, and a pro
 account's own home has a configuration, another one that HOME or XDG_CONFIG_HOME point to can only tighten. If \
 any file has an error, no flagged command runs without asking until it is fixed: see guard config check.";
 
-/// The section in roff, from its heading on.
+/// Returns the section in roff, including its heading.
 #[must_use]
 pub fn section() -> String {
     let mut roff = format!(".SH CONFIGURATION\n{}\n", escape(LAYERS));
@@ -47,7 +47,7 @@ pub fn section() -> String {
     roff
 }
 
-/// Text that roff takes as it is.
+/// Escapes text for roff.
 fn escape(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('…', "...");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

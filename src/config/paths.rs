@@ -1,5 +1,6 @@
-//! Where configuration lies, and reading it without being led astray: a file that is missing costs one `open`, one
-//! that is a pipe or a device is never waited for, and what others may write is told apart.
+//! Finds and reads configuration files safely: a missing file costs one `open`, a pipe or a device never blocks, and
+//! files that
+//! others can write are detected.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -12,45 +13,47 @@ use super::layer::Layer;
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 
-/// The machine's directory. It is no setting: whoever can set an environment variable must not choose it.
+/// The directory of the machine. It is not configurable, because a process that sets a variable must not select it.
 pub const MACHINE: &str = "/etc/guard";
 /// The file of a project.
 pub const PROJECT_FILE: &str = ".guard.toml";
 /// The directory of a project's patterns.
 pub const PROJECT_PATTERNS: &str = ".guard/patterns";
 
-/// A file larger than this is no configuration.
+/// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// More pattern files than this in one directory are no configuration either.
+/// Maximum number of pattern files in a directory.
 const MAX_PATTERN_FILES: usize = 1000;
 
-/// The places that configuration is read from, as values.
+/// The directories from which configuration is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// The directory of the machine's layer, `/etc/guard`.
     pub machine: PathBuf,
-    /// Who must own it: root.
+    /// The account that must own it: root.
     pub machine_owner: u32,
-    /// The account's home by the account database.
+    /// The home directory in the account database.
     pub home: Option<PathBuf>,
-    /// The directory that `XDG_CONFIG_HOME` or `HOME` lead to.
+    /// The directory that `XDG_CONFIG_HOME` or `HOME` names.
     pub named: Option<PathBuf>,
-    /// What `~` is in a file there: `HOME`.
+    /// The value of `~` in a file there: `HOME`.
     pub named_home: Option<PathBuf>,
-    /// Where the search for a project begins.
+    /// The directory in which the search for a project begins.
     pub cwd: PathBuf,
     /// The account that runs guard.
     pub uid: u32,
 }
 
 impl Roots {
-    /// The real ones. `home` is from the account database, whatever the environment says; under sudo it alone counts.
+    /// Returns the directories of a process. `home` is from the account database and not from the environment; under
+    /// sudo only it
+    /// is used.
     #[must_use]
     pub fn of(environment: &Environment, home: Option<&Path>, uid: u32, cwd: &Path) -> Self {
         let under_sudo = uid == 0 && environment.get("SUDO_UID").is_some();
         let directory = |name: &str| {
             let value = environment.variables.get(std::ffi::OsStr::new(name))?;
-            // XDG: a path that is not absolute is to be ignored; the same is safest for HOME.
+            // The XDG specification requires that a relative path is ignored; guard treats HOME alike.
             Some(PathBuf::from(value)).filter(|path| path.is_absolute())
         };
         let named = directory("XDG_CONFIG_HOME").or_else(|| directory("HOME").map(|home| home.join(".config")));
@@ -65,14 +68,16 @@ impl Roots {
         }
     }
 
-    /// The account's own directory, `~/.config/guard`.
+    /// Returns the account's own directory, `~/.config/guard`.
     #[must_use]
     pub fn account(&self) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(".config/guard"))
     }
 
-    /// The directories of the project, outermost first: from the git top level down to the working directory. Without a
-    /// repository, from below the home down; elsewhere the working directory alone. Never a home or `/`.
+    /// Returns the directories of the project, the outermost first: from the git top level to the working directory.
+    /// Without a
+    /// repository, those below the home directory, or only the working directory elsewhere. Never a home directory or
+    /// `/`.
     #[must_use]
     pub fn project(&self) -> Vec<PathBuf> {
         let is_outer_end = |path: &Path| path.parent().is_none() || self.home.as_deref() == Some(path);
@@ -97,23 +102,23 @@ impl Roots {
     }
 }
 
-/// What was found of one layer.
+/// The files of a layer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LayerContents {
-    /// The file and its text.
+    /// The path and the text of the configuration file.
     pub config: Option<(PathBuf, String)>,
-    /// In the order of their names.
+    /// The pattern files in the order of their names.
     pub patterns: Vec<PathBuf>,
 }
 
 impl LayerContents {
-    /// Something is there.
+    /// Reports whether there is a file.
     pub const fn is_some(&self) -> bool {
         self.config.is_some() || !self.patterns.is_empty()
     }
 }
 
-/// Reads what one layer has at these places.
+/// Reads the files of a layer.
 pub(super) struct Finder<'a> {
     pub layer: Layer,
     pub roots: &'a Roots,
@@ -126,7 +131,7 @@ impl<'a> Finder<'a> {
         Self { layer, roots, problems: Vec::new(), warnings: Vec::new() }
     }
 
-    /// The configuration file and the pattern directory of a layer.
+    /// Reads the configuration file and the directory of patterns of a layer.
     pub fn find(&mut self, file: &Path, patterns: &Path) -> LayerContents {
         let config = match self.read(file) {
             Ok(text) => text.map(|text| (file.to_owned(), text)),
@@ -138,13 +143,13 @@ impl<'a> Finder<'a> {
         LayerContents { config, patterns: self.list(patterns) }
     }
 
-    /// The text of a file; `None` when there is none.
+    /// Returns the text of a file; `None` if it does not exist.
     pub fn read(&mut self, path: &Path) -> Result<Option<String>, Box<ConfigProblem>> {
         let cannot = |what: &str, error: &io::Error| {
             let problem = ConfigProblem::of_file(self.layer, path, format!("cannot be {what}: {}", plain(error)));
             Box::new(problem.with_remedy("make it readable, or remove it"))
         };
-        // Not to block: a pipe in the place of a file must not make guard wait.
+        // Non-blocking: a pipe instead of a file must not block guard.
         let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
             Ok(file) => file,
             Err(error) if is_missing(&error) => return Ok(None),
@@ -159,7 +164,7 @@ impl<'a> Finder<'a> {
             return Err(Box::new(ConfigProblem::of_file(self.layer, path, message)));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0) + 1);
-        // It may have grown since.
+        // The file may have grown.
         (&file).take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| cannot("read", &error))?;
         self.check_owner(path, &about)?;
         if self.layer == Layer::Machine {
@@ -175,7 +180,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The `*.toml` files of a directory, by name; none when it is missing.
+    /// Returns the `*.toml` files of a directory, sorted by name; none if it does not exist.
     pub fn list(&mut self, directory: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let entries = match fs::read_dir(directory) {
@@ -219,7 +224,7 @@ impl<'a> Finder<'a> {
         files
     }
 
-    /// Whether a pattern file of the machine's layer may be used; if not, that is a problem.
+    /// Reports whether a pattern file of the machine may be used; otherwise a problem is added.
     fn is_trusted(&mut self, path: &Path) -> bool {
         let checked = match fs::metadata(path) {
             Ok(about) => self.check_owner(path, &about).and_then(|()| self.check_directory(path)),
@@ -231,7 +236,8 @@ impl<'a> Finder<'a> {
         checked.map_err(|problem| self.problems.push(*problem)).is_ok()
     }
 
-    /// What others can write is no configuration of the machine; in a person's own it is worth a warning.
+    /// Checks the permissions of a file: for the machine, a file that others can write is an error; for a user it is a
+    /// warning.
     fn check_owner(&mut self, path: &Path, about: &fs::Metadata) -> Result<(), Box<ConfigProblem>> {
         if self.layer != Layer::Machine {
             self.warn_of_owner(path, about);
@@ -250,7 +256,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Whoever can write the directory can replace the file.
+    /// Checks the permissions of a directory, in which a file could be replaced.
     fn check_directory(&mut self, path: &Path) -> Result<(), Box<ConfigProblem>> {
         let Some(directory) = path.parent() else { return Ok(()) };
         match fs::metadata(directory) {
@@ -283,12 +289,12 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Nothing is there, or what should be a directory above it is none.
+/// Reports whether an error means that the file does not exist, or a parent is not a directory.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The error in words, without the number.
+/// Returns the message of an error without its number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -297,7 +303,7 @@ fn plain(error: &io::Error) -> String {
     }
 }
 
-/// Whether two paths lead to the same directory. Where one is missing they do not.
+/// Reports whether two paths are the same existing directory.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;

@@ -1,7 +1,8 @@
-//! One file, read by the table of keys: what it sets, and everything that is wrong in it.
+//! Parses a configuration file by the table of keys.
 //!
-//! All problems of a file are found at once. What is well-formed beside them is still reported, because the joined
-//! values are tightened afterwards; of a file that is no TOML nothing is taken.
+//! All errors of a file are reported at once. Its valid keys are still returned, because the merged values are made
+//! stricter
+//! afterwards; a file that is not valid TOML has no keys.
 
 use std::path::Path;
 
@@ -20,8 +21,7 @@ mod reviewer;
 mod service;
 
 impl Document {
-    /// Reads `text`; what is wrong goes to `problems`, what is odd but harmless to `warnings`. `home` is what `~/`
-    /// stands for.
+    /// Parses `text`. Errors are added to `problems`, harmless oddities to `warnings`. `home` is the value of `~/`.
     pub fn read(
         layer: Layer,
         file: &Path,
@@ -121,13 +121,12 @@ impl Document {
             ConfigType::Tables(_) => grants::read_tables(self, key, value, problems),
             ConfigType::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
             ConfigType::Table(_) => service::read(self, line, value, problems),
-            // `from_name` does not return it.
+            // `from_name` does not return this type.
             ConfigType::LockOnly => {}
         }
     }
 
-    /// Somebody wants several approvers, and how many cannot be read: two, so that a slip of the pen does not leave
-    /// one.
+    /// Sets the number of approvers to two if it cannot be parsed, so that a typing error does not result in one.
     fn take_several(&mut self, key: Key, line: u32) {
         if key.only_tightens() {
             self.entries.push(SetKey { key, value: SetValue::Number(2), line });
@@ -149,7 +148,7 @@ impl Document {
         }
     }
 
-    /// The strings of an array, each checked; the place of each that is not as it should be is reported.
+    /// Returns the valid strings of an array, and reports the position of each invalid one.
     fn words(
         &self,
         row: &Row,
@@ -175,7 +174,7 @@ impl Document {
         words
     }
 
-    /// An unknown key, with the nearest that exists.
+    /// Reports an unknown key, with the most similar one.
     fn unknown(&self, name: &str, line: u32, value: &SpannedValue<'_>) -> ConfigProblem {
         let is_table = matches!(value.get_ref(), DeValue::Table(_));
         let near = match is_table {

@@ -1,11 +1,11 @@
-//! Where each key lives in the [`Policy`]: reading and setting a value by its key.
+//! Reads and sets the values of a [`Policy`] by key.
 
 use super::keys::Key;
 use crate::judge::policy::{Mode, Policy, Preset, Record};
 use crate::judge::risk::{CircumstanceFact, Weight};
 
 impl Key {
-    /// The circumstance whose weight this is.
+    /// Returns the circumstance of a weight.
     const fn fact(self) -> Option<CircumstanceFact> {
         use CircumstanceFact as Fact;
         Some(match self {
@@ -26,7 +26,7 @@ impl Key {
         })
     }
 
-    /// The value as a number on its line; `None` for lists and tables.
+    /// Returns the value as a number on its scale; `None` for lists and tables.
     #[must_use]
     pub fn get(self, policy: &Policy) -> Option<i64> {
         if let Some(fact) = self.fact() {
@@ -69,9 +69,9 @@ impl Key {
         })
     }
 
-    /// Sets a value that was checked against the row; lists and tables are left alone.
+    /// Sets a value that was checked; lists and tables are ignored.
     pub fn set(self, policy: &mut Policy, value: i64) {
-        // Checked values fit; one that did not would become the largest, and a test sets every end of every range.
+        // Checked values fit; another one would become the maximum. A test sets the ends of all ranges.
         let whole = u32::try_from(value).unwrap_or(u32::MAX);
         let few = u8::try_from(value).unwrap_or(u8::MAX);
         let weight = Weight(i32::try_from(value).unwrap_or(i32::MAX));
@@ -115,7 +115,7 @@ impl Key {
         }
     }
 
-    /// The list of this key.
+    /// Returns the list of this key.
     #[must_use]
     pub const fn list(self, policy: &Policy) -> Option<&Vec<String>> {
         Some(match self {
@@ -131,7 +131,7 @@ impl Key {
         })
     }
 
-    /// The same, to change it.
+    /// Returns the list of this key for changes.
     pub const fn list_mut(self, policy: &mut Policy) -> Option<&mut Vec<String>> {
         Some(match self {
             Self::TrustedDirectories => &mut policy.trusted_directories,
@@ -147,7 +147,7 @@ impl Key {
     }
 }
 
-/// The place of a preset on its line.
+/// Returns the number of a preset on its scale.
 #[must_use]
 pub const fn place(preset: Preset) -> i64 {
     match preset {
@@ -158,7 +158,7 @@ pub const fn place(preset: Preset) -> i64 {
     }
 }
 
-/// The preset at this place on its line.
+/// Returns the preset with this number on its scale.
 #[must_use]
 pub const fn preset(place: i64) -> Preset {
     match place {

@@ -11,7 +11,7 @@ use crate::ui::card_view::OpinionLine;
 /// The time after a prompt appears in which no key answers it, because nobody has read it yet.
 pub const READING: Duration = Duration::from_millis(300);
 
-/// The result of a prompt. Only the first five variants allow the command.
+/// The result of a prompt. Only the first four variants allow the command.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptAnswer {

@@ -1,6 +1,6 @@
-//! What was meant by a name that there is not.
+//! Suggestions for misspelt names.
 
-/// The name among `names` that is nearest to `wrong`, when one is near.
+/// Returns the name in `names` that is most similar to `wrong`, if one is similar enough.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_ascii_lowercase().replace('-', "_");
@@ -10,7 +10,7 @@ pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|name| {
             let last = name.rsplit('.').next().unwrap_or(name);
             let whole = strsim::damerau_levenshtein(&wrong, name);
-            // `agent` at the top is most likely `thresholds.agent`; the whole name still wins a tie.
+            // `agent` outside of a table probably means `thresholds.agent`; for equal distances the full name wins.
             (whole.min(strsim::damerau_levenshtein(&wrong, last)), whole, name)
         })
         .filter(|(distance, ..)| *distance <= allowed)

@@ -1,4 +1,4 @@
-//! The entries of lists, and single values: each checked, in the form that the policy holds.
+//! Checks single values and the entries of lists, and converts them to the form of the policy.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::config::destination::{Destination, DestinationError};
 use crate::config::keys::{ConfigType, Item};
 use crate::judge::document::integer;
 
-/// The place on the line of its key; `None` when it is of another type or out of range.
+/// Returns the number on the scale of its key; `None` if it has another type or is out of range.
 pub(super) fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     match (kind, value) {
         (ConfigType::Word(words), DeValue::String(word)) => {
@@ -42,7 +42,7 @@ pub(super) fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     }
 }
 
-/// Why an entry of a list is not one.
+/// Why an entry of a list is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum EntryError {
     #[error("an entry must not be empty")]
@@ -69,7 +69,7 @@ pub(super) enum EntryError {
     Destination(#[from] DestinationError),
 }
 
-/// An entry of a list in the form that the policy holds, or why it is none. `!` in front takes an entry away.
+/// Converts an entry of a list to the form of the policy. A leading `!` removes an entry.
 pub(super) fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let (mark, bare) = match word.strip_prefix('!') {
         Some("*") => return Ok(word.to_owned()),
@@ -91,7 +91,7 @@ pub(super) fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result
     }
 }
 
-/// An argument as a program can be handed it.
+/// Checks an argument of a program.
 pub(super) fn argument(word: &str) -> Result<String, EntryError> {
     if word.contains('\0') { Err(EntryError::Nul) } else { Ok(word.to_owned()) }
 }
@@ -100,7 +100,7 @@ pub(super) fn is_program(word: &str) -> bool {
     !word.is_empty() && (!word.contains('/') || word.starts_with('/') || word.starts_with("~/"))
 }
 
-/// An absolute directory without a slash at its end, `~/` resolved.
+/// Returns an absolute directory without a trailing slash, with `~/` resolved.
 pub(super) fn directory(text: &str, home: Option<&Path>) -> Result<String, EntryError> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {

@@ -1,4 +1,4 @@
-//! The tables `[[support]]` and `[[grant]]`: what a file itself allows.
+//! Parses the tables `[[support]]` and `[[grant]]`.
 
 use jiff::civil;
 use jiff::tz::TimeZone;
@@ -11,7 +11,7 @@ use crate::config::keys::{ConfigType, Field, Key, nearest};
 use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::policy::Support;
 
-/// Reads the tables under `key`; what is wrong with one leaves that one out and is reported.
+/// Parses the tables of `key`. One with errors is omitted and reported.
 pub(super) fn read_tables(
     document: &mut Document,
     key: Key,
@@ -53,7 +53,7 @@ enum ParsedEntry {
 
 type Result<T> = std::result::Result<T, Box<ConfigProblem>>;
 
-/// One table and where it stands.
+/// A table with its position.
 struct GrantReader<'a> {
     document: &'a Document,
     name: &'static str,
@@ -158,7 +158,7 @@ impl GrantReader<'_> {
     fn place(&self) -> Result<GrantPlace> {
         match self.text("where")? {
             "anywhere" => Ok(GrantPlace::Anywhere),
-            // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
+            // A grant in the machine's file applies to all accounts, for which `~/` would be different directories.
             path => match directory(path, None) {
                 Ok(path) if path.contains('*') => {
                     Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
@@ -182,7 +182,7 @@ impl GrantReader<'_> {
     }
 }
 
-/// Seconds since 1970 at which a grant ends: the end of a date in UTC, or the very moment.
+/// Returns the end of a grant in seconds since 1970: the end of a date in UTC, or a time.
 fn end(when: &toml::value::Datetime) -> Option<i64> {
     let date = when.date?;
     let narrow = |part: u8| i8::try_from(part).ok();
@@ -199,7 +199,7 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
     Some(civil.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second() - minutes * 60)
 }
 
-/// What a grant covers, in words.
+/// Describes what a grant covers.
 fn words(what: &GrantSubject, place: &GrantPlace, until: &SpannedValue<'_>) -> String {
     let what = match what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),

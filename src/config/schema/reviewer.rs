@@ -1,4 +1,4 @@
-//! Reads the table `[reviewer]`.
+//! Parses the table `[reviewer]`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::config::keys::Key;
 use crate::config::layer::Layer;
 use crate::config::reviewer::{KeySource, Provider, Reviewer, ReviewerModel};
 
-/// The table as it is written.
+/// The table in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -51,7 +51,7 @@ struct Table {
     jury: Option<JuryMember>,
 }
 
-/// The second one.
+/// The second reviewer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JuryMember {
@@ -93,13 +93,13 @@ const fn answer() -> u32 {
     400
 }
 
-/// A whole file, of which only the table is looked at.
+/// A whole file, of which only this table is used.
 #[derive(Debug, Deserialize)]
 struct File {
     reviewer: Spanned<Table>,
 }
 
-/// Reads the table of a file whose text is valid TOML.
+/// Parses the table of a valid TOML file.
 pub(super) fn read(
     document: &mut Document,
     line: u32,
@@ -138,7 +138,7 @@ pub(super) fn read(
     }
 }
 
-/// A field and what is wrong with it.
+/// A field with its error.
 type FieldProblem = (&'static str, String);
 
 fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, FieldProblem> {
@@ -271,7 +271,7 @@ fn voice(given: JuryMember, home: Option<&Path>) -> Result<ReviewerModel, FieldP
     Ok(ReviewerModel { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
 }
 
-/// Why commands may not be sent to an address.
+/// Why commands must not be sent to an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 enum AddressError {
     #[error("expected an address that begins with https://, or http:// for this machine")]
@@ -280,7 +280,7 @@ enum AddressError {
     Plain(String),
 }
 
-/// Whether commands may be sent there: by TLS, or to this machine.
+/// Checks whether commands may be sent to an address: with TLS, or to this machine.
 fn is_fit(url: &str) -> Result<(), AddressError> {
     if url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.contains('@')) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reads the table `[service]`.
+//! Parses the table `[service]`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,18 @@ use crate::config::keys::{ConfigType, Key, nearest};
 use crate::config::layer::Layer;
 use crate::config::service::{SOCKET, Service};
 
-/// A path must fit into the address of a socket.
+/// Maximum length of the path of a socket.
 const MAX_SOCKET: usize = 100;
 
-/// The highest tier that the gateway approves without a signature, where the file does not say.
+/// The default of the highest tier that the gateway approves without a signature.
 const UNSIGNED_TIER: u8 = 2;
 
-/// The highest that the file may say: tier 4 is answered at a terminal alone.
+/// The maximum of that tier: tier 4 is answered only at a terminal.
 const MAX_UNSIGNED_TIER: u8 = 3;
 
 const TIERS: &str = "a tier from 0 to 3";
 
-/// Reads the table.
+/// Parses the table.
 pub(super) fn read(document: &mut Document, line: u32, value: &SpannedValue<'_>, problems: &mut Vec<ConfigProblem>) {
     let row = Key::Service.entry();
     if document.layer != Layer::Machine {
@@ -113,7 +113,7 @@ pub(super) fn read(document: &mut Document, line: u32, value: &SpannedValue<'_>,
     document.service = Some(service);
 }
 
-/// What may be the name of an account.
+/// Reports whether a text can be the name of an account.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':' || c == '/')
 }
