@@ -1,10 +1,12 @@
-//! Files to policy: layers, their schema, and where each value came from.
+//! Loads the configuration: the layers, their schema, and the origin of each value.
 //!
-//! [`load`] reads every layer, joins them by the rules of [`layers`] and returns one [`Policy`]. It never fails: where
-//! anything is wrong, the policy is tightened so that nothing flagged runs unasked ([`defaults::fail_closed`]), grants
-//! are left out, and each problem is named with its file, line and key.
+//! [`load`] reads every layer, merges them by the rules in [`layers`], and returns one [`Policy`]. It never fails: if a
+//! file has
+//! errors, the policy is made stricter, so that no command with a finding runs without a prompt
+//! ([`defaults::fail_closed`]),
+//! grants are ignored, and each error is reported with its file, line and key.
 //!
-//! Out of scope: the environment (only [`Roots::of`] looks at it), and anything that decides about a command.
+//! Out of scope: the environment (only [`Roots::of`] reads it), and decisions about commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,63 +43,64 @@ use keys::Key;
 use layers::MergedConfig;
 use paths::{Finder, LayerContents, PROJECT_FILE, PROJECT_PATTERNS, is_same};
 
-/// The configuration as it holds.
+/// The configuration that applies.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub policy: Policy,
-    /// What is wrong. If there is anything, `policy` is the tightened one and `grants` is empty.
+    /// The errors. If there are any, `policy` is the stricter one and `grants` is empty.
     pub problems: Vec<ConfigProblem>,
-    /// What is odd but changes nothing: for `guard config check`.
+    /// Oddities without an effect, for `guard config check`.
     pub warnings: Vec<ConfigProblem>,
-    /// Weakest layer first, by name within one.
+    /// The pattern files, those of the weakest layer first, by name within a layer.
     pub pattern_files: Vec<PatternFile>,
-    /// The grants of the machine's and the user's file that have not ended.
+    /// The grants in the files of the machine and the user that have not expired.
     pub grants: Vec<Grant>,
-    /// Who keeps the record, where the machine's file says that a service does.
+    /// The system service, if the machine's file names one.
     pub service: Option<Service>,
-    /// Who gives an opinion, and where it is said. Without problems it is there where the mode is smart.
+    /// The reviewer, with the origin of the table. Without errors it is present if the mode is `smart`.
     pub reviewer: Option<(Reviewer, ValueSource)>,
-    /// Where was looked, the weakest layer first.
+    /// The searched files, those of the weakest layer first.
     pub places: Vec<LayerFiles>,
-    /// A reviewer was to be asked, and is not: something is wrong, so people alone decide.
+    /// Whether a configured reviewer is not consulted because of errors, so that only people decide.
     pub reviewer_left_out: bool,
-    /// The files of `grants`, in their order.
+    /// The file of each entry in `grants`.
     grant_files: Vec<Arc<Path>>,
     joined: MergedConfig,
 }
 
-/// A file and a directory that were looked for.
+/// A searched file and directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerFiles {
     pub layer: Layer,
     pub file: PathBuf,
-    /// The file is there and was read.
+    /// Whether the file exists and was read.
     pub found: bool,
     pub patterns: PathBuf,
 }
 
 impl Loaded {
-    /// Every value and where it comes from, in the order of the table of keys.
+    /// Returns every value with its origin, in the order of the table of keys.
     #[must_use]
     pub fn sources(&self) -> Vec<Provenance> {
         self.joined.sources()
     }
 
-    /// The account's own configuration file: where it is, or where it would be.
+    /// Returns the path of the account's own configuration file, whether or not it exists.
     #[must_use]
     pub fn own_file(&self) -> Option<&Path> {
         self.places.iter().rfind(|place| place.layer == Layer::User).map(|place| &*place.file)
     }
 
-    /// Whether the machine's file allows only tightening of this key.
+    /// Reports whether the machine's file locks this key.
     #[must_use]
     pub fn is_locked(&self, key: Key) -> bool {
         self.joined.is_locked(key)
     }
 
-    /// Checks what names rules against the rules there are: none of tier 4 may be switched off or granted. An id that
-    /// no rule has is a warning, because rules come and go.
+    /// Checks the IDs of rules in the configuration: rules of tier 4 cannot be disabled or granted. An unknown ID is a
+    /// warning,
+    /// because rules are added and removed.
     pub fn check_rules(&mut self, tier_of: impl Fn(&str) -> Option<Tier>) {
         let mut found = Vec::new();
         for rule in &self.policy.disabled_rules {
@@ -134,15 +137,14 @@ impl Loaded {
         }
     }
 
-    /// The same configuration with another mode, to try it out.
+    /// Sets another mode, to test it.
     pub fn try_mode(&mut self, mode: Mode) {
         self.policy.mode = mode;
         let list = self.reviewer.as_ref().filter(|_| mode == Mode::Smart).map(|(reviewer, _)| reviewer.review.clone());
         self.policy.review = list.unwrap_or_default();
     }
 
-    /// Tightens the policy as a problem does: for what is found to be wrong after loading, such as a broken pattern
-    /// file.
+    /// Makes the policy stricter for an error that is found after loading, such as one in a pattern file.
     pub fn fail_closed(&mut self) {
         self.reviewer_left_out |= self.policy.mode == Mode::Smart && self.reviewer.is_some();
         self.joined.fail_closed();
@@ -151,21 +153,21 @@ impl Loaded {
     }
 }
 
-/// Files to read in place of the user's own: another policy to try out.
+/// Files that replace those of the user, to test another policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyOverride {
-    /// For the user's `config.toml`.
+    /// Replaces the user's `config.toml`.
     pub file: Option<PathBuf>,
-    /// For the user's directory of patterns.
+    /// Replaces the user's directory of patterns.
     pub patterns: Option<PathBuf>,
 }
 
-/// Reads and joins all layers.
+/// Reads and merges all layers.
 pub fn load(roots: &Roots) -> Loaded {
     load_with(roots, None)
 }
 
-/// Reads and joins all layers, with something else in the place of the user's.
+/// Reads and merges all layers, with replaced files of the user.
 pub fn load_with(roots: &Roots, instead: Option<&PolicyOverride>) -> Loaded {
     let mut loading = Loading {
         roots,
@@ -198,7 +200,7 @@ pub fn load_with(roots: &Roots, instead: Option<&PolicyOverride>) -> Loaded {
     if let Some(directory) = &account {
         let problems = loading.problems.len();
         let found = loading.find(Layer::User, below(directory));
-        // What cannot be read is there.
+        // A file that cannot be read exists.
         has_own = found.is_some() || loading.problems.len() > problems;
         loading.take(Layer::User, found);
     }
@@ -213,14 +215,14 @@ pub fn load_with(roots: &Roots, instead: Option<&PolicyOverride>) -> Loaded {
     loading.with_project()
 }
 
-/// What has been read so far.
+/// The state of loading.
 struct Loading<'a> {
     roots: &'a Roots,
     joined: MergedConfig,
     problems: Vec<ConfigProblem>,
     warnings: Vec<ConfigProblem>,
     pattern_files: Vec<PatternFile>,
-    /// With the files they stand in.
+    /// The grants with their files.
     grants: Vec<(Grant, Arc<Path>)>,
     service: Option<Service>,
     reviewer: Option<(Reviewer, ValueSource)>,
@@ -232,7 +234,7 @@ impl Loading<'_> {
         let mut finder = Finder::new(layer, self.roots);
         let found = finder.find(&file, &patterns);
         if layer == Layer::Machine && found.config.is_none() && !finder.problems.is_empty() {
-            // It may not be believed; that it names a service is no reason to keep the record elsewhere.
+            // The file is not trusted; but if it names a service, the record must not be kept elsewhere.
             self.service =
                 std::fs::read_to_string(&file).map_or_else(service::unreadable, |text| service::unread(&text));
         }
@@ -243,7 +245,7 @@ impl Loading<'_> {
     }
 
     fn take(&mut self, layer: Layer, found: LayerContents) {
-        // Before this layer's own file: only the machine's can lock, and its locks are for the layers after it.
+        // Evaluated before the file of this layer: only the machine's file can lock keys, for later layers.
         let only_tightens = !layer.may_loosen() || (layer != Layer::Machine && self.joined.is_locked(Key::Patterns));
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
         let Some((file, text)) = found.config else { return };
@@ -267,7 +269,7 @@ impl Loading<'_> {
             self.problems.push(problem("grant", "the machine's configuration locks it".to_owned()));
         }
         for grant in &document.grants {
-            // A grant that has ended is as good as none; the file may keep it.
+            // An expired grant is ignored; it may remain in the file.
             if matches!(grant.until, GrantExpiry::Date { at } if at <= Timestamp::now().as_second()) {
                 self.warnings.push(problem("grant", format!("{} has expired: {}", grant.id, grant.words)));
                 continue;
@@ -299,8 +301,9 @@ impl Loading<'_> {
         self.finish()
     }
 
-    /// What the reviewer is sent, and that there is none where one is wanted. A project's file takes neither away: what
-    /// it would no longer send to the reviewer is a person's.
+    /// Sets which findings are sent to the reviewer, and reports a missing reviewer. The file of a project cannot
+    /// change either: a
+    /// person decides about findings that it would no longer send to the reviewer.
     fn with_reviewer(&mut self) {
         if self.joined.policy.mode != Mode::Smart {
             return;
@@ -309,7 +312,7 @@ impl Loading<'_> {
             self.joined.policy.review.clone_from(&reviewer.review);
             return;
         }
-        // There is one, and what is wrong with it is said already.
+        // There is a reviewer, and its errors are reported already.
         if self.problems.iter().any(ConfigProblem::is_of_reviewer) {
             return;
         }

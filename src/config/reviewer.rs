@@ -1,58 +1,59 @@
-//! The table `[reviewer]` of the user's or the machine's file: who gives an opinion where `mode = "smart"`.
+//! The table `[reviewer]` of the user's or the machine's file: the reviewer for `mode = "smart"`.
 //!
-//! A project has no say in it, or it could send commands to a place of its own. The key itself never stands here: the
-//! table names where it is found, and only the program that asks reads it. Out of scope: the network.
+//! A project cannot set it, because it could send commands to another address. The table does not contain the API key,
+//! but its
+//! source, which only the program that consults the model reads. Out of scope: the network.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Who gives an opinion, and within which limits.
+/// The reviewer and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reviewer {
-    /// One, or two that must both approve.
+    /// One model, or two that must both approve.
     pub voices: Vec<ReviewerModel>,
-    /// Seconds for the whole of an opinion.
+    /// The time limit of an opinion, in seconds.
     pub timeout: u32,
-    /// How often it is tried again after a failure that may pass.
+    /// The number of retries after a temporary failure.
     pub retries: u32,
     pub calls_per_day: u64,
     pub tokens_per_day: u64,
-    /// In millionths of the unit that the prices are in; `None`: not counted.
+    /// The budget per day, in millionths of the currency of the prices; `None`: no budget.
     pub money_per_day: Option<u64>,
-    /// Seconds for which an opinion is used again.
+    /// The time for which an opinion is cached, in seconds.
     pub cache: u32,
-    /// A file with a text that is added to what the model is told.
+    /// A file with a text that is added to the instructions of the model.
     pub policy: Option<PathBuf>,
-    /// Globs below the working directory: files of which it is told what they hold, where a command names them.
+    /// Globs for files below the working directory whose content is sent if the command names them.
     pub contents: Vec<String>,
-    /// How much of that, in KiB.
+    /// Maximum size of this content, in KiB.
     pub contents_kib: u32,
-    /// Globs over ids of rules that are sent to it below the threshold too.
+    /// Globs for IDs of rules whose findings are sent below the threshold too.
     pub review: Vec<String>,
 }
 
-/// A model or program that gives an opinion.
+/// A model, or a program, that gives an opinion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewerModel {
     pub provider: Provider,
     pub model: String,
     pub url: String,
     pub key: Option<KeySource>,
-    /// Of [`Provider::Program`]: the program and its arguments.
+    /// For [`Provider::Program`]: the program and its arguments.
     pub program: Vec<String>,
     pub max_tokens: u32,
     pub max_tokens_field: String,
     pub temperature: Option<f64>,
-    /// Of a million tokens of input, and of output.
+    /// The prices of a million tokens of input and of output.
     pub prices: (f64, f64),
 }
 
-/// Whose protocol is spoken.
+/// The protocol of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
-    /// Chat completions, which many others speak too.
+    /// Chat completions, which many other servers support.
     Openai,
     OpenaiResponses,
     Anthropic,
@@ -63,7 +64,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Where it is found when nobody says where.
+    /// Returns the default address.
     #[must_use]
     pub const fn url(self) -> &'static str {
         match self {
@@ -76,29 +77,30 @@ impl Provider {
     }
 }
 
-/// Where a key is found.
+/// The source of an API key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum KeySource {
     /// A file that only its owner can read.
     File(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Env(String),
-    /// What this prints.
+    /// The output of this command.
     Command(Vec<String>),
-    /// The account's keyring, under this name.
+    /// The keyring of the account, under this name.
     Keyring(String),
 }
 
 impl Reviewer {
-    /// Who it is, in a few words.
+    /// Returns a short description of it.
     #[must_use]
     pub fn name(&self) -> String {
         let names: Vec<&str> = self.voices.iter().map(|voice| voice.model.as_str()).collect();
         names.join(" and ")
     }
 
-    /// The table's fields with their values, for people. No key is among them, only where it is found.
+    /// Returns the fields of the table with their values, for display. They contain the source of the API key and not
+    /// the key.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! The card: what will run, where, why it is asked, and which keys answer.
+//! Draws the card: the command, its directory, the reasons, and the keys.
 
 use std::iter;
 
@@ -9,7 +9,7 @@ use super::{foot, why, wrap};
 use crate::judge::invocation::Origin;
 use crate::judge::risk::{Reversibility, Tier};
 
-/// The room for a card.
+/// The size of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub columns: usize,
@@ -17,27 +17,28 @@ pub struct Size {
 }
 
 impl Size {
-    /// Below this there is no room for what must be seen at once; the card is printed line by line instead.
+    /// The minimum size for a card. In a smaller window it is printed line by line.
     pub const LEAST: Self = Self { columns: 32, rows: 9 };
 
-    /// Whether a card fits at all.
+    /// Reports whether a card fits.
     #[must_use]
     pub const fn is_enough(self) -> bool {
         self.columns >= Self::LEAST.columns && self.rows >= Self::LEAST.rows
     }
 }
 
-/// No line of prose is wider: it reads badly.
+/// Maximum width of prose, for legibility.
 const WIDEST: usize = 100;
 
-/// With fewer rows than this the header is one line.
+/// With fewer rows the header is one line.
 const LOW: usize = 14;
 
-/// The card in at most `size.rows - 1` lines of at most `size.columns - 1` columns, where [`Size::is_enough`]. What does
-/// not fit is left out last things first, and where something is left out, a line says how much.
+/// Draws the card in at most `size.rows - 1` lines of at most `size.columns - 1` columns, if [`Size::is_enough`]. Parts
+/// that do
+/// not fit are omitted from the end, and a line says how much.
 #[must_use]
 pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> Vec<Line> {
-    // The bar takes two columns, and the last column stays free: some terminals wrap as soon as it is written.
+    // The bar takes two columns, and the last column remains free, because some terminals wrap when it is written.
     let columns = size.columns.clamp(Size::LEAST.columns, WIDEST) - 3;
     let rows = size.rows.max(Size::LEAST.rows) - 1;
     let command = Command::new(view, columns - 2, look);
@@ -48,11 +49,11 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
 
     let room = rows.saturating_sub(header.len() + foot.len());
     let all = command.height() + why.len();
-    // Half for each, and what one of them does not need goes to the other.
+    // Each gets half of the rows, and the rows that the other does not need.
     let for_command = command.height().min(room.div_ceil(2).max(room.saturating_sub(why.len())));
     let command = command.lines(for_command);
     let why = cut(why, room.saturating_sub(command.len()), columns);
-    // Air only where it costs nothing.
+    // Empty lines only if there is room.
     let air = if all + 3 <= room { vec![Line::new()] } else { Vec::new() };
 
     let bar = Line::of(Style::Tier(view.risk.tier), "┃ ");
@@ -64,7 +65,7 @@ pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> 
         .collect()
 }
 
-/// What stands in the place of the card where the window has become too small for it.
+/// Draws the message that replaces the card if the window became too small.
 #[must_use]
 pub fn too_small(left: u32, size: Size) -> Vec<Line> {
     let text = format!("{left} s: this window is too small for the card, so you cannot approve here; n denies.");
@@ -72,7 +73,7 @@ pub fn too_small(left: u32, size: Size) -> Vec<Line> {
     lines.into_iter().take(size.rows.saturating_sub(1).max(1)).map(|text| Line::of(Style::Strong, text)).collect()
 }
 
-/// The card for a terminal whose cursor cannot be moved: everything, once, without the keys.
+/// Draws the whole card without the keys, for a terminal whose cursor cannot be moved.
 #[must_use]
 pub fn plain(view: &CardView, grants: bool, columns: usize, look: &Look) -> Vec<Line> {
     let columns = columns.clamp(Size::LEAST.columns, WIDEST) - 1;
@@ -83,7 +84,7 @@ pub fn plain(view: &CardView, grants: bool, columns: usize, look: &Look) -> Vec<
     lines
 }
 
-/// Who wants what.
+/// Draws the header: the requester, and the tier.
 fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
     let risk = match view.risk.tier {
         Tier::Safe => "safe",
@@ -119,7 +120,7 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
     if !short {
         return wrap::styled(&line, columns);
     }
-    // The one that says most in one line.
+    // The longest form that fits in one line.
     let brief = |rest: String| Line::of(Style::Plain, "guard: ").and(&risk).with(Style::Plain, rest);
     let least = brief(if slip { "" } else { " command" }.to_owned());
     let briefer = [brief(format!(" command{}", undo[0])), brief(undo[1].to_owned())];
@@ -127,7 +128,7 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
     vec![all.find(|line| line.width() <= columns).unwrap_or(least)]
 }
 
-/// At most `room` lines; a cut says so in the last of them.
+/// Truncates to `room` lines; the last one then says so.
 fn cut(mut lines: Vec<Line>, room: usize, columns: usize) -> Vec<Line> {
     if lines.len() > room {
         let kept = room.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What a card shows of one command, as a value.
+//! The content of a card, as a value.
 
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -8,57 +8,57 @@ use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::risk::{Risk, Weight};
 use crate::judge::syntax::tree::Span;
 
-/// Everything that the card shows of one command. A value: the same view draws the same card.
+/// The content of a card. Equal views draw equal cards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardView {
-    /// The bytes that will run; arguments are quoted as a shell would need them.
+    /// The bytes of the command; arguments are quoted for a shell.
     pub command: Vec<u8>,
-    /// Where its parts stand. The first word of each is a command word: look-alike letters are marked in it.
+    /// The positions of its parts. The first word of each is a command word, in which homoglyphs are marked.
     pub words: Vec<Span>,
     pub cwd: Vec<u8>,
-    /// The account's home, shown as `~`.
+    /// The home directory of the account, displayed as `~`.
     pub home: Option<Vec<u8>>,
     pub user: String,
-    /// It runs as root.
+    /// Whether the command runs as root.
     pub root: bool,
-    /// The machine, when the session comes from elsewhere.
+    /// The name of this machine, if the session is a remote one.
     pub host: Option<String>,
     pub origin: Origin,
-    /// The agent that asks, by name.
+    /// The name of the requesting agent.
     pub agent: Option<String>,
     pub risk: Risk,
-    /// The score from which this origin is asked.
+    /// The threshold of the origin.
     pub threshold: Weight,
-    /// What is known of what it would touch, a sentence each.
+    /// Facts about what it would touch, one sentence each.
     pub evidence: Vec<String>,
-    /// What another model thinks of it.
+    /// The opinion of the reviewer.
     pub opinion: Option<OpinionLine>,
-    /// What `s` would cover, in words; `None`: not offered.
+    /// The description of the session grant of `s`; `None`: not offered.
     pub session_grant: Option<String>,
-    /// What `a` would cover, in words; `None`: not offered.
+    /// The description of the standing grant of `a`; `None`: not offered.
     pub standing_grant: Option<String>,
-    /// A plain yes is a grant as well, and the evidence says which.
+    /// Whether a plain approval is also a grant, which the evidence describes.
     pub lasts: bool,
-    /// It is a request in the queue: without an answer it goes on waiting there.
+    /// Whether it is a request in the queue, which remains there without an answer.
     pub queued: bool,
-    /// It is the first of its kind that this account sees: the card says what it is.
+    /// Whether it is the first card of this account, which contains an explanation.
     pub first: bool,
 }
 
 impl CardView {
-    /// What a plain yes is, beside the key for it.
+    /// Returns the label of the key for a plain approval.
     #[must_use]
     pub const fn yes(&self) -> &'static str {
         if self.lasts { "yes" } else { "once" }
     }
 
-    /// What Esc does where no key is a no.
+    /// Returns the label of Esc if no key is a denial.
     #[must_use]
     pub const fn escape(&self) -> &'static str {
         if self.queued { "Esc leaves it" } else { "Esc denies" }
     }
 
-    /// The view of an invocation and its risk, with no evidence and no grants on offer.
+    /// Creates the view of an invocation and its risk, without evidence and grants.
     #[must_use]
     pub fn new(invocation: &Invocation, risk: Risk, threshold: Weight) -> Self {
         Self {
@@ -84,17 +84,17 @@ impl CardView {
     }
 }
 
-/// A reviewer's opinion, as the card shows it.
+/// The opinion of a reviewer on the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpinionLine {
-    /// Whose it is, what it says and why, in one sentence.
+    /// The reviewer, the verdict and the reason, in one sentence.
     pub line: String,
-    /// It is a no, which a person may overrule with words.
+    /// Whether it is a denial, which a person may override with a reason.
     pub denies: bool,
 }
 
 impl OpinionLine {
-    /// An opinion in a sentence that says whose it is.
+    /// Creates it from an opinion.
     #[must_use]
     pub fn of(opinion: &Opinion) -> Self {
         let Opinion { by, reason, .. } = opinion;
@@ -108,38 +108,38 @@ impl OpinionLine {
     }
 }
 
-/// What changes on the card while it is shown.
+/// The parts of the card that change while it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardState<'a> {
     pub prompt: &'a Prompt,
-    /// Seconds left to answer.
+    /// The remaining time, in seconds.
     pub left: u32,
-    /// Seconds there were.
+    /// The timeout, in seconds.
     pub total: u32,
     pub entry: CardInput<'a>,
-    /// A word to whoever pressed a key that means nothing here.
+    /// A hint after a key without a meaning.
     pub hint: Option<&'a str>,
-    /// A reviewer is being asked, for so many tenths of a second.
+    /// How long the reviewer has been consulted, in tenths of a second.
     pub asking: Option<u64>,
 }
 
-/// What the card waits for.
+/// The input for which the card waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardInput<'a> {
     /// One of the keys.
     Key,
     /// A second `y` for the standing grant.
     Confirm,
-    /// The words that go with a no.
+    /// The message of a denial.
     Words(&'a str),
-    /// The words that overrule a reviewer's no.
+    /// The reason that overrides a reviewer's denial.
     Overrule(&'a str),
     /// A random word.
     Word { word: &'a str, typed: &'a str, started: bool },
 }
 
-/// The bytes of a command as a person reads them: the string itself, or the arguments quoted where a shell would need
-/// it. Unlike [`crate::judge::invocation::Invocation::display`] it keeps bytes that are no UTF-8.
+/// Returns the bytes of a command for display: the command string, or the arguments quoted for a shell. Unlike
+/// [`crate::judge::invocation::Invocation::display`] it keeps invalid UTF-8.
 #[must_use]
 pub fn command_bytes(request: &Request) -> Vec<u8> {
     match request {
@@ -170,7 +170,7 @@ pub fn command_bytes(request: &Request) -> Vec<u8> {
     }
 }
 
-/// A word as a shell needs it written, quoted only where it must be.
+/// Appends a word, quoted for a shell if necessary.
 fn quote(word: &[u8], out: &mut Vec<u8>) {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(byte);
     if !word.is_empty() && word.iter().all(plain) {

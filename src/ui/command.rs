@@ -1,4 +1,4 @@
-//! A command as it is shown: in rows, with the parts that findings are about marked, and never cut in silence.
+//! Displays a command in rows, marks the parts that have findings, and reports every truncation.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::wrap;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
-/// The line that says how much is not shown.
+/// Returns the line that says how much is omitted.
 pub(super) fn more(lines: usize, columns: usize) -> Line {
     let noun = if lines == 1 { "line" } else { "lines" };
     let how = if columns < 45 { "press ?" } else { "press ? to see all" };
@@ -22,17 +22,17 @@ pub(super) struct Command {
     glyphs: Vec<Glyph>,
     rows: Vec<wrap::WrappedRow>,
     columns: usize,
-    /// For each glyph, whether a finding is about it.
+    /// For each glyph, whether it is part of a finding.
     danger: Vec<bool>,
-    /// Marks are drawn below the rows, because there is no colour.
+    /// Whether marks are drawn below the rows, because there is no colour.
     carets: bool,
 }
 
 impl Command {
-    /// The fewest lines that a command can be shown in: a gap, the part that matters, a gap.
+    /// The minimum number of lines of a command: an omission, the marked part, an omission.
     pub(super) const LEAST: usize = 3;
 
-    /// The command of a view, in rows of at most `columns`.
+    /// Creates it from a view, with rows of at most `columns`.
     pub(super) fn new(view: &CardView, columns: usize, look: &Look) -> Self {
         let words: Vec<Range<usize>> = view.words.iter().map(|span| first_word(&view.command, *span)).collect();
         let glyphs = visible::glyphs(&view.command, &words, look.ascii);
@@ -49,7 +49,7 @@ impl Command {
         Self { glyphs, rows, columns, danger, carets: !look.color }
     }
 
-    /// What stands in it that does not show as itself, one line for each kind.
+    /// Returns a line for each kind of character that is not displayed as itself.
     pub(super) fn oddities(&self, columns: usize) -> Vec<Line> {
         let mut kinds: Vec<(&'static str, Vec<String>)> = Vec::new();
         for shown in visible::oddities(&self.glyphs) {
@@ -73,43 +73,44 @@ impl Command {
             .collect()
     }
 
-    /// The glyphs of a row, and which of them a finding is about.
+    /// Returns the glyphs of a row, and whether each is part of a finding.
     fn glyphs(&self, row: wrap::WrappedRow) -> impl Iterator<Item = (&Glyph, bool)> {
         let danger = self.danger.get(row.from..row.to).unwrap_or_default();
         self.glyphs.get(row.from..row.to).unwrap_or_default().iter().zip(danger.iter().copied())
     }
 
-    /// Whether a finding is about a part of this row.
+    /// Reports whether a row contains a part of a finding.
     fn is_marked(&self, row: wrap::WrappedRow) -> bool {
         self.glyphs(row).any(|(_, danger)| danger)
     }
 
-    /// Lines that a row takes.
+    /// Returns the number of lines of a row.
     fn height_of(&self, row: wrap::WrappedRow, carets: bool) -> usize {
         1 + usize::from(carets && self.is_marked(row))
     }
 
-    /// Lines that all of it takes.
+    /// Returns the number of lines of the whole command.
     pub(super) fn height(&self) -> usize {
         self.rows.iter().map(|row| self.height_of(*row, self.carets)).sum()
     }
 
-    /// All of it.
+    /// Returns all lines.
     pub(super) fn all(&self) -> Vec<Line> {
         self.rows.iter().flat_map(|row| self.row(*row, self.carets)).collect()
     }
 
-    /// At most `room` lines, [`Command::LEAST`] at least: the beginning, and the first part that a finding is about. What
-    /// is left out is counted where it is left out.
+    /// Returns at most `room` lines, and at least [`Command::LEAST`]: the beginning, and the first part of a finding.
+    /// Lines in
+    /// between say how much is omitted.
     pub(super) fn lines(&self, room: usize) -> Vec<Line> {
         if self.height() <= room {
             return self.all();
         }
         let room = room.max(Self::LEAST);
-        // Below that there is no room for marks beside what is marked.
+        // With fewer lines there is no room for marks.
         let carets = self.carets && room > Self::LEAST;
         let marked = self.rows.iter().position(|row| self.is_marked(*row)).unwrap_or(0);
-        // One line says what is missing at the end, one more what is missing before the marked row.
+        // One line for the omission at the end, and one for that before the marked row.
         let mut left = room - 1 - usize::from(marked > 0);
         let mut shown = vec![false; self.rows.len()];
         let order = std::iter::once(marked).chain(0..self.rows.len());
@@ -141,7 +142,7 @@ impl Command {
         lines
     }
 
-    /// One row, and the carets below it.
+    /// Draws a row, and the carets below it.
     fn row(&self, row: wrap::WrappedRow, carets: bool) -> Vec<Line> {
         let mut line = Line::new();
         let mut marks = String::new();
@@ -163,7 +164,7 @@ impl Command {
     }
 }
 
-/// The first word of a part.
+/// Returns the first word of a part.
 fn first_word(command: &[u8], part: Span) -> Range<usize> {
     let (start, end) = (part.start as usize, part.end as usize);
     let text = command.get(start..end.min(command.len())).unwrap_or_default();

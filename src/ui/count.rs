@@ -1,12 +1,12 @@
-//! Numbers with what they count, as people read them.
+//! Formats numbers with the things that they count.
 
-/// A number and what it counts.
+/// Formats a number with a noun in the singular or the plural.
 #[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
-/// With a comma every three digits.
+/// Formats a number with a comma every three digits.
 #[must_use]
 pub fn number(number: u64) -> String {
     let digits = number.to_string();

@@ -1,13 +1,13 @@
-//! The difference between two texts, line by line, as a person reads it.
+//! Displays the difference between two texts, line by line.
 
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
 use super::style::{Line, Style};
 
-/// Lines shown around a change.
+/// The number of lines around a change.
 const CONTEXT: usize = 3;
 
-/// Beyond this many pairs of lines the middle is shown as one change.
+/// Maximum number of pairs of lines; with more, the middle is displayed as one change.
 const MAX_PAIRS: usize = 4_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ enum LineChange {
     In,
 }
 
-/// The changed lines with what stands around them; `⋯` for what is left out between. Empty when the texts are equal.
+/// Returns the changed lines with those around them, and `⋯` for omissions. Empty if the texts are equal.
 #[must_use]
 pub fn diff(before: &str, after: &str) -> Vec<Line> {
     let (old, new): (Vec<&str>, Vec<&str>) =
@@ -47,7 +47,7 @@ pub fn diff(before: &str, after: &str) -> Vec<Line> {
     lines
 }
 
-/// The shortest way from one to the other, but for what is too long to look through.
+/// Returns the shortest edit script, except for very long texts.
 fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(LineChange, &'a str)> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (rest_old, rest_new) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
@@ -60,7 +60,7 @@ fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(LineChange, &'a str)> {
     steps
 }
 
-/// The middle.
+/// Returns the edit script of the middle part.
 fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(LineChange, &'a str)>) {
     let ops = if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]

@@ -1,5 +1,5 @@
-//! The long answer: the tree of a command, what each part does, which rule found it, why the score is what it is, and
-//! who would be asked.
+//! The output of `guard explain`: the parts of a command and their effects, the rules, the score, and who would be
+//! asked.
 
 use super::card_view::CardView;
 use super::command::Command;
@@ -11,34 +11,34 @@ use crate::judge::policy::{ApprovalReason, Decision, Refusal};
 use crate::judge::review::Role;
 use crate::judge::risk::{Tier, Weight};
 
-/// What [`explain`] draws.
+/// The content for [`explain`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainView {
     /// The command and its risk.
     pub card: CardView,
-    /// Its parts, in the order they would run, children after their parent ([`super::parts::parts`]).
+    /// Its parts in the order of execution, children after their parent ([`super::parts::parts`]).
     pub parts: Vec<PartView>,
-    /// What would happen, in sentences ([`outcome`]).
+    /// Sentences about what would happen ([`outcome`]).
     pub outcome: Vec<String>,
 }
 
-/// One part of a command.
+/// A part of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartView {
-    /// 0 for what stands at the top.
+    /// The depth; 0 at the top.
     pub depth: usize,
-    /// The part as it is written; empty when it is written elsewhere.
+    /// The source text; empty if it is not part of the command.
     pub text: Vec<u8>,
-    /// What it does, a sentence each.
+    /// What it does, one sentence each.
     pub does: Vec<String>,
-    /// Indexes of the findings that are about it.
+    /// The indices of its findings.
     pub findings: Vec<usize>,
 }
 
-/// No page is wider: it reads badly.
+/// Maximum width, for legibility.
 const WIDEST: usize = 100;
 
-/// The explanation, wrapped to `columns`.
+/// Draws the explanation, wrapped to `columns`.
 #[must_use]
 pub fn explain(view: &ExplainView, columns: usize, look: &Look) -> Vec<Line> {
     let columns = columns.clamp(24, WIDEST) - 1;
@@ -78,7 +78,7 @@ pub fn explain(view: &ExplainView, columns: usize, look: &Look) -> Vec<Line> {
     page.lines
 }
 
-/// The page so far.
+/// The lines drawn so far.
 struct Page {
     lines: Vec<Line>,
     columns: usize,
@@ -86,7 +86,7 @@ struct Page {
 }
 
 impl Page {
-    /// A heading, with air above it.
+    /// Adds a heading after an empty line.
     fn title(&mut self, text: &str) {
         if !self.lines.is_empty() {
             self.lines.push(Line::new());
@@ -94,14 +94,14 @@ impl Page {
         self.lines.push(Line::of(Style::Strong, text));
     }
 
-    /// Prose that hangs from a label.
+    /// Adds prose with a label.
     fn sentence(&mut self, label: &str, style: Style, text: &str) {
         self.lines.extend(wrap::labelled(&Line::of(Style::Dim, label), style, text, self.columns));
     }
 
-    /// One part and its rules.
+    /// Adds a part and its rules.
     fn part(&mut self, view: &ExplainView, part: &PartView) {
-        // A tree deeper than the page is wide is still a list.
+        // A tree that is deeper than the width is displayed as a list.
         let lead = "  ".repeat(part.depth.min(self.columns / 8) + 1);
         let found = || part.findings.iter().filter_map(|index| view.card.risk.findings.get(*index));
         let style = found().map(|finding| finding.tier).max().map_or(Style::Plain, Style::Tier);
@@ -121,7 +121,7 @@ impl Page {
         }
     }
 
-    /// Every finding with all that is known of it.
+    /// Adds every finding with its details.
     fn findings(&mut self, view: &ExplainView) {
         let risk = &view.card.risk;
         if !risk.findings.is_empty() {
@@ -133,7 +133,7 @@ impl Page {
             self.lines.extend(wrap::labelled(&mark, Style::Plain, &finding.reason, self.columns));
             let (tier, undo) = (finding.tier, undo_words(finding.reversibility));
             let mut about = format!("{} · {} (tier {})", finding.rule, tier.name(), tier.number());
-            // What lowered it says why nothing is lost.
+            // The fact that lowered it explains why nothing is lost.
             if finding.lowered.is_none() {
                 about.push_str(&format!(" · {undo}"));
             }
@@ -150,7 +150,7 @@ impl Page {
         }
     }
 
-    /// The sum that makes the score.
+    /// Adds the sum of the score.
     fn score(&mut self, view: &ExplainView) {
         let risk = &view.card.risk;
         let heaviest = risk.findings.iter().max_by_key(|finding| finding.weight);
@@ -182,7 +182,7 @@ impl Page {
     }
 }
 
-/// What the reviewer may do with it before a person answers, in a sentence; nothing where it is not asked.
+/// Returns a sentence about the role of the reviewer; `None` if it is not consulted.
 #[must_use]
 pub fn reviewer(role: &Role) -> Option<String> {
     let leave = |with: &[String]| match with {
@@ -200,10 +200,10 @@ pub fn reviewer(role: &Role) -> Option<String> {
     }
 }
 
-/// Where a request goes without a person at the terminal.
+/// The sentence about requests without a person at the terminal.
 const QUEUE: &str = "Without one the request waits in the queue (guard pending).";
 
-/// What would happen and who would be asked, in sentences.
+/// Returns sentences about what would happen and who would be asked.
 #[must_use]
 pub fn outcome(decision: &Decision) -> Vec<String> {
     match decision {

@@ -1,4 +1,4 @@
-//! The foot of the card: which keys answer, what was typed, and the time that is left.
+//! Draws the foot of the card: the keys, the typed input, and the remaining time.
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -6,7 +6,7 @@ use super::card_view::{CardInput, CardState, CardView};
 use super::style::{Line, Style, width};
 use super::{visible, wrap};
 
-/// The lines of the foot; those of a question that is longer than `room` are cut at its end.
+/// Draws the foot. A question that exceeds `room` lines is truncated.
 pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room: usize) -> Vec<Line> {
     let mut lines = match state.entry {
         CardInput::Key => {
@@ -56,13 +56,13 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
     lines
 }
 
-/// That a reviewer is being asked, and for how long.
+/// Returns the text about the consulted reviewer, with the time so far.
 #[must_use]
 pub fn asking(tenths: u64) -> String {
     format!("asking the reviewer · {}.{} s", tenths / 10, tenths % 10)
 }
 
-/// A question and what was typed so far, with the end of it in sight.
+/// Draws a question and the end of the typed input.
 fn entry(lead: &Line, typed: &str, columns: usize) -> Vec<Line> {
     let room = columns.saturating_sub(lead.width() + 1).max(8);
     let typed = visible::text(typed);
@@ -75,12 +75,12 @@ fn entry(lead: &Line, typed: &str, columns: usize) -> Vec<Line> {
         }
         start = at;
     }
-    // An accent without its letter would be shown as what it is, and take more room.
+    // A combining accent without its letter would be displayed by its code and need more room.
     let end = typed.get(start..).unwrap_or_default().trim_start_matches(|c: char| c.width() == Some(0));
     vec![lead.clone().with(Style::Strong, end).with(Style::Dim, "_")]
 }
 
-/// Keys and what they mean, in as many lines as they need.
+/// Draws the keys with their meanings.
 fn keys<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>, columns: usize) -> Vec<Line> {
     let mut lines = vec![Line::new()];
     for (key, meaning) in keys {
@@ -97,7 +97,7 @@ fn keys<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>, columns: usize) -> V
     lines
 }
 
-/// The bar that runs out, the seconds, and a word.
+/// Draws the countdown: a bar, the seconds, and a note.
 fn countdown(state: &CardState<'_>, columns: usize) -> Line {
     let left = state.left.min(state.total);
     let seconds = match state.entry {

@@ -1,27 +1,27 @@
-//! The steps of shown text.
+//! Glyphs: the units of displayed text.
 
 use std::ops::Range;
 
 use crate::judge::sort;
 
-/// One step of shown text and the bytes it stands for.
+/// A unit of displayed text, with the bytes for which it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyph {
     pub shown: GlyphForm,
-    /// Of the first byte in the source.
+    /// The position of the first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// The position after the last byte.
     pub end: usize,
 }
 
-/// How a character or byte is shown.
+/// How a character or byte is displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlyphForm {
     /// As itself.
     Char(char),
     /// As itself with one accent on it.
     Accented(char, char),
-    /// As itself, followed by its code point, because it looks like another letter.
+    /// As itself, followed by its code point, because it is a homoglyph.
     LookAlike(char),
     /// By name: `⟨ESC⟩`.
     Named(&'static str),
@@ -31,16 +31,16 @@ pub enum GlyphForm {
     Byte(u8),
     /// `⇥`
     Tab,
-    /// `↵`; what follows stands on a line of its own.
+    /// `↵`, followed by a new line.
     Newline,
 }
 
-/// For each glyph, whether it lies in one of these byte ranges. One pass over both, however many there are.
+/// Returns for each glyph whether it is in one of these byte ranges, in one pass over both.
 pub(super) fn covered(glyphs: &[Glyph], ranges: &[Range<usize>]) -> Vec<bool> {
     let mut sorted: Vec<&Range<usize>> = ranges.iter().filter(|range| !range.is_empty()).collect();
     sort::sort_by_key(&mut sorted, |range| range.start);
     let mut sorted = sorted.into_iter().peekable();
-    // The end of what has begun so far.
+    // The end of the ranges that began so far.
     let mut end = 0;
     let one = |glyph: &Glyph| {
         while let Some(range) = sorted.next_if(|range| range.start < glyph.end) {

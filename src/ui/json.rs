@@ -1,4 +1,4 @@
-//! The verdict as one JSON object. Fields may be added; these never change meaning.
+//! The verdict as a JSON object. Later versions may add fields; the meaning of these does not change.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::judge::policy::{Decision, Policy, Refusal};
 use crate::judge::review::{Role, role};
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Tier, Weight};
 
-/// A verdict on one command.
+/// The verdict on a command.
 #[derive(Debug, Serialize)]
 pub struct VerdictView<'a> {
     pub command: &'a str,
@@ -19,13 +19,13 @@ pub struct VerdictView<'a> {
     pub reversibility: Reversibility,
     /// `allow`, `ask` or `deny`.
     pub decision: &'static str,
-    /// What settled it: the basis of an allow, the kind of a denial.
+    /// The reason of an approval, or the kind of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<&'static str>,
-    /// How many different approvers sign a yes, where one person's does not do.
+    /// The number of required approvers, if it is more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<u8>,
-    /// What the reviewer may do before a person answers: `settles` or `advises`.
+    /// The role of the reviewer: `settles` or `advises`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<&'static str>,
     pub findings: Vec<FindingView<'a>>,
@@ -41,7 +41,7 @@ pub struct FindingView<'a> {
     pub reversibility: Reversibility,
     pub reason: &'a str,
     pub instead: Option<&'a str>,
-    /// First byte, and the byte after the last, in `command`.
+    /// The positions of the first byte, and after the last byte, in `command`.
     pub span: [u32; 2],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub touches: &'a [String],
@@ -59,7 +59,7 @@ pub struct CircumstanceView<'a> {
 }
 
 impl<'a> VerdictView<'a> {
-    /// The verdict on `command` under this policy.
+    /// Creates the verdict on `command` under this policy.
     #[must_use]
     pub fn new(command: &'a str, origin: Origin, policy: &Policy, judgment: &'a Judgment, decision: &Decision) -> Self {
         let risk = &judgment.risk;

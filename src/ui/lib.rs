@@ -1,4 +1,4 @@
-//! What `guard` shows of a command, by itself: everything is in [`ui`].
+//! The display of commands and verdicts as a package of its own. Its API is in [`ui`].
 
 pub use guard_judge::judge;
 

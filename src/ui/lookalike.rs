@@ -1,10 +1,10 @@
-//! Letters and dashes that look like others.
+//! Homoglyphs: letters and dashes that look like others.
 
 use std::ops::Range;
 
 use super::glyph::{Glyph, GlyphForm, covered};
 
-/// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
+/// Marks letters of other scripts in command words, and in words that also contain ASCII letters.
 pub(super) fn mark(all: &mut [Glyph], words: &[Range<usize>]) {
     if all.iter().all(|glyph| glyph.end - glyph.start == 1) {
         return;
@@ -37,7 +37,7 @@ pub(super) fn mark(all: &mut [Glyph], words: &[Range<usize>]) {
     }
 }
 
-/// Letters that can be mistaken for ASCII ones.
+/// Reports whether a letter looks like an ASCII one.
 const fn is_confusable(c: char) -> bool {
     matches!(c,
         '\u{131}' | '\u{17f}' | '\u{1c0}'..='\u{1c3}' | '\u{251}' | '\u{261}' | '\u{269}' | '\u{26a}'
@@ -46,7 +46,7 @@ const fn is_confusable(c: char) -> bool {
         | '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}')
 }
 
-/// Dashes that are no hyphen: an option that begins with one is none.
+/// Reports whether a character is a dash but not a hyphen; a word that begins with one is not an option.
 pub(super) const fn is_dash(c: char) -> bool {
     matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}')
 }

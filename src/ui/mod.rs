@@ -1,10 +1,9 @@
-//! Pictures in text: a value in, styled lines out.
+//! Converts values to styled lines: what users see of commands and decisions.
 //!
-//! In scope: what a person sees of a command and of what was decided about it. Everything that a command,
-//! a pattern file or a person wrote goes through [`visible`] on its way, so that no line carries a raw control
+//! All text of commands, pattern files and people passes through [`visible`], so that no line contains a raw control
 //! character.
 //!
-//! Out of scope: I/O, clocks, decisions. Colours, widths and seconds are parameters.
+//! Out of scope: I/O, clocks and decisions. Colours, widths and times are parameters.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,4 +1,4 @@
-//! What each part of a command does, in words: from acts to the tree that [`super::explain`] draws.
+//! Describes what each part of a command does: converts acts to the tree for [`super::explain`].
 
 use super::explain::PartView;
 use crate::judge::Judgment;
@@ -9,20 +9,21 @@ use crate::judge::risk::{Finding, Tier};
 use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 
-/// The parts of a command: each program that would run, in the order of the text, inside the part that it stands in;
-/// with what it does to files and network. Then what could not be understood.
+/// Returns the parts of a command: each program that would run, in the order of the text, below its enclosing part,
+/// with its
+/// effects; then the parts that could not be analysed.
 #[must_use]
 pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let (facts, findings) = (&judgment.facts, judgment.risk.findings.as_slice());
     let mut programs: Vec<(usize, &Act)> =
         facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
-    // What encloses comes before what it encloses; of two at one place, the one that was found first.
+    // An enclosing part comes first; for equal positions, the one that was found first.
     sort::sort_by_key(&mut programs, |(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
-    // Where everything runs as root anyway, the card says so once.
+    // If everything runs as root, the card says so once.
     let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
     let mut parts: Vec<PartView> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
-    // How often each part is called from elsewhere.
+    // How often each part occurs outside of the command.
     let mut times: Vec<u64> = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {
@@ -37,7 +38,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
         let found = findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(index, _)| index);
         let same = enclosing.last() == Some(&act.span);
-        // Several ways through the line can lead to one part, and a script can call a program in many places.
+        // A part may be reached by several branches, and a script may call a program several times.
         let twin = spans.iter().zip(&parts).position(|(span, part)| same && *span == act.span && part.does == does);
         match twin.and_then(|twin| parts.get_mut(twin).zip(times.get_mut(twin))) {
             Some((part, times)) => {
@@ -45,7 +46,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
                 *times += 1;
             }
             None => {
-                // What comes from elsewhere (a script, code) stands where it was called, without a text of its own.
+                // A part from a script or code is at the position of its call, without a text.
                 let text = if same { Vec::new() } else { slice(command, act.span).to_vec() };
                 parts.push(PartView { depth: enclosing.len(), text, does, findings: found.collect() });
                 spans.push(act.span);
@@ -74,7 +75,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         let at = |finding: &Finding| finding.act.is_none() && finding.span == opaque.span;
         let found = findings.iter().enumerate().filter(|(_, finding)| at(finding)).map(|(index, _)| index);
         let does = format!("cannot be analysed: {}", opaque.detail);
-        // The innermost part that it stands in.
+        // The innermost enclosing part.
         let part = spans.iter().rposition(|span| *span == opaque.span || encloses(*span, opaque.span));
         match part.and_then(|part| parts.get_mut(part)) {
             Some(part) => {
@@ -92,23 +93,23 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     parts
 }
 
-/// The findings about one act.
+/// Returns the findings of an act.
 fn about_act(findings: &[Finding], act: usize) -> Vec<usize> {
     findings.iter().enumerate().filter(|(_, finding)| finding.act == Some(act)).map(|(index, _)| index).collect()
 }
 
-/// Whether a part stands inside another.
+/// Reports whether a part is inside another.
 const fn encloses(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end && (outer.start != inner.start || outer.end != inner.end)
 }
 
-/// The bytes of a span; what lies outside the command is left out.
+/// Returns the bytes of a span, limited to the command.
 fn slice(command: &[u8], span: Span) -> &[u8] {
     let end = (span.end as usize).min(command.len());
     command.get((span.start as usize).min(end)..end).unwrap_or_default()
 }
 
-/// Its effects, or that it runs.
+/// Describes its effects, or that it runs.
 fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
     let mut sentences: Vec<String> = Vec::new();
     let effects = || effects.iter().filter_map(|effect| facts.acts.get(*effect));
@@ -140,7 +141,7 @@ fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
     format!("{name} {}", sentences.join(", "))
 }
 
-/// How it runs: through what, as whom, where, whether at all.
+/// Describes how it runs: through which wrapper, as whom, where, and under which condition.
 fn circumstances(act: &Act, root_is_news: bool) -> Vec<String> {
     let mut all = Vec::new();
     let mut how = Vec::new();
@@ -190,7 +191,7 @@ fn circumstances(act: &Act, root_is_news: bool) -> Vec<String> {
     all
 }
 
-/// An effect and what it falls on.
+/// Describes an effect on operands.
 fn effect_words(effect: Effect, operands: &[Operand]) -> String {
     let (on, alone) = match effect {
         Effect::Load => ("reads", "reads files"),
@@ -209,7 +210,7 @@ fn effect_words(effect: Effect, operands: &[Operand]) -> String {
     if operands.is_empty() { alone.to_owned() } else { format!("{on} {}", list(operands)) }
 }
 
-/// Operands in words, the first few by name.
+/// Describes operands, the first few by name.
 fn list(operands: &[Operand]) -> String {
     const NAMED: usize = 4;
     let mut names: Vec<String> = operands.iter().take(NAMED).map(|operand| value_words(&operand.value)).collect();
@@ -219,7 +220,7 @@ fn list(operands: &[Operand]) -> String {
     names.join(", ")
 }
 
-/// A value in words: what is known as it is, what is unknown by where it comes from.
+/// Describes a value: known parts literally, unknown parts by their origin.
 fn value_words(value: &Value) -> String {
     let mut text = String::new();
     for piece in value.pieces() {
@@ -232,7 +233,7 @@ fn value_words(value: &Value) -> String {
     if text.is_empty() { "“”".to_owned() } else { text }
 }
 
-/// Where an unknown piece comes from.
+/// Describes the origin of an unknown piece.
 fn unknown_words(unknown: &Unknown) -> String {
     match &unknown.why {
         UnknownReason::Variable(name) => format!("‹${name}, not known›"),

@@ -1,8 +1,8 @@
-//! What waits, as a table.
+//! The table of waiting requests.
 
 use super::style::width;
 
-/// How many approvers have said yes to what wants several, in words; `None` where one person is enough.
+/// Describes how many of several required approvers have approved; `None` if one person is sufficient.
 #[must_use]
 pub fn approvals(wanted: u8, by: &[String]) -> Option<String> {
     if wanted < 2 {
@@ -20,7 +20,7 @@ pub fn approvals(wanted: u8, by: &[String]) -> Option<String> {
     })
 }
 
-/// The beginning of a text, and an ellipsis where something is missing.
+/// Truncates a text, with an ellipsis.
 #[must_use]
 pub fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {

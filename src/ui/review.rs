@@ -1,4 +1,4 @@
-//! The review: what waits as a list, and the card of the one that the cursor is on.
+//! Draws the review: the list of waiting requests, and the card of the selected one.
 
 use super::card::Size;
 use super::pending::cut;
@@ -11,38 +11,38 @@ use crate::judge::risk::Tier;
 pub struct ReviewRow {
     pub id: String,
     pub tier: Tier,
-    /// How long it still waits, or what became of it.
+    /// The remaining time, or the outcome.
     pub waits: String,
-    /// An answer still finds whoever asked, or it was filed for one.
+    /// Whether the requester waits for an answer, or the request was filed for a later one.
     pub open: bool,
-    /// Who asked.
+    /// The requester.
     pub by: String,
-    /// Redacted, on one line.
+    /// The redacted command on one line.
     pub command: String,
     pub marked: bool,
-    /// Its card was opened.
+    /// Whether its card was opened.
     pub opened: bool,
 }
 
-/// Everything that the review shows. A value: the same view draws the same screen.
+/// The content of the review. Equal views draw equal screens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewView {
     pub rows: Vec<ReviewRow>,
-    /// The row that the cursor is on.
+    /// The selected row.
     pub at: usize,
-    /// What is left out of the list, in words.
+    /// The description of the filter.
     pub filter: String,
-    /// The card of that row, why there is none, or the help on the keys.
+    /// The card of the selected row, the reason why there is none, or the help.
     pub card: Vec<Line>,
-    /// It is the help, which leaves the list one row.
+    /// Whether the help is shown, which leaves one row for the list.
     pub help: bool,
-    /// What became of the last key.
+    /// The result of the last key.
     pub status: String,
-    /// Words that are being typed.
+    /// The message that is being typed.
     pub entry: Option<String>,
 }
 
-/// The keys, from the most wanted to the least.
+/// The keys, the most important first.
 const KEYS: [(&str, &str); 10] = [
     ("Enter", "open and answer"),
     ("q", "quit"),
@@ -56,7 +56,7 @@ const KEYS: [(&str, &str); 10] = [
     ("t", "tier"),
 ];
 
-/// What the keys do, in sentences that fit so many columns.
+/// Draws the help for the keys, wrapped to `columns`.
 #[must_use]
 pub fn help(columns: usize) -> Vec<Line> {
     [
@@ -77,7 +77,7 @@ pub fn help(columns: usize) -> Vec<Line> {
     .collect()
 }
 
-/// The list takes at most half of the screen, and the rest is the card's.
+/// Draws the review. The list takes at most half of the screen, and the card the rest.
 #[must_use]
 pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
     let columns = size.columns.max(20) - 1;
@@ -110,7 +110,7 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
             lines.extend(view.card.iter().cloned());
         }
     }
-    // What became of the last key is read whole; the card makes room for it.
+    // The result of the last key is displayed completely, at the expense of the card.
     let said = match &view.entry {
         Some(words) => vec![
             Line::of(Style::Plain, "Why not? (Enter: no reason, Esc: cancel) ")
@@ -131,7 +131,7 @@ pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
     lines
 }
 
-/// The questions of a batch: all commands in full, from line `top`, and how it is answered.
+/// Draws the question about a batch: all commands in full, from line `top`, and the keys.
 #[must_use]
 pub fn batch(lines: &[Line], top: usize, question: &str, size: Size) -> Vec<Line> {
     let columns = size.columns.max(20) - 1;
@@ -181,7 +181,7 @@ fn drawn(row: &ReviewRow, here: bool, columns: usize) -> Line {
         (false, true) => "[o]",
         (false, false) => "[ ]",
     };
-    // Where there is little room the command gets what there is.
+    // In a narrow window the command gets the available room.
     let (tier, waits) = match columns {
         ..60 => (format!("{} ", row.tier.number()), format!("{:>5}  ", cut(&row.waits, 9))),
         60.. => (format!("tier {}  ", row.tier.number()), format!("{:>9}  ", cut(&row.waits, 9))),
@@ -210,7 +210,7 @@ fn foot(columns: usize) -> Line {
     line
 }
 
-/// The end of what was typed.
+/// Returns the end of the typed input.
 fn tail(text: &str, room: usize) -> String {
     let count = text.chars().count();
     text.chars().skip(count.saturating_sub(room.max(8))).collect()

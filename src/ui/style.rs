@@ -1,18 +1,18 @@
-//! Styled lines and how they become bytes for a terminal.
+//! Styled lines, and their conversion to bytes for a terminal.
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::visible;
 use crate::judge::risk::Tier;
 
-/// What a terminal can show, worked out once and passed in.
+/// The capabilities of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Colours and other attributes may be used.
+    /// Whether colours and other attributes may be used.
     pub color: bool,
-    /// Only ASCII may be used.
+    /// Whether only ASCII may be used.
     pub ascii: bool,
-    /// The cursor cannot be moved (`TERM=dumb`).
+    /// Whether the cursor cannot be moved (`TERM=dumb`).
     pub dumb: bool,
 }
 
@@ -20,8 +20,9 @@ impl Look {
     /// Plain text for files, pipes and tests.
     pub const PLAIN: Self = Self { color: false, ascii: false, dumb: false };
 
-    /// From the environment (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`, `TERM`, `LC_ALL`, `LC_CTYPE`, `LANG`) and
-    /// whether the output is a terminal. A locale counts as ASCII only when one is named and it is not UTF-8.
+    /// Determines it from the environment (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`, `TERM`, `LC_ALL`, `LC_CTYPE`,
+    /// `LANG`) and
+    /// whether the output is a terminal. Only a locale that is set and is not UTF-8 means ASCII.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -38,29 +39,29 @@ impl Look {
     }
 }
 
-/// What a piece of text is, not how it looks.
+/// The meaning of a piece of text, which determines its appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     #[default]
     Plain,
-    /// What the eye should find first.
+    /// Emphasised text.
     Strong,
-    /// What may be overlooked: labels, rule ids, markers.
+    /// Secondary text: labels, IDs of rules, markers.
     Dim,
     /// The colour of a tier.
     Tier(Tier),
-    /// The part of a command that a finding is about.
+    /// A part of a command with a finding.
     Danger,
-    /// A character that would not show, or not as what it is.
+    /// A character that is not displayed as itself.
     Odd,
     /// A key to press.
     Key,
-    /// A safer way.
+    /// A safer alternative.
     Safe,
 }
 
 impl Style {
-    /// The SGR parameters, after a reset.
+    /// Returns the SGR parameters, after a reset.
     const fn sgr(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -78,33 +79,33 @@ impl Style {
     }
 }
 
-/// One line of styled text. It holds no control character: what is pushed is made visible.
+/// A line of styled text. It contains no control character, because appended text is made visible.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     spans: Vec<(Style, String)>,
 }
 
 impl Line {
-    /// An empty line.
+    /// Creates an empty line.
     #[must_use]
     pub const fn new() -> Self {
         Self { spans: Vec::new() }
     }
 
-    /// A line of one piece.
+    /// Creates a line of one piece.
     #[must_use]
     pub fn of(style: Style, text: impl AsRef<str>) -> Self {
         Self::new().with(style, text)
     }
 
-    /// With a piece added at its end.
+    /// Appends a piece and returns the line.
     #[must_use]
     pub fn with(mut self, style: Style, text: impl AsRef<str>) -> Self {
         self.push(style, text);
         self
     }
 
-    /// Adds a piece at the end.
+    /// Appends a piece.
     pub fn push(&mut self, style: Style, text: impl AsRef<str>) {
         let text = visible::text(text.as_ref());
         match self.spans.last_mut() {
@@ -114,39 +115,39 @@ impl Line {
         }
     }
 
-    /// With all of another line added at its end.
+    /// Appends another line and returns the line.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.extend(other);
         self
     }
 
-    /// Adds all of another line at the end.
+    /// Appends another line.
     pub fn extend(&mut self, other: &Self) {
         for (style, text) in &other.spans {
             self.push(*style, text);
         }
     }
 
-    /// The pieces.
+    /// Returns the pieces.
     #[must_use]
     pub fn spans(&self) -> &[(Style, String)] {
         &self.spans
     }
 
-    /// How many columns it takes.
+    /// Returns its width in columns.
     #[must_use]
     pub fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| width(text)).sum()
     }
 
-    /// The text without style.
+    /// Returns the text without styles.
     #[must_use]
     pub fn plain(&self) -> String {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// The bytes for a terminal, without a line end. Every style is closed.
+    /// Returns the text for a terminal, without a newline. Every style is reset.
     #[must_use]
     pub fn render(&self, look: &Look) -> String {
         let mut out = String::new();
@@ -171,13 +172,13 @@ impl Line {
     }
 }
 
-/// Columns that a text takes.
+/// Returns the width of a text in columns.
 #[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// Lines as one text, each ended by a newline.
+/// Joins lines to one text, each with a newline.
 #[must_use]
 pub fn render(lines: &[Line], look: &Look) -> String {
     lines.iter().fold(String::new(), |mut all, line| {

@@ -5,14 +5,15 @@ use super::{visible, why};
 use crate::judge::policy::{Decision, Refusal};
 use crate::judge::risk::{Finding, Risk};
 
-/// The line on stderr when a command is refused. It begins with the kind of refusal, so that a caller can tell a rule
-/// from a person from silence.
+/// Returns the line on standard error for a refusal. It begins with the kind of refusal, so that the requester can
+/// distinguish
+/// a rule, a person, and a timeout.
 #[must_use]
 pub fn refusal(refusal: &Refusal) -> Line {
     Line::of(Style::Strong, "guard: refused: ").with(Style::Plain, refusal.to_string())
 }
 
-/// A refusal in full, as one line of plain text: its kind, the worst finding, and what to do instead.
+/// Returns the full refusal as one line: its kind, the most severe finding, and the alternative.
 #[must_use]
 pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
     let mut line = format!("guard: refused: {refusal}");
@@ -29,7 +30,7 @@ pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
     visible::text(&line).into_owned()
 }
 
-/// What a person is asked about where somebody else shows the command, as one line of plain text.
+/// Returns the question as one line, if another program displays the command.
 #[must_use]
 pub fn question(risk: &Risk) -> String {
     let mut line = format!("guard asks: {} (tier {}, score {})", named(risk), risk.tier.number(), risk.score);
@@ -48,7 +49,7 @@ pub fn question(risk: &Risk) -> String {
     visible::text(&line).into_owned()
 }
 
-/// The tier by its name, and a syntax error by its own.
+/// Returns the name of the tier, or that of a syntax error.
 fn named(risk: &Risk) -> &'static str {
     if why::is_syntax_error(risk) { "syntax error" } else { risk.tier.name() }
 }
@@ -57,7 +58,7 @@ fn worst(risk: &Risk) -> Option<&Finding> {
     risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight))
 }
 
-/// What would happen with a command, and the worst reason, in one line.
+/// Returns the decision and the most severe reason, in one line.
 #[must_use]
 pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
     let line = Line::of(Style::Strong, decision.name())
@@ -75,7 +76,7 @@ pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
     }
 }
 
-/// What remains of a card after an answer: the beginning of the command, and that it is cut when it is.
+/// Returns the line that remains after a card: the beginning of the command, marked if it is truncated.
 #[must_use]
 pub fn settled(what: &str, command: &[u8], columns: usize) -> Line {
     let line = Line::of(Style::Dim, format!("guard: {what}: "));

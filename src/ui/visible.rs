@@ -1,9 +1,10 @@
-//! Bytes made visible: every byte of a command shown as what it is.
+//! Makes every byte of a command visible.
 //!
-//! What does not show, or shows as something else (controls, escape sequences, bidirectional overrides, zero-width
-//! and tag characters, invalid UTF-8, look-alike letters in command words), is written in brackets: `⟨ESC⟩`,
-//! `⟨U+202E⟩`, `⟨0xFF⟩`. A bracket that stands in the command itself is written the same way, so that a bracket
-//! never lies.
+//! Characters that are not displayed, or not as themselves (controls, escape sequences, bidirectional overrides,
+//! zero-width and
+//! tag characters, invalid UTF-8, homoglyphs in command words), are written in brackets: `⟨ESC⟩`, `⟨U+202E⟩`, `⟨0xFF⟩`.
+//! Such a
+//! bracket in the command itself is written in the same way, so that it cannot be forged.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,13 +16,13 @@ pub use super::glyph::{Glyph, GlyphForm};
 use super::lookalike::{self, is_dash};
 
 impl GlyphForm {
-    /// Whether a reader should be warned of it.
+    /// Reports whether the user should be warned about it.
     #[must_use]
     pub const fn is_odd(self) -> bool {
         matches!(self, Self::LookAlike(_) | Self::Named(_) | Self::Code(_) | Self::Byte(_))
     }
 
-    /// Columns that it takes.
+    /// Returns its width in columns.
     #[must_use]
     pub fn width(self) -> usize {
         match self {
@@ -36,7 +37,7 @@ impl GlyphForm {
     }
 }
 
-/// Columns of `⟨U+202E⟩`.
+/// Returns the width of `⟨U+202E⟩`.
 const fn code_width(c: char) -> usize {
     match c as u32 {
         0x10_0000.. => 10,
@@ -60,8 +61,9 @@ impl fmt::Display for GlyphForm {
     }
 }
 
-/// The glyphs of a command, in order and without a gap. `words` are the byte ranges of its command words: there, a
-/// letter that is not ASCII is shown with its code point. With `ascii`, so is everything that is not ASCII.
+/// Returns the glyphs of a command, in order and without omissions. `words` are the byte ranges of its command words,
+/// in which
+/// a letter that is not ASCII is displayed with its code point; with `ascii`, everything that is not ASCII is.
 #[must_use]
 pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
     let mut all: Vec<Glyph> = Vec::with_capacity(bytes.len());
@@ -91,7 +93,7 @@ pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
     all
 }
 
-/// How one character of a command is shown by itself.
+/// Returns how a character is displayed.
 fn of_char(c: char) -> GlyphForm {
     match c {
         '\n' => GlyphForm::Newline,
@@ -105,7 +107,7 @@ fn of_char(c: char) -> GlyphForm {
     }
 }
 
-/// The usual names of the ASCII controls.
+/// Returns the usual name of an ASCII control character.
 const fn name(c: char) -> Option<&'static str> {
     Some(match c {
         '\0' => "NUL",
@@ -145,7 +147,7 @@ const fn name(c: char) -> Option<&'static str> {
     })
 }
 
-/// Characters that do not show, change the direction of others, or look like a blank without being one.
+/// Reports whether a character is invisible, changes the direction of others, or looks like a blank.
 const fn hides(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{a0}'
@@ -156,12 +158,14 @@ const fn hides(c: char) -> bool {
         | '\u{fff0}'..='\u{ffff}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// The characters that guard itself uses to mark what it shows.
+/// Reports whether a character is one that guard itself uses as a mark.
 const fn is_own(c: char) -> bool {
     matches!(c, '⟨' | '⟩' | '⇥' | '↵')
 }
 
-/// One accent on a letter is ordinary (file names of macOS); a stroke through it, or a heap of them, is not.
+/// Reports whether a combining character is an ordinary accent of a letter (file names of macOS). Strokes and several
+/// accents are
+/// not ordinary.
 fn is_accent(c: char, letter: char) -> bool {
     match c {
         '\u{300}'..='\u{333}' | '\u{339}'..='\u{345}' => letter.is_alphabetic(),
@@ -169,12 +173,12 @@ fn is_accent(c: char, letter: char) -> bool {
     }
 }
 
-/// What stands in a command that does not show as itself, each once, in order.
+/// Returns the characters in a command that are not displayed as themselves, each once, in order.
 #[must_use]
 pub fn oddities(glyphs: &[Glyph]) -> Vec<GlyphForm> {
     let mut found: Vec<GlyphForm> = Vec::new();
     for glyph in glyphs.iter().filter(|glyph| glyph.shown.is_odd()) {
-        // A command of nothing but different oddities needs no list of all of them.
+        // The list is limited, because a command may contain very many of them.
         if found.len() < 64 && !found.contains(&glyph.shown) {
             found.push(glyph.shown);
         }
@@ -182,7 +186,7 @@ pub fn oddities(glyphs: &[Glyph]) -> Vec<GlyphForm> {
     found
 }
 
-/// What a character does that does not show, in a few words; empty for what shows as itself.
+/// Describes the effect of a character that is not displayed as itself; empty for others.
 #[must_use]
 pub fn meaning(shown: GlyphForm) -> &'static str {
     match shown {
@@ -213,19 +217,19 @@ pub fn meaning(shown: GlyphForm) -> &'static str {
     }
 }
 
-/// Bytes on one line, made visible: for paths, names and short quotations.
+/// Makes bytes visible on one line, for paths, names and short quotations.
 #[must_use]
 pub fn line(bytes: &[u8], ascii: bool) -> String {
     glyphs(bytes, &[], ascii).iter().map(|glyph| glyph.shown.to_string()).collect()
 }
 
-/// Prose made safe to print: what is no plain text becomes a bracket, everything else stays. Doing it twice changes
+/// Makes prose safe to print: characters that are not plain text are written in brackets. A second call changes
 /// nothing.
 #[must_use]
 pub fn text(text: &str) -> Cow<'_, str> {
     let plain = |c: char| is_own(c) || matches!(of_char(c), GlyphForm::Char(_));
     let mut out = String::new();
-    // The letter that an accent may stand on.
+    // The letter for a following accent.
     let mut letter = None;
     let mut clean = true;
     for (at, c) in text.char_indices() {
@@ -247,8 +251,9 @@ pub fn text(text: &str) -> Cow<'_, str> {
     if clean { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-/// Text in ASCII, column for column: guard's own marks by a likeness, anything else by a question mark. (A command, whose
-/// characters matter, has been through [`glyphs`].)
+/// Converts text to ASCII of the same width: guard's marks are replaced by similar characters, others by a question
+/// mark.
+/// ([`glyphs`] has converted the text of a command before.)
 pub(super) fn ascii(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

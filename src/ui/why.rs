@@ -1,4 +1,4 @@
-//! Why a command is asked about: where it runs, what was found, what it would touch, how the score comes about.
+//! Draws the reasons for a prompt: the directory, the findings, what they touch, and the score.
 
 use super::card_view::CardView;
 use super::command::Command;
@@ -7,19 +7,19 @@ use super::{visible, wrap};
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Weight};
 use crate::judge::sort;
 
-/// Findings of one rule with one reason, as one.
+/// Findings with the same rule and reason.
 pub(super) struct Group<'a> {
     pub(super) first: &'a Finding,
     pub(super) touches: Vec<&'a str>,
 }
 
 impl Group<'_> {
-    /// What stands in front of that: of a part that cannot be understood it says why.
+    /// Returns the label of the touched things; for a part that could not be analysed, that of the reason.
     pub(super) fn label(&self) -> &'static str {
         if self.first.rule.starts_with("opaque.") { "here: " } else { "touches " }
     }
 
-    /// What it falls on, the first `most` by name.
+    /// Returns what it touches, the first `most` by name.
     pub(super) fn touches(&self, most: usize) -> String {
         let mut all = self.touches.iter().take(most).copied().collect::<Vec<_>>().join(", ");
         if self.touches.len() > most {
@@ -29,7 +29,7 @@ impl Group<'_> {
     }
 }
 
-/// The findings, worst first, each reason once.
+/// Returns the findings, the most severe first, each reason once.
 pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sort::sort_by_key(&mut sorted, |finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
@@ -50,7 +50,7 @@ pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Why a command is asked about that no rule finds bad enough: a circumstance makes it so.
+/// Returns the reason for a prompt without a sufficient finding, which is a circumstance.
 pub(super) fn circumstance(risk: &Risk) -> Option<String> {
     if risk.findings.iter().any(|finding| finding.tier >= risk.tier) {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn circumstance(risk: &Risk) -> Option<String> {
     Some(format!("It acts on production{name}, where guard asks about every change."))
 }
 
-/// Everything on a card between the command and the keys, what matters most first.
+/// Draws the part of a card between the command and the keys, the most important first.
 pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: usize, look: &Look) -> Vec<Line> {
     let label = |text: &str| Line::of(Style::Dim, text);
     let mut lines = command.oddities(columns);
@@ -73,7 +73,7 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
         let mark = Line::of(Style::Tier(first.tier), "• ");
         lines.extend(wrap::labelled(&mark, Style::Plain, &first.reason, columns));
         let mut under = first.rule.clone();
-        // What is less bad than the worst is named, and the explanation tells more of it.
+        // Less severe findings are only named; the explanation contains their details.
         if first.tier < view.risk.tier {
             lines.extend(wrap::labelled(&label("  "), Style::Dim, &under, columns));
             continue;
@@ -92,7 +92,7 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
         lines.extend(wrap::labelled(&label("› "), Style::Plain, sentence, columns));
     }
     lines.extend(wrap::labelled(&label("score "), Style::Plain, &score(&view.risk, view.threshold), columns));
-    // After all that is known, and not among it.
+    // The opinion follows the facts.
     if let Some(said) = &view.opinion {
         lines.extend(wrap::labelled(&label("~ "), Style::Dim, &visible::text(&said.line), columns));
     }
@@ -105,11 +105,11 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
     lines
 }
 
-/// What the first card says of itself.
+/// The explanation on the first card.
 const FIRST: &str = "Nothing has run yet. y runs it once; n denies it, with an optional reason for the requester to \
                      read; ? explains each part. See guard help approvals. This is shown once.";
 
-/// The directory, the account and the machine.
+/// Draws the directory, the account and the machine.
 fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {
     let mut text = visible::line(&shorten(&view.cwd, view.home.as_deref()), look.ascii);
     if let Some(host) = &view.host {
@@ -122,7 +122,7 @@ fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {
     wrap::labelled(&Line::of(Style::Dim, "in    "), style, &text, columns)
 }
 
-/// A path with the home written `~`.
+/// Returns a path with `~` for the home directory.
 fn shorten(path: &[u8], home: Option<&[u8]>) -> Vec<u8> {
     match home.and_then(|home| path.strip_prefix(home)) {
         Some(rest) if home != Some(b"/") && (rest.is_empty() || rest.starts_with(b"/")) => [b"~", rest].concat(),
@@ -130,17 +130,16 @@ fn shorten(path: &[u8], home: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// Whether the worst of it is that no shell could read it: a slip of the hand more often than a danger, and nothing else
-/// is known to be as bad.
+/// Reports whether the most severe finding is a syntax error, which is more often a typing error than a danger.
 pub(super) fn is_syntax_error(risk: &Risk) -> bool {
     let mut worst = risk.findings.iter().filter(|finding| finding.tier == risk.tier).peekable();
     worst.peek().is_some() && worst.all(|finding| finding.rule == SYNTAX)
 }
 
-/// The rule about what does not read as a shell command.
+/// The rule for a syntax error.
 const SYNTAX: &str = "opaque.syntax";
 
-/// The score, what it is made of, and the threshold.
+/// Draws the score, its parts, and the threshold.
 pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
     let mut text = format!("{} (tier {}", risk.score, risk.tier.number());
     for circumstance in &risk.context {
@@ -150,12 +149,12 @@ pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
     text
 }
 
-/// A weight with its sign.
+/// Formats a weight with its sign.
 pub(super) fn signed(weight: Weight) -> String {
     if weight < Weight(0) { weight.to_string() } else { format!("+{weight}") }
 }
 
-/// Whether it can be undone, in a few words.
+/// Describes the reversibility.
 #[must_use]
 pub const fn undo_words(reversibility: Reversibility) -> &'static str {
     match reversibility {
@@ -166,7 +165,7 @@ pub const fn undo_words(reversibility: Reversibility) -> &'static str {
     }
 }
 
-/// A circumstance in a few words.
+/// Describes a circumstance.
 #[must_use]
 pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
     match fact {

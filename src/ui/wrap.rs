@@ -1,7 +1,8 @@
-//! Fitting text into columns.
+//! Wraps text to a width.
 //!
-//! Prose is wrapped by textwrap. It knows neither words in styles, nor glyphs of a command that must all be shown, nor
-//! text that goes on under the last column of a table: these are wrapped here.
+//! Prose is wrapped by textwrap. This module wraps what that does not support: styled words, the glyphs of a command,
+//! all of
+//! which must be displayed, and text in the last column of a table.
 
 use std::borrow::Cow;
 
@@ -10,12 +11,12 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use super::style::{Line, Style, width};
 use super::visible::{self, Glyph, GlyphForm};
 
-/// Prose wrapped at blanks; a word longer than a line is cut into lines. At least one line.
+/// Wraps prose at blanks; a word that is longer than a line is split. Returns at least one line.
 #[must_use]
 pub fn prose(text: &str, columns: usize) -> Vec<String> {
-    // What is made visible gets wider: before it is measured, not after.
+    // Making characters visible changes the width, so it is done first.
     let text = visible::text(text);
-    // Blanks and line ends of the text are no layout: the library would keep them.
+    // Blanks and newlines in the text are not significant, but the library would keep them.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let options = Options::new(columns.max(2))
         .word_separator(WordSeparator::AsciiSpace)
@@ -24,11 +25,11 @@ pub fn prose(text: &str, columns: usize) -> Vec<String> {
     textwrap::wrap(&words, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// Lines that are wrapped at blanks where they are wider than this. What goes on in the next line stands under where it
-/// began: behind the last gap of two blanks or more.
+/// Wraps lines at blanks. Continuation lines are indented to the last column, which follows a gap of two or more
+/// blanks.
 #[must_use]
 pub fn text(text: &str, columns: usize) -> String {
-    /// In less room than this nothing reads well beside anything.
+    /// Minimum width of the last column.
     const LEAST: usize = 24;
     let mut fitted = String::new();
     for line in text.lines() {
@@ -41,7 +42,7 @@ pub fn text(text: &str, columns: usize) -> String {
         let (lead, rest) = line.split_at(from);
         let indent = line.len() - line.trim_start().len();
         let deep = width(lead);
-        // On a narrow terminal what is said of a name goes under it.
+        // On a narrow terminal the description is below the name.
         let below = !lead.trim().is_empty() && columns < deep + LEAST;
         let under = if below { (indent + 2).max(4) } else { deep };
         if below {
@@ -57,7 +58,7 @@ pub fn text(text: &str, columns: usize) -> String {
     fitted
 }
 
-/// Prose in a style, hanging from a label: the label stands on the first line, the rest is indented below the text.
+/// Wraps prose in a style after a label: the label is on the first line, and the others are indented.
 #[must_use]
 pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<Line> {
     let indent = label.width();
@@ -72,19 +73,19 @@ pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<L
         .collect()
 }
 
-/// A styled sentence wrapped at blanks; words keep their style.
+/// Wraps a styled sentence at blanks; words keep their styles.
 #[must_use]
 pub fn styled(line: &Line, columns: usize) -> Vec<Line> {
     hanging(line, columns, 0)
 }
 
-/// The same, where what goes on in the next line stands so many columns from the left.
+/// As [`styled`], with an indentation of continuation lines.
 #[must_use]
 pub fn hanging(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut before = 0;
     let mut last = Line::new();
-    // The blank before the next word, in the style of what it follows.
+    // The blank before the next word, in the style of the text before it.
     let mut blank = None;
     for (style, text) in line.spans() {
         for word in text.split_inclusive(' ') {
@@ -103,15 +104,16 @@ pub fn hanging(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     lines
 }
 
-/// One row of a shown command: which of its glyphs, from and up to.
+/// A row of a displayed command: the range of its glyphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrappedRow {
     pub from: usize,
     pub to: usize,
 }
 
-/// A command in rows of at most `columns`: cut after newlines, else after the last blank that fits, else anywhere.
-/// The rows hold every glyph once and in order.
+/// Splits a command into rows of at most `columns`: after newlines, after the last blank that fits, or anywhere. The
+/// rows contain
+/// every glyph once and in order.
 #[must_use]
 pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<WrappedRow> {
     let columns = columns.max(10);
@@ -121,7 +123,7 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<WrappedRow> {
     while let Some(glyph) = glyphs.get(at) {
         let wide = glyph.shown.width();
         if used + wide > columns && at > from {
-            // A cut after a blank is easier to read, unless it would leave a row half empty.
+            // A split after a blank is easier to read, unless the row would be half empty.
             let to = blank.filter(|blank| *blank > from + (at - from) / 2).unwrap_or(at);
             rows.push(WrappedRow { from, to });
             (from, at, used, blank) = (to, to, 0, None);
