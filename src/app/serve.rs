@@ -1,7 +1,7 @@
-//! `guard serve --system`: the record and the queue of a machine, under an account of their own.
+//! `guard serve --system`: the record and the queue of a machine, under a separate account.
 //!
-//! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. Out of scope:
-//! judging, asking and running, which are done where the command is.
+//! Accounts that run commands cannot access the files. They send over a socket what is to be recorded. Out of scope:
+//! judging, asking and running, which happen in the client.
 
 mod connection;
 pub mod error;
@@ -23,7 +23,7 @@ use crate::service::UNIT;
 
 pub use self::show::passed_on;
 
-/// What to do once, as `--help` says it.
+/// The setup instructions in `--help`.
 const SETUP: &str = "\
 Setup, as root:
   useradd --system --home-dir /var/lib/guard --shell /usr/sbin/nologin guard
@@ -69,25 +69,25 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// The verb that is to be run on the directory, from here on the directory of this process's record.
+    /// Returns the verb to run on the directory, and makes this directory that of the process's record.
     ///
     /// # Errors
-    /// It is none that only reads.
+    /// The verb does not only read.
     pub fn verb(&self) -> Option<Result<&[OsString], ServeError>> {
         let first = self.verb.first()?;
         if !["log", "stats", "verify", "export"].iter().any(|known| first == known) {
             return Some(Err(ServeError::Verb));
         }
-        // Nothing else has set it: this is the only verb that does.
+        // This cannot fail: no other verb sets it.
         let _ = DIRECTORY.set(self.directory.clone());
         Some(Ok(&self.verb))
     }
 }
 
-/// Serves until it is ended, or prints the unit.
+/// Serves until it is terminated, or prints the systemd unit.
 ///
 /// # Errors
-/// It cannot be served: why, and what to do.
+/// The service cannot start. The error names the remedy.
 pub fn run(args: &ServeArgs) -> Result<u8, ServeError> {
     if args.unit {
         let program = std::env::current_exe().map_err(ServeError::Own)?;

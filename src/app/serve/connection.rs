@@ -1,7 +1,7 @@
-//! One connection: what is asked, by whom, and whether they may.
+//! One connection: reads requests, checks whether the client may make them, and answers.
 //!
-//! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
-//! their own command alone: nobody names another account, another's request, or a person who was not there.
+//! The client's account, session and process come from the kernel. What the client says counts only for its own
+//! commands: it cannot name another account, the request of another account, or a person who was not present.
 
 mod error;
 mod gateway;
@@ -32,16 +32,16 @@ use crate::store::queue::{Pending, PendingMessage, Queue};
 use crate::store::{NewGrant, Store};
 use crate::world::peer::Peer;
 
-/// A connection over which nothing is said for so long is closed.
+/// A connection that is idle for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How many requests of one account that nobody waits for are kept to be answered late.
+/// How many requests of one account are kept although no process waits for their answer.
 const MAX_LATE: usize = 50;
 
 /// The longest time that a command may wait, in seconds.
 const MAX_WAIT: i64 = 24 * 60 * 60;
 
-/// What is answered, or why there is no answer.
+/// An answer, or why there is none.
 type ServiceResult<T> = Result<T, AskError>;
 
 /// A connection.
@@ -50,13 +50,14 @@ pub(super) struct Connection<'a> {
     peer: Peer,
     store: OnceCell<Store>,
     queue: OnceCell<Queue>,
-    /// Commands for which a yes was taken over this connection, and whose it was.
+    /// Commands whose approval was used over this connection, with the words that the record must begin with.
     taken: HashMap<Digest, String>,
-    /// Requests that were filed over this connection, to be waited for.
+    /// Requests that the client filed over this connection and waits for.
     filed: Vec<String>,
-    /// Grants of which this connection was told.
+    /// The numbers of the grants that were sent to this client.
     granted: HashSet<i64>,
-    /// Grants that came with a yes taken over this connection, until when they hold, and who gave them.
+    /// Grants that came with an approval used over this connection: what they cover, when they expire, and who gave
+    /// them.
     offered: Vec<((GrantSubject, GrantPlace), GrantExpiry, String)>,
 }
 
@@ -82,7 +83,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers until the other end has nothing more to say, or says what is none.
+    /// Answers requests until the client disconnects or sends something invalid.
     pub fn run(mut self, mut lines: Lines) {
         loop {
             let heard = match lines.receive(Some(IDLE)) {
@@ -100,7 +101,7 @@ impl<'a> Connection<'a> {
                     return;
                 }
             };
-            // A process that handed its connection on and ended does not speak any more.
+            // The identity is that of a process which has exited: another process uses its connection now.
             if !self.peer.is_there() {
                 return;
             }
@@ -224,7 +225,7 @@ impl<'a> Connection<'a> {
         self.queue.get().ok_or(AskError::NotOpen)
     }
 
-    /// A process above the speaker, by the name that the speaker gives it; none where it stands elsewhere.
+    /// Returns this name of a process if that process is an ancestor of the client.
     fn above<'b>(&self, name: Option<&'b str>) -> Option<&'b str> {
         name.filter(|name| self.peer.is_below(name))
     }
@@ -233,14 +234,14 @@ impl<'a> Connection<'a> {
         Invocation { request, cwd, origin, ..self.peer.caller.invocation(Request::Argv(Vec::new())) }
     }
 
-    /// Whether the speaker is one who may say yes to their own commands, and a person may be there.
+    /// Reports whether the client may approve its own commands and a person can be present.
     fn is_answered_here(&self) -> bool {
         let service = &self.server.service;
         service.own_requests && service.approves(self.user()) && self.peer.why_no_person().is_none()
     }
 }
 
-/// A line as a question.
+/// Parses a line as a request.
 fn read(heard: &[u8]) -> ServiceResult<ServiceRequest> {
     match serde_json::from_slice::<VersionedRequest>(heard) {
         Ok(VersionedRequest { v: VERSION, ask }) => Ok(ask),

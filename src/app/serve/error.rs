@@ -1,4 +1,4 @@
-//! Why the service cannot serve, and what to do.
+//! Errors of the service itself, with their remedies.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::app::gateway::GatewayError;
 use crate::config::ConfigProblem;
 use crate::store::StoreError;
 
-/// Why the service does not start, or ends.
+/// Why the service does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("only log, stats, verify and export can follow --")]
@@ -55,10 +55,10 @@ pub enum ServeError {
     Notify(std::io::Error),
 }
 
-/// An account has had as much written down within the hour as it may.
+/// An account reached its hourly limit of recorded bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("this account has recorded {mib} MiB within the hour, which is the limit")]
 pub struct RecordLimit {
-    /// The limit.
+    /// The limit in MiB.
     pub mib: usize,
 }

@@ -1,11 +1,11 @@
-//! Where the service keeps its record and its socket: nobody else may write there.
+//! The directories of the service's record and socket. No other account may write to them.
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::world::identity::Account;
 
-/// What is wrong with a directory of the service, and what to do.
+/// Why a directory of the service is unsafe, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     #[error("{0}: expected an absolute path")]
@@ -32,7 +32,8 @@ pub enum PlaceError {
     Writable { name: PathBuf, mode: u32 },
 }
 
-/// The directory is this account's and nobody else's; it is made where its parent lets us.
+/// Checks that the directory belongs to this account and that no other account can write to it. Creates it if it does
+/// not exist.
 pub(super) fn check_directory(directory: &Path, uid: u32) -> Result<(), PlaceError> {
     let name = || directory.to_owned();
     let owner = |uid| Account::of(uid).name;
@@ -57,7 +58,7 @@ pub(super) fn check_directory(directory: &Path, uid: u32) -> Result<(), PlaceErr
     Ok(())
 }
 
-/// Nobody else can put a socket in the place of this one.
+/// Checks that no other account can replace the socket.
 pub(super) fn check_place(socket: &Path, uid: u32) -> Result<(), PlaceError> {
     let directory =
         socket.parent().filter(|_| socket.is_absolute()).ok_or_else(|| PlaceError::Relative("--socket".to_owned()))?;

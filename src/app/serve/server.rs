@@ -1,4 +1,4 @@
-//! The service as it stands: what is checked before it begins, who is let in, and what all its connections share.
+//! The server: the checks before it starts, which connections it accepts, and the state that all connections share.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -26,18 +26,19 @@ use crate::store::{Paths, Store};
 use crate::world::identity::Account;
 use crate::world::peer::Peer;
 
-/// How many connections an account may have at once, and all together.
+/// How many connections one account may have at once, and how many all accounts may have together.
 const MAX_OF_ACCOUNT: u32 = 32;
 const MAX_TOGETHER: u32 = 512;
 
-/// How much an account may have written down in an hour, in bytes: more than any build's commands, less than a disk.
+/// How many bytes one account may have recorded in an hour: more than the commands of any build need, less than what
+/// fills a disk.
 const MAX_WRITTEN: usize = 256 << 20;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// In the place of a request's name: whoever is told of every one. No request is called so.
+/// Stands for the ID of a request where a listener wants events of all requests. No request has this ID.
 pub(super) const ALL: &str = "";
 
-/// A connection's thread needs little.
+/// The stack size of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
 
 /// The service.
@@ -48,16 +49,16 @@ pub(super) struct Server {
     pub paths: Paths,
     roots: Roots,
     socket: PathBuf,
-    /// The numbers of those who may answer.
+    /// The user IDs of the approvers.
     approvers: Vec<u32>,
-    /// The number of the gateway's account.
+    /// The user ID of the gateway's account.
     pub gateway: Option<u32>,
     accounts: Mutex<HashMap<u32, AccountUsage>>,
-    /// Who listens for what happens to a request.
+    /// The listeners for events, by request.
     listeners: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
 }
 
-/// What an account has of the service.
+/// How much of the service an account uses.
 #[derive(Debug)]
 struct AccountUsage {
     connections: u32,
@@ -66,10 +67,10 @@ struct AccountUsage {
 }
 
 impl Server {
-    /// Checks that everything is as it must be.
+    /// Opens the record and the socket, and checks that both are safe.
     ///
     /// # Errors
-    /// What is not, and what to do.
+    /// A check failed. The error names the remedy.
     pub fn open(directory: &Path, socket: Option<&Path>) -> Result<Arc<Self>, ServeError> {
         if getuid() != geteuid() || getgid() != getegid() {
             return Err(ServeError::Setuid);
@@ -108,7 +109,7 @@ impl Server {
         let socket = socket.unwrap_or(&service.socket).to_owned();
         place::check_place(&socket, uid)?;
         let paths = Paths::new(directory);
-        // What is wrong with the record is said now, and not to the first who needs it.
+        // Report a problem of the record when the service starts, not when the first client needs it.
         Store::open(&paths).and_then(|store| store.head())?;
         Ok(Arc::new(Self {
             service,
@@ -123,10 +124,10 @@ impl Server {
         }))
     }
 
-    /// Lets in whoever comes, until the process is ended.
+    /// Accepts connections until the process is terminated.
     ///
     /// # Errors
-    /// Nobody can come.
+    /// The socket cannot accept connections.
     pub fn serve(self: &Arc<Self>) -> Result<u8, ServeError> {
         let place = self.socket.display();
         let mut ends = SigSet::empty();
@@ -140,7 +141,7 @@ impl Server {
             if ends.wait().is_ok() {
                 let _ = notify::tell("STOPPING=1");
                 let _ = std::fs::remove_file(socket);
-                // What was written is whole: each row and each answer is one transaction.
+                // Exiting at any time leaves the record consistent: each row and each answer is one transaction.
                 std::process::exit(0);
             }
         });
@@ -150,7 +151,7 @@ impl Server {
         loop {
             match listener.accept() {
                 Ok((stream, _)) => self.admit(stream),
-                // Too many files are open: some will be closed.
+                // Too many files are open. Wait until some are closed.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -170,17 +171,17 @@ impl Server {
                 Connection::new(&place.server, peer).run(lines);
             }
         });
-        // Without a thread the connection is closed, and whoever speaks hears that.
+        // If no thread can be started, the connection closes, which the client sees.
         drop(begun);
     }
 
-    /// Room for one more connection of an account.
+    /// Reserves a connection for an account. Returns `None` if a limit is reached.
     fn place(self: &Arc<Self>, uid: u32) -> Option<ConnectionSlot> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own =
             accounts.entry(uid).or_insert_with(|| AccountUsage { connections: 0, since: Instant::now(), written: 0 });
-        // Those who answer find room, however many others there are.
+        // The total limit does not apply to root, approvers and the gateway, so that others cannot lock them out.
         let may_wait = uid != 0 && !self.approvers.contains(&uid) && self.gateway != Some(uid);
         if own.connections >= MAX_OF_ACCOUNT || (may_wait && together >= MAX_TOGETHER) {
             return None;
@@ -189,10 +190,10 @@ impl Server {
         Some(ConnectionSlot { server: self.clone(), uid })
     }
 
-    /// Lets an account have so many bytes more written down.
+    /// Counts this many bytes against the hourly limit of an account.
     ///
     /// # Errors
-    /// It has had enough for this hour.
+    /// The limit is reached.
     pub fn spend(&self, uid: u32, bytes: usize) -> Result<(), RecordLimit> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(own) = accounts.get_mut(&uid) else { return Ok(()) };
@@ -206,12 +207,12 @@ impl Server {
         Ok(())
     }
 
-    /// Who signs, by root's word alone.
+    /// Returns the approvers' enrolled keys. Only root can enrol them.
     pub fn enrolled(&self) -> Enrolled {
         approvers::load(&self.roots)
     }
 
-    /// Tells a connection of what happens to a request, until [`Self::forget`].
+    /// Registers a connection as a listener for the events of a request, until [`Self::forget`].
     pub fn remember(&self, id: &str, key: u64, stream: UnixStream) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.entry(id.to_owned()).or_default().push((key, stream));
@@ -227,18 +228,18 @@ impl Server {
         }
     }
 
-    /// Whether anybody listens for what happens to a request.
+    /// Reports whether any connection listens for the events of a request.
     pub fn is_heard(&self, id: &str) -> bool {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
     }
 
-    /// Tells all who listen that something happened to a request; of [`ALL`], those who listen to all of them.
+    /// Notifies the listeners of a request, or of [`ALL`], that something happened.
     pub fn ring(&self, id: &str) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         let names = if id == ALL { &[ALL][..] } else { &[id, ALL] };
         for name in names {
             for (_, stream) in listeners.get_mut(*name).into_iter().flatten() {
-                // Whoever has not read the last byte is told by that one.
+                // A listener that has not yet read the last byte does not need another.
                 let _ = stream.set_nonblocking(true);
                 let _ = stream.write(b".");
                 let _ = stream.set_nonblocking(false);
@@ -247,7 +248,7 @@ impl Server {
     }
 }
 
-/// The number of the gateway's account, which is one of its own.
+/// Returns the user ID of the gateway's account, which must be an account of its own.
 fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, ServeError> {
     let (named, file) = (name.to_owned(), file.to_owned());
     match Account::named(name) {
@@ -259,7 +260,7 @@ fn gateway(name: &str, own: u32, approvers: &[u32], file: &Path) -> Result<u32, 
     }
 }
 
-/// One connection's room.
+/// A reserved connection. Dropping it releases the reservation.
 struct ConnectionSlot {
     server: Arc<Server>,
     uid: u32,

@@ -1,5 +1,5 @@
-//! What verbs show of the record, for those who may read it: the service runs the verb on its own directory and lets it
-//! print to the files of whoever asked.
+//! Shows the service's record to approvers: the service runs a verb on its own directory, and the verb writes to
+//! the client's standard output and standard error.
 //!
 //! Out of scope: a verb that writes, or that opens files by name.
 
@@ -18,10 +18,10 @@ use crate::service::line::Lines;
 use crate::service::message::{Reply, ServiceRequest};
 use crate::store::StoreError;
 
-/// Of the environment, what changes how things are shown.
+/// The environment variables that affect the output and are passed to the verb.
 const SHOWN_BY: [&str; 8] = ["TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
 
-/// Has the service run a verb that shows of the record, where one keeps it. `words` begin with the verb.
+/// If a service keeps the record, lets it run a verb that reads it. `words` begin with the verb.
 #[must_use]
 pub fn passed_on(words: Vec<String>) -> Option<u8> {
     let service = engine::service()?;
@@ -43,7 +43,7 @@ enum ShowError {
     Closed,
     #[error("no answer from guard's service: {0}")]
     NoAnswer(std::io::Error),
-    /// What the service said.
+    /// The error that the service returned.
     #[error("{0}")]
     Service(String),
     #[error(transparent)]
@@ -67,7 +67,7 @@ fn ask(client: &Client, ask: ServiceRequest) -> Result<u8, ShowError> {
     }
 }
 
-/// Runs a verb for whoever asked.
+/// Runs a verb for a client.
 pub(super) fn on(server: &Server, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
     let done = run(server, words, environment, &mut lines);
     let _ = lines.send(line(&done.map_or_else(|error| Reply::Error(error.to_string()), Reply::Ok)));
@@ -92,12 +92,12 @@ fn run(
     let tool = tool.alone(shown_by.map(|(name, value)| (name.into(), value.into()))).stdout(out).stderr(errors);
     let mut child = tool.start()?;
     let pid = Pid::from_raw(child.id().cast_signed());
-    // Its number is its own until it is waited for, which is after this says so.
+    // The process ID stays valid until the child is waited for, which happens only after `ended` is set.
     let ended = Mutex::new(false);
     let stream = lines.stream().try_clone()?;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Nothing more is said: whoever asked has seen enough when this ends.
+            // The client sends nothing more. When this returns, it has disconnected.
             let _ = lines.receive(None);
             if let Ok(ended) = ended.lock()
                 && !*ended

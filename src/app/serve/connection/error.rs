@@ -1,4 +1,4 @@
-//! Why the service does not do what a connection asks. The text goes over the socket as [`Reply::Error`].
+//! Why the service refuses a request of a connection. The client gets the text as [`Reply::Error`].
 //!
 //! [`Reply::Error`]: crate::service::message::Reply::Error
 
@@ -11,7 +11,7 @@ use crate::judge::policy::Refusal;
 use crate::service::message::VERSION;
 use crate::store::StoreError;
 
-/// Why a request is not carried out.
+/// Why the service refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub enum AskError {
     Limit(#[from] RecordLimit),
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The record or the queue was opened, but is not kept.
+    /// The record or the queue was opened, but the connection could not keep it.
     #[error("cannot use the record")]
     NotOpen,
     #[error("guard and its service have different versions ({theirs} and {VERSION}); restart the service")]
@@ -29,7 +29,7 @@ pub enum AskError {
     Unreadable(serde_json::Error),
     #[error("invalid request")]
     Invalid,
-    /// A request that another part of the connection answers.
+    /// A request for another part of the connection, which should not arrive here.
     #[error("unexpected request")]
     Unexpected,
     #[error("invalid directory in the request")]
@@ -54,7 +54,7 @@ pub enum AskError {
     TooLong,
     #[error("{user} may not {what}; only the approvers in /etc/guard/config.toml may")]
     NotApprover { user: String, what: &'static str },
-    /// Why nobody can be at the terminal of the process.
+    /// No person can be at the terminal of the process. Holds the reason.
     #[error("{0}")]
     NoPerson(String),
     #[error("an account cannot answer its own request; another approver must answer")]
@@ -75,7 +75,7 @@ pub enum AskError {
     OtherRow(i64),
     #[error("{}", unsigned(.0))]
     Unsigned(#[from] NoSignature),
-    /// An answer from where none is accepted.
+    /// An answer from a client that may not give it. The attempt is recorded.
     #[error("{}", attempt(.0))]
     Attempt(Box<AskError>),
 }

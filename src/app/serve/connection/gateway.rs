@@ -1,7 +1,9 @@
-//! What the gateway's account may do: see the requests of all accounts, deny them, and hand on a yes. A yes that wants a
-//! signature is held against the service's own copy of the request, never against what the gateway says of it.
+//! Requests that only the gateway's account may make: list the requests of all accounts, deny them, and pass on
+//! approvals. Where an approval needs a signature, the signature is verified against the service's own copy of the
+//! request, never against what the gateway sends.
 //!
-//! It may do nothing else, and nobody else may do this: whoever takes the gateway over runs, records and grants nothing.
+//! The gateway's account may make no other requests. Whoever compromises the gateway cannot run, record or grant
+//! anything.
 
 use jiff::Timestamp;
 
@@ -17,18 +19,21 @@ use crate::service::line::Lines;
 use crate::service::message::{Base64Bytes, ServiceRequest};
 use crate::store::queue::{Answer, AnswerOutcome, FullRequest, Pending, PendingMessage};
 
-/// How much of a list goes into one line, in bytes of JSON.
+/// The maximum size of one page of a list, in bytes of JSON.
 const PART: usize = 1 << 20;
 
-/// The longest text of a request that is shown elsewhere, in bytes; nobody approves there what is cut.
+/// The longest text of a request that the gateway gets, in bytes. A request with a truncated text cannot be approved
+/// through the gateway.
 const LONGEST: usize = 64 << 10;
 
-/// The longest words and the longest name that come with an answer, in characters.
+/// The longest message and the longest name that may come with an answer, in characters.
 pub(super) const MAX_WORDS: usize = 2000;
 pub(super) const MAX_NAME: usize = 100;
 
 impl Connection<'_> {
-    /// That the speaker is one who may ask this: the gateway's account its own questions, everybody else all others.
+    /// Checks that the client may make this request: the gateway's account may make only those of a gateway, and no
+    /// other
+    /// account may make these.
     pub(super) fn may_ask(&self, ask: &ServiceRequest) -> ServiceResult<()> {
         let is_gateway = self.server.gateway == Some(self.uid());
         let why = match ask {
@@ -51,12 +56,12 @@ impl Connection<'_> {
         Err(why)
     }
 
-    /// Tells of whatever happens to any request, for as long as the other end listens.
+    /// Notifies the client of every event of any request until it disconnects.
     pub(super) fn watch(&self, lines: Lines) {
         self.tell_of(ALL, lines);
     }
 
-    /// The requests behind this one, as many as go into one line; at least one.
+    /// Returns the page of requests that follows this one. If any follow, it has at least one request.
     pub(super) fn part(&self, after: Option<&(Timestamp, String)>) -> ServiceResult<RequestPage> {
         let mut all = self.queue()?.list(Timestamp::now())?;
         all.sort_by(|one, other| (one.filed, &one.id).cmp(&(other.filed, &other.id)));
@@ -74,7 +79,9 @@ impl Connection<'_> {
         Ok(RequestPage { requests, more: false })
     }
 
-    /// What an approver signs for a yes to a request as it was shown; nothing where it is not that any more.
+    /// Returns the message that an approver signs to approve a request as it was shown. Returns `None` if the request
+    /// has
+    /// changed since.
     pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Base64Bytes>> {
         let whole = self.queue()?.full_request(&shown.id)?;
         let same = |whole: &FullRequest| {
@@ -83,7 +90,7 @@ impl Connection<'_> {
         Ok(whole.filter(same).map(|whole| Base64Bytes::of(&message(&whole, scope))))
     }
 
-    /// Takes an answer that a person elsewhere gave. A no is always taken.
+    /// Records an answer that a person gave through the gateway. A denial is always accepted.
     pub(super) fn give_for_gateway(&self, given: GatewayAnswer) -> ServiceResult<AnswerOutcome> {
         let GatewayAnswer { shown, yes, by, words, signed, scope } = given;
         let is_name = !by.trim().is_empty() && by.chars().count() <= MAX_NAME && !by.chars().any(char::is_control);
@@ -92,7 +99,7 @@ impl Connection<'_> {
         }
         let shown = Pending::from(shown);
         let queue = self.queue()?;
-        // What may be answered is what the queue says of it, whatever was shown.
+        // Whether it may be answered depends on the queue's copy, not on what was shown.
         let Some(pending) = queue.find(&shown.id)? else { return Ok(AnswerOutcome::Unknown) };
         let mut signer = Vec::new();
         let whole = if yes { queue.full_request(&pending.id)? } else { None };
@@ -105,8 +112,8 @@ impl Connection<'_> {
             let tier = scope.signed_as(pending.tier);
             match &signed {
                 Some(signed) => {
-                    // Of several, this is one; that it is there and holds is what is wanted now. One that nobody asked
-                    // for holds too, or is no answer.
+                    // This is one of possibly several signatures; only its validity is checked here. A signature
+                    // that was not required must be valid too.
                     let message = message(whole, scope);
                     let names =
                         sign::are_enough(&enrolled, (tier.max(Tier::High), 1), &message, std::slice::from_ref(signed));
@@ -117,7 +124,7 @@ impl Connection<'_> {
                 None => {}
             }
             if signer.is_empty() && !scope.is_once() {
-                // A grant would outlive the day on which somebody finds out who took the gateway over.
+                // A grant would still hold after a compromise of the gateway has been found and ended.
                 let why = "an unsigned approval through the gateway is valid once only; use guard approve at a \
                            terminal for longer";
                 return Ok(AnswerOutcome::NotOffered { why: why.to_owned() });
@@ -131,10 +138,10 @@ impl Connection<'_> {
                 return Ok(AnswerOutcome::NotOffered { why });
             }
         }
-        // Of somebody who signed, the name is known.
+        // The name of a signer is known from the key, whatever name the gateway sent.
         let by = signer.first().map_or(by, |name| format!("{name} (signed)"));
         let by = format!("{by} via {}", self.user());
-        // Without the key that made it, a signature says nothing.
+        // A signature whose key is unknown is not recorded.
         let signatures = signed.as_slice().get(..usize::from(!signer.is_empty())).unwrap_or_default();
         let answer = Answer {
             yes: whole.as_ref().map(|whole| (&whole.digest, &whole.bindings)),
@@ -151,7 +158,7 @@ impl Connection<'_> {
         Ok(outcome)
     }
 
-    /// Writes down that somebody tried to answer through the gateway who may not.
+    /// Records that somebody without permission tried to answer through the gateway.
     pub(super) fn record_attempt(&self, why: &str) -> ServiceResult<()> {
         let why: String = why.chars().take(MAX_WORDS).collect();
         self.attempt(&why);
@@ -159,12 +166,12 @@ impl Connection<'_> {
     }
 }
 
-/// What an approver signs, of the service's own copy.
+/// Returns the message that an approver signs, made from the service's own copy of the request.
 fn message(whole: &FullRequest, scope: AnswerScope) -> Vec<u8> {
     whole.approval(&whole.fresh, &whole.digest, &whole.bindings, scope).message()
 }
 
-/// Why no yes to this comes from elsewhere, signed or not.
+/// Returns why a request can be approved only at a terminal, even with a signature.
 fn at_terminal_alone(pending: &Pending) -> Option<String> {
     if pending.tier == Tier::Critical {
         return Some("tier 4 requests can only be answered at a terminal (guard review)".to_owned());
@@ -175,7 +182,7 @@ fn at_terminal_alone(pending: &Pending) -> Option<String> {
     })
 }
 
-/// Cuts what is longer than is shown elsewhere; true where something was.
+/// Truncates texts longer than [`LONGEST`]. Returns whether any was.
 fn cut(pending: &mut Pending) -> bool {
     let Pending { command, cwd, why, session, said, words, .. } = pending;
     let texts = [command, cwd, why, session].into_iter().chain(said.as_mut()).chain(words.as_mut());

@@ -1,4 +1,4 @@
-//! What is asked of the record: to write a decision down, to tell the state of a session, to keep what a person granted.
+//! Requests about the record: record a decision, return the state of a session, and store a grant.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Connection<'_> {
             SettledBy::Refused(_) | SettledBy::Asked => None,
         };
         let holds = match (&row.settled, basis) {
-            // A person's yes is one that was taken from the queue, or of those who may answer themselves.
+            // A person's approval was either taken from the queue or given by an account that may answer itself.
             (_, Some(ApprovalReason::Person)) => match self.taken.get(&row.digest) {
                 Some(by) => row.words.as_ref().is_some_and(|words| words.starts_with(by)),
                 None => self.is_answered_here(),
@@ -60,7 +60,8 @@ impl Connection<'_> {
                 above.is_some_and(|above| above.row == *number)
             }
             (_, Some(ApprovalReason::Grant(GrantId::Stored(number)))) => self.granted.contains(number),
-            // The reviewer is asked by the account itself: what it says lets no more run there than the gate does.
+            // The account asks the reviewer itself, so a false opinion lets nothing run that the account could not
+            // run by skipping guard.
             (_, Some(ApprovalReason::Reviewer { .. })) => row.opinion.is_some(),
             (
                 _,
@@ -122,7 +123,7 @@ impl Connection<'_> {
         }?;
         let number = receipt.and_then(Receipt::row);
         if matches!(row.settled, SettledBy::Allowed(ApprovalReason::Person)) {
-            // One yes is one row.
+            // An approval covers one row.
             let _ = self.taken.remove(&row.digest);
         }
         let store = self.store()?;
@@ -167,8 +168,9 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Keeps a grant: one that came with a yes which was taken over this connection, to the letter, or one by those who may
-    /// answer themselves.
+    /// Stores a grant. It must be exactly one that came with an approval used over this connection, or the client must
+    /// be
+    /// one that may give grants itself.
     pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> ServiceResult<i64> {
         let own = grant.user == self.user();
         let is_this = |((what, place), until, _): &((GrantSubject, GrantPlace), GrantExpiry, String)| {

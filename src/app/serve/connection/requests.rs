@@ -1,4 +1,4 @@
-//! What is asked of the queue: to file a request, to wait for its answer, to take it; and to answer one.
+//! Requests about the queue: file a request, wait for its answer, use the answer, and answer a request.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Connection<'_> {
         if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(FilingResult::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
         }
-        // The oldest first.
+        // The oldest are dropped first.
         let late: Vec<_> = mine.iter().filter(|one| one.state == RequestState::Late).collect();
         for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
             queue.void(&one.id, "this account has too many unfinished requests")?;
@@ -79,7 +79,7 @@ impl Connection<'_> {
         Ok(filed)
     }
 
-    /// A request of the speaker's own.
+    /// Finds a request of the client's own account.
     pub(super) fn own(&self, id: &str) -> ServiceResult<Pending> {
         let found = self.queue()?.find(id)?.filter(|one| one.user == self.user());
         found.ok_or_else(|| AskError::NotOwn(id.to_owned()))
@@ -87,7 +87,7 @@ impl Connection<'_> {
 
     pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> ServiceResult<WaitState> {
         self.own(id)?;
-        // It is erased once the yes is used.
+        // Read it first: using the approval erases it.
         let whole = self.queue()?.full_request(id)?;
         let found = self.queue()?.take(self.store()?, id, digest, bindings)?;
         if let WaitState::Yes(answered) = &found {
@@ -99,7 +99,7 @@ impl Connection<'_> {
             let by = format!("request {id}, approved by {} in row {}", answered.by, answered.row);
             self.taken.insert(*digest, by);
         }
-        // Whoever waits asks again at every byte, and is not told of its own question.
+        // A waiting client asks again after each notification, so its own question must not cause one.
         if !matches!(found, WaitState::Waiting | WaitState::Late) {
             self.server.ring(ALL);
         }
@@ -132,7 +132,7 @@ impl Connection<'_> {
         one.user == self.user() || self.server.service.approves(self.user())
     }
 
-    /// A request that the speaker may see.
+    /// Finds a request that the client may see.
     pub(super) fn visible(&self, id: &str) -> ServiceResult<Option<Pending>> {
         Ok(self.queue()?.find(id)?.filter(|one| self.sees(one)))
     }
@@ -147,7 +147,9 @@ impl Connection<'_> {
         }))
     }
 
-    /// Tells of what happens to a request, for as long as the other end listens. Who waited and is gone has given up.
+    /// Notifies the client of the events of a request until it disconnects. If the client was waiting for the answer,
+    /// the
+    /// request is then withdrawn.
     pub(super) fn listen(self, id: &str, mut lines: Lines) {
         let found = self.visible(id).and_then(|found| found.ok_or_else(|| AskError::NoRequest(id.to_owned())));
         match found {
@@ -159,8 +161,9 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends a byte whenever something happens to a request, or to any of [`ALL`], until the other end says or ends
-    /// anything.
+    /// Sends a byte whenever something happens to a request, or to any request for [`ALL`], until the client sends
+    /// anything
+    /// or disconnects.
     pub(super) fn tell_of(&self, id: &str, mut lines: Lines) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -169,13 +172,13 @@ impl Connection<'_> {
             Err(error) => return drop(lines.send(reply::<()>(Err(error.into())))),
         }
         if lines.send(reply(Ok(()))).is_ok() {
-            // Nothing is said here any more: whatever comes ends it.
+            // The client has nothing more to send: anything that arrives ends the notifications.
             let _ = lines.receive(None);
         }
         self.server.forget(id, key);
     }
 
-    /// The process at the other end is gone, and what it waited for is waited for no more.
+    /// Withdraws a request for whose answer the client was waiting before it exited.
     pub(super) fn gone(&self, id: &str) {
         let waits = |one: &Pending| {
             one.state == RequestState::Waiting && one.waiter.is_some() && one.waiter == self.peer.name()
@@ -188,7 +191,7 @@ impl Connection<'_> {
         }
     }
 
-    /// That the speaker is one of those who may answer, and a person.
+    /// Checks that the client's account is an approver.
     pub(super) fn approver(&self, what: &'static str) -> ServiceResult<()> {
         if self.server.service.approves(self.user()) {
             return Ok(());
@@ -196,7 +199,7 @@ impl Connection<'_> {
         Err(AskError::NotApprover { user: self.user().to_owned(), what })
     }
 
-    /// Why no answer to this request is taken from the speaker.
+    /// Checks that the client may answer this request.
     pub(super) fn may_answer(&self, pending: &Pending) -> ServiceResult<()> {
         self.approver("answer")?;
         if let Some(why) = self.peer.why_no_person() {
@@ -222,7 +225,7 @@ impl Connection<'_> {
 
     pub(super) fn give(&self, given: AnswerMessage) -> ServiceResult<AnswerOutcome> {
         let shown = Pending::from(given.shown);
-        // What may be answered is what the queue says of it, whatever was shown.
+        // Whether it may be answered depends on the queue's copy, not on what was shown.
         let Some(pending) = self.visible(&shown.id)? else { return Ok(AnswerOutcome::Unknown) };
         if let Err(why) = self.may_answer(&pending) {
             self.attempt(&format!("request {}: {why}", pending.id));
@@ -236,7 +239,7 @@ impl Connection<'_> {
             if sign::is_wanted(&enrolled, tier, approvals) {
                 let Some(whole) = self.queue()?.full_request(&pending.id)? else { return Ok(AnswerOutcome::Unknown) };
                 let message = whole.approval(&whole.fresh, digest, bindings, given.scope).message();
-                // Of several, this is one; that it is there and holds is what is wanted now.
+                // This is one of possibly several signatures; only its validity is checked here.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
                 signer = names?.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
             }
@@ -282,7 +285,7 @@ impl Connection<'_> {
     }
 }
 
-/// Whether the guard that asked is there and waits.
+/// Reports whether the guard process that asked is still waiting.
 pub(super) fn is_waited_for(pending: &Pending) -> bool {
     pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
 }
