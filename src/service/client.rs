@@ -1,6 +1,6 @@
-//! Speaking to the service that keeps the record.
+//! The client of the service that keeps the record.
 //!
-//! Whatever goes wrong here is an error of the record: it is said with its cause, and nothing is kept elsewhere instead.
+//! Any failure here is an error of the record. It is reported with its cause, and no other record is used instead.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -19,29 +19,29 @@ use super::message::{Reply, ServiceRequest, VERSION, VersionedRequest};
 use super::socket::{credentials, reach};
 use crate::store::StoreError;
 
-/// How long an answer may take: the record itself may be locked for less.
+/// How long an answer may take. It is longer than the time for which the record can be locked.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The service to speak to, as the machine's configuration names it.
+/// The service that the machine's configuration names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// The name of the account that keeps the record.
     pub account: String,
     pub socket: PathBuf,
-    /// Why it cannot be spoken to: the configuration does not say it as it should.
+    /// Why the service cannot be reached: an error in the configuration.
     pub broken: Option<String>,
 }
 
-/// How accounts are looked up, which depends on how the program is linked.
+/// Functions that look up accounts. How this works depends on how the program is linked.
 #[derive(Clone, Copy, Debug)]
 pub struct Accounts {
-    /// The number of the account of this name; `None` where there is none.
+    /// Returns the user ID of the account with this name, or `None` if there is none.
     pub number: fn(&str) -> Option<u32>,
-    /// The name of the account of this number, or the number where it has none.
+    /// Returns the name of the account with this user ID, or the ID if it has no name.
     pub name: fn(u32) -> String,
 }
 
-/// The way to the service. It is opened with the first question.
+/// A client of the service. It connects with the first request.
 #[derive(Debug)]
 pub struct Client {
     service: Address,
@@ -50,21 +50,21 @@ pub struct Client {
 }
 
 impl Client {
-    /// The way to this service.
+    /// Creates a client of this service.
     #[must_use]
     pub const fn new(service: Address, accounts: Accounts) -> Self {
         Self { service, accounts, lines: RefCell::new(None) }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     ///
     /// # Errors
-    /// Nobody is there who may be believed, or they say no.
+    /// No trusted service answers, or it returns an error.
     pub fn ask<T: DeserializeOwned>(&self, ask: ServiceRequest) -> Result<T, StoreError> {
         let line = serde_json::to_vec(&VersionedRequest { v: VERSION, ask })
             .map_err(|error| self.trouble(&error.to_string()))?;
         let mut known = self.lines.borrow_mut();
-        // A connection over which nothing was said for long is closed there; then there is a new one.
+        // The service closes idle connections. Reconnect if it did.
         let told = match known.as_mut().map(|lines| exchange(lines, line.clone())) {
             Some(Ok(Some(told))) => told,
             Some(Err(error)) if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// A pipe in which a byte comes whenever something happens to a request.
+    /// Returns a pipe in which a byte arrives whenever something happens to a request.
     ///
     /// # Errors
     /// As those of [`Self::ask`].
@@ -105,7 +105,9 @@ impl Client {
         Ok(File::from(OwnedFd::from(stream)))
     }
 
-    /// A connection over which a byte comes whenever something happens to any request; for the gateway's account.
+    /// Returns a connection over which a byte arrives whenever something happens to any request. Only the gateway's
+    /// account
+    /// may use it.
     ///
     /// # Errors
     /// As those of [`Self::ask`].
@@ -113,7 +115,7 @@ impl Client {
         self.open_request(ServiceRequest::Gateway(GatewayRequest::Watch))
     }
 
-    /// A connection of its own over which nothing more is asked, and only told.
+    /// Sends a request over a connection of its own and returns the connection, which then only receives.
     fn open_request(&self, ask: ServiceRequest) -> Result<UnixStream, StoreError> {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), accounts: self.accounts, lines: RefCell::new(Some(lines)) };
@@ -124,16 +126,16 @@ impl Client {
         Ok(stream)
     }
 
-    /// The connection itself, over which no more is asked.
+    /// Returns the connection. The client makes no more requests over it.
     #[must_use]
     pub fn take_lines(&self) -> Option<Lines> {
         self.lines.borrow_mut().take()
     }
 
-    /// A connection to the account that the machine's configuration names, or to root.
+    /// Connects to the service, which must run under the account that the machine's configuration names, or root.
     ///
     /// # Errors
-    /// Nobody is there who may be believed.
+    /// No trusted service is there.
     pub fn open(&self) -> Result<Lines, StoreError> {
         if let Some(why) = &self.service.broken {
             return Err(StoreError::Elsewhere { why: format!("which service keeps the record cannot be told: {why}") });
@@ -162,15 +164,15 @@ fn exchange(lines: &mut Lines, line: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     lines.receive(Some(PATIENCE))
 }
 
-/// An error in words, without its number.
+/// Returns the text of an error without its number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// An answer as a line.
+/// Formats an answer as a line.
 #[must_use]
 pub fn line<T: Serialize>(reply: &Reply<T>) -> Vec<u8> {
-    // These types have only text keys, so that nothing can fail.
+    // Serialising these types cannot fail: all keys are text.
     serde_json::to_vec(reply).unwrap_or_else(|_| br#"{"error":"the answer cannot be said"}"#.to_vec())
 }

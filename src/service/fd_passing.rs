@@ -1,4 +1,4 @@
-//! Handing open files over, so that what the service prints goes to whoever asked and to nobody else.
+//! Passing file descriptors over the socket, so that the output of a verb goes to the client that asked for it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use guard_system::RECEIVED_CLOSED_ON_EXEC;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg};
 
-/// Hands over standard output and standard error.
+/// Sends the descriptors of standard output and standard error.
 ///
 /// # Errors
-/// The other end does not take them.
+/// The other end does not receive them.
 pub fn send(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     let files = files.map(|file| file.as_raw_fd());
     let message = [ControlMessage::ScmRights(&files)];
@@ -18,10 +18,10 @@ pub fn send(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes what [`send`] hands over.
+/// Receives what [`send`] sends.
 ///
 /// # Errors
-/// The other end gave something else, or nothing in time.
+/// The other end sent something else, or nothing in time.
 pub fn receive(stream: &UnixStream) -> io::Result<[OwnedFd; 2]> {
     let mut byte = [0];
     let mut space = nix::cmsg_space!([RawFd; 2]);
@@ -30,7 +30,7 @@ pub fn receive(stream: &UnixStream) -> io::Result<[OwnedFd; 2]> {
     let mut files = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(fds) = part {
-            // SAFETY: the kernel has just made these descriptors for this process, and nobody else knows of them.
+            // SAFETY: the kernel has just created these descriptors for this process, and nothing else owns them.
             files.extend(fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
         }
     }

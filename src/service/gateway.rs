@@ -1,6 +1,6 @@
-//! What the gateway asks the service, which carries requests to people elsewhere and their answers back.
+//! The requests of the gateway, which shows waiting commands to people elsewhere and brings back their answers.
 //!
-//! Out of scope: who said yes. The gateway says who did; what the service believes is a signature.
+//! Out of scope: proof of who approved. The gateway sends a name; the service trusts only signatures.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,42 +9,43 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::judge::approver::Signed;
 use crate::store::queue::PendingMessage;
 
-/// A question of the gateway's.
+/// A request of the gateway.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum GatewayRequest {
-    /// Send a byte whenever anything happens to any request. The last thing that is said on a connection.
+    /// Send a byte whenever something happens to any request. This must be the last request of a connection.
     Watch,
-    /// The requests of all accounts, the oldest first, from behind this one on: a [`RequestPage`].
+    /// List the requests of all accounts that follow this one, oldest first: a [`RequestPage`].
     List { after: Option<(Timestamp, String)> },
-    /// What an approver signs for a yes that reaches so far; nothing where a yes is not taken any more.
+    /// Return the message that an approver signs for an approval of this scope, or nothing if the request can no
+    /// longer be approved.
     Approval { shown: Box<PendingMessage>, scope: AnswerScope },
-    /// A person's answer: what became of it.
+    /// Record a person's answer. Returns the outcome.
     Answer(Box<GatewayAnswer>),
-    /// Write down that somebody tried to answer who may not.
+    /// Record that somebody without permission tried to answer.
     Attempt { why: String },
 }
 
-/// A page of the list of requests: as many as go into one line.
+/// A page of the list of requests.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RequestPage {
     pub requests: Vec<PendingMessage>,
-    /// There are more behind the last one.
+    /// Whether more follow.
     pub more: bool,
 }
 
-/// An answer that a person elsewhere gave.
+/// An answer that a person gave through the gateway.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayAnswer {
     /// The request as it was shown.
     pub shown: PendingMessage,
     pub yes: bool,
-    /// Who, as the gateway says.
+    /// The name of the person, according to the gateway.
     pub by: String,
     pub words: Option<String>,
-    /// The signature of an approver over what [`GatewayRequest::Approval`] told.
+    /// An approver's signature over the message of [`GatewayRequest::Approval`].
     pub signed: Option<Signed>,
-    /// How far a yes reaches.
+    /// The scope of an approval.
     pub scope: AnswerScope,
 }

@@ -1,4 +1,4 @@
-//! The way to guard's own service, by itself: everything is in [`service`].
+//! The protocol of guard's own service, as a crate of its own: everything is in [`service`].
 
 pub use guard_judge::judge;
 pub use guard_store::store;

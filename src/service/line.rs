@@ -1,44 +1,44 @@
-//! One message a line, in both directions. Who sends a line that is too long, or takes too long over one, is not heard
-//! any more.
+//! One message per line, in both directions. A line that is too long or takes too long to arrive is an error, after
+//! which the connection is closed.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The longest line, in bytes: a command and its environment, which a system bounds to less.
+/// The longest line, in bytes. It has room for a command and its environment, which a system limits to less.
 pub const MAX_LINE: usize = 3 << 20;
 
-/// A line that has begun is there after so long.
+/// How long the rest of a line that has begun may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection, line by line.
+/// A connection that sends and receives lines.
 #[derive(Debug)]
 pub struct Lines {
     stream: UnixStream,
-    /// What came after the last line.
+    /// Bytes received after the last complete line.
     buffer: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes a connection.
+    /// Wraps a connection.
     ///
     /// # Errors
-    /// It cannot be bounded in time.
+    /// Its timeouts cannot be set.
     pub fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self { stream, buffer: Vec::new() })
     }
 
-    /// The connection itself.
+    /// Returns the connection.
     #[must_use]
     pub const fn stream(&self) -> &UnixStream {
         &self.stream
     }
 
-    /// Sends a line, whose end is added.
+    /// Sends a line. Appends the newline.
     ///
     /// # Errors
-    /// It is too long, or the other end does not take it.
+    /// The line is too long, or the other end does not receive it.
     pub fn send(&mut self, mut line: Vec<u8>) -> io::Result<()> {
         if line.len() > MAX_LINE {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("longer than {} MiB", MAX_LINE >> 20)));
@@ -47,11 +47,12 @@ impl Lines {
         self.stream.write_all(&line)
     }
 
-    /// The next line, without its end; `None` when the other end has none to send. A line may begin within `idle`, or
-    /// whenever it likes.
+    /// Returns the next line without its newline, or `None` if the other end has closed the connection. The line must
+    /// begin
+    /// within `idle`; `None` means no limit.
     ///
     /// # Errors
-    /// It did not come in time, or is too long.
+    /// The line did not arrive in time, or is too long.
     pub fn receive(&mut self, idle: Option<Duration>) -> io::Result<Option<Vec<u8>>> {
         let mut until = None;
         let mut seen = 0;

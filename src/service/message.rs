@@ -1,8 +1,8 @@
-//! What guard and its service say to each other: one JSON object a line, `{"v":1,"ask":…}` and `{"ok":…}` or
-//! `{"error":"…"}`.
+//! The protocol between guard and its service: one JSON object per line, `{"v":1,"ask":…}` for a request and
+//! `{"ok":…}` or `{"error":"…"}` for an answer.
 //!
-//! Out of scope: an account or a process. The service knows from the kernel who speaks; where a session is named,
-//! it is one of the speaker's own or counts for nothing.
+//! Out of scope: the client's account and process, which the service gets from the kernel. A session that a message
+//! names must be one of the client's own account.
 
 use base64ct::{Base64, Encoding as _};
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
 use crate::store::queue::{Justification, PendingMessage};
 use crate::store::{ContextEntry, FindingEntry, context, findings};
 
-/// Of what both sides must speak alike.
+/// The version of the protocol, which must be the same on both sides.
 pub const VERSION: u32 = 1;
 
 /// A request with the version of the protocol.
@@ -31,7 +31,7 @@ pub struct VersionedRequest {
     pub ask: ServiceRequest,
 }
 
-/// The version alone, of a line that may be of another.
+/// The version alone, to read it from a message of any version.
 #[derive(Debug, Deserialize)]
 pub struct Version {
     pub v: u32,
@@ -49,58 +49,58 @@ pub enum Reply<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ServiceRequest {
-    /// What a session did to files.
+    /// Return what a session did to files.
     Ledger {
         session: String,
     },
-    /// How the session stands, and what a person let run above: [`SessionState`].
+    /// Return the state of the session and the approved command that encloses this one: [`SessionState`].
     SessionState {
         root: String,
         parent: Option<String>,
     },
-    /// The grants in force for the account: a list.
+    /// List the grants that hold for the account.
     Grants {
         session: String,
         command: String,
     },
-    /// Write a decision down: the row's number, or nothing where no hook had handed it over.
+    /// Record a decision. Returns the number of the row, or nothing if no hook had handed the command over.
     Row(Box<DecisionMessage>),
-    /// Whether a hook handed this over.
+    /// Report whether a hook handed this command over.
     IsHanded {
         handed: Base64Bytes,
         cwd: Base64Bytes,
         root: String,
         tier: Tier,
     },
-    /// Write down what came of a command that the speaker waited for.
+    /// Record the result of a command that the client waited for.
     Result {
         row: i64,
         exit: Option<i32>,
         signal: Option<i32>,
         duration_ms: u64,
     },
-    /// File a command.
+    /// File a request.
     File(Box<NewRequestMessage>),
-    /// Look for the answer, and use a yes up.
+    /// Look for the answer, and use an approval.
     Take {
         id: String,
         digest: Digest,
         bindings: Bindings,
     },
-    /// Whether a person has said yes to this command of the speaker's, and nobody has used that yet.
+    /// Report whether a person has approved this command of the client's account and the approval is unused.
     IsAnswered {
         digest: Digest,
     },
-    /// Nobody waits any more.
+    /// Withdraw a request: its process waits no more.
     GiveUp {
         id: String,
     },
-    /// It holds no more.
+    /// Void a request or its answer: what it was judged by has changed.
     Void {
         id: String,
         what: String,
     },
-    /// The requests: the speaker's own, or all for those who may answer.
+    /// List the requests: those of the client's account, or all for an approver.
     List,
     Find {
         id: String,
@@ -108,11 +108,11 @@ pub enum ServiceRequest {
     Whole {
         id: String,
     },
-    /// Send a byte whenever something happens to a request. The last thing that is said on a connection.
+    /// Send a byte whenever something happens to a request. This must be the last request of a connection.
     Listen {
         id: String,
     },
-    /// The signatures under the yeses so far.
+    /// Return the signatures of the approvals so far.
     Signatures {
         id: String,
         digest: Digest,
@@ -129,20 +129,20 @@ pub enum ServiceRequest {
         user: String,
         session: String,
     },
-    /// The sessions in which anything was asked or denied, with how each stands.
+    /// List the sessions in which anything was asked or denied, with the state of each.
     Sessions,
-    /// Let a session be asked about again.
+    /// Resume a paused session.
     Resume {
         root: String,
         session: String,
         why: String,
     },
-    /// Show of the record what a verb shows. The files to print to are handed over next.
+    /// Run a verb that reads the record. The descriptors to write to are passed next.
     Show {
         words: Vec<String>,
         environment: Vec<(String, String)>,
     },
-    /// What the gateway's account asks, and no other.
+    /// A request that only the gateway's account may make.
     Gateway(GatewayRequest),
 }
 
@@ -156,13 +156,13 @@ impl Base64Bytes {
         Self(Base64::encode_string(bytes))
     }
 
-    /// The bytes; `None` when they were not written by [`Self::of`].
+    /// Decodes the bytes. Returns `None` if they are not valid Base64.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         Base64::decode_vec(&self.0).ok()
     }
 }
 
-/// A risk, without what only the judge needs.
+/// A risk, without the parts that only the judge needs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RiskMessage {
     tier: Tier,
@@ -200,16 +200,16 @@ pub enum SettledBy {
     Asked,
 }
 
-/// A decision that is to be written down.
+/// A decision to record.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionMessage {
-    /// It is the answer to a host that runs the command itself.
+    /// The decision is an answer to a host that runs the command itself.
     pub advised: bool,
-    /// The command as both a hook and the shell see it, and the directory.
+    /// The command in the form that both a hook and the shell see, and its directory.
     pub handed: Option<(Base64Bytes, Base64Bytes)>,
     pub command: String,
-    /// The tool that is called, where it is no command, and whether something of its input is hidden.
+    /// For a tool call that is not a command: the tool, and whether part of its input is hidden.
     #[serde(default)]
     pub tool: Option<(String, bool)>,
     pub cwd: Base64Bytes,
@@ -223,10 +223,10 @@ pub struct DecisionMessage {
     pub answer_ms: Option<u64>,
     pub words: Option<String>,
     pub parent: Option<String>,
-    /// The speaker will wait for the command.
+    /// The client will wait for the command.
     pub waits: bool,
     pub shape: Option<String>,
-    /// What a reviewer thought of it.
+    /// The reviewer's opinion.
     #[serde(default)]
     pub opinion: Option<Opinion>,
     /// What the command does to files.
@@ -235,34 +235,34 @@ pub struct DecisionMessage {
     pub changes: CommandChanges,
 }
 
-/// A command that is to wait for a person.
+/// A command that waits for a person's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewRequestMessage {
-    /// As [`crate::store::queue::pack`] writes it.
+    /// The invocation and what its approval is bound to, in the format of [`crate::store::queue::pack`].
     pub exact: Base64Bytes,
     pub risk: RiskMessage,
-    /// The speaker waits for the answer.
+    /// The client waits for the answer.
     pub waits: bool,
     pub expires: Timestamp,
-    /// How many different approvers it wants, at least.
+    /// How many different approvers it needs, at least.
     pub approvals: u8,
-    /// A person decides it every time.
+    /// A person must decide it every time; no grant can cover it.
     #[serde(default)]
     pub decision: bool,
     /// Why the command is requested, in the requester's words.
     #[serde(default, rename = "plea")]
     pub justification: Justification,
-    /// What a reviewer thinks of it.
+    /// The reviewer's opinion.
     #[serde(default)]
     pub opinion: Option<Opinion>,
-    /// Its card offers a grant.
+    /// Whether its card offers a grant.
     #[serde(default)]
     pub may_grant: bool,
-    /// How many codes may be tried, where a passkey's yes must carry one; 0: none is wanted.
+    /// How many more codes may be tried if an approval by passkey must contain a code. 0 if it need not.
     #[serde(default)]
     pub codes_left: u8,
-    /// What is known of what it would touch.
+    /// Facts about what the command would touch.
     #[serde(default)]
     pub evidence: Vec<String>,
 }
@@ -276,20 +276,20 @@ pub struct AnswerMessage {
     pub yes: Option<(Digest, Bindings)>,
     pub words: Option<String>,
     pub signatures: Vec<Signed>,
-    /// How many different approvers are wanted, as the one who answers finds it.
+    /// How many different approvers are needed, according to the person who answers.
     pub approvals: u8,
-    /// How far a yes reaches.
+    /// The scope of an approval.
     #[serde(default)]
     pub scope: AnswerScope,
 }
 
-/// A session, for those who may let it go on.
+/// A session, for those who may resume it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SessionMessage {
     pub root: String,
     pub id: String,
     pub last: Timestamp,
     pub standing: SessionState,
-    /// A row of the record that is not as it was written.
+    /// The number of a row of the record that was changed after it was written.
     pub edited: Option<i64>,
 }

@@ -1,7 +1,7 @@
-//! Speaking to guard's own service and being spoken to: a Unix socket on which each side knows from the kernel who the
-//! other is, one message a line, bounded in size and in time.
+//! The protocol of guard's own service: messages over a Unix socket, one per line, limited in size and in time. Each
+//! side gets the identity of the other from the kernel.
 //!
-//! Out of scope: who may say what, which the service decides, and what is written down for it.
+//! Out of scope: which client may make which request, and what the service records.
 
 pub mod client;
 pub mod fd_passing;
@@ -11,5 +11,5 @@ pub mod message;
 pub mod notify;
 pub mod socket;
 
-/// The systemd unit, with `@PROGRAM@` where guard's own path belongs.
+/// The systemd unit. `@PROGRAM@` stands for the path of guard.
 pub const UNIT: &str = include_str!("guard.service");

@@ -1,12 +1,12 @@
-//! Telling systemd how the service stands: a datagram to the socket that it names (`sd_notify(3)`).
+//! Notifies systemd of the state of the service: a datagram to the socket that systemd names (`sd_notify(3)`).
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
 
-/// Tells it `READY=1` or `STOPPING=1`. Nothing, where nobody wants to know.
+/// Sends a state such as `READY=1` or `STOPPING=1`. Does nothing if systemd does not ask for it.
 ///
 /// # Errors
-/// Somebody does and cannot be told.
+/// systemd asks for it, but the datagram cannot be sent.
 pub fn tell(state: &str) -> io::Result<()> {
     let Some(place) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
     let socket = UnixDatagram::unbound()?;

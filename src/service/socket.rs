@@ -1,4 +1,4 @@
-//! The socket itself: where it stands, and whose process is at its other end.
+//! The socket: connecting to its path and listening on it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,13 +13,13 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::socket::{AddressFamily, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
-/// Connects. A service that takes nobody in is waited for no longer than `patience`.
+/// Connects. Waits at most `patience` if the service does not accept the connection.
 ///
 /// # Errors
-/// Nobody listens there, or nobody answers.
+/// Nothing listens at the path, or it does not accept in time.
 pub fn reach(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let end: OwnedFd = socket(AddressFamily::Unix, SockType::Stream, CLOSED_ON_EXEC, None)?;
-    // Where a socket cannot be made so.
+    // Not every system can create a socket with this flag set.
     fcntl(&end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let time = TimeVal::milliseconds(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
     setsockopt(&end, sockopt::SendTimeout, &time)?;
@@ -27,10 +27,10 @@ pub fn reach(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     Ok(UnixStream::from(end))
 }
 
-/// Listens at a place where everybody may speak. What a service that ended left there is taken away.
+/// Listens at a path to which every account may connect. Removes the socket of a service that has exited.
 ///
 /// # Errors
-/// Somebody listens there already, or the place cannot be used.
+/// A process already listens there, or the path cannot be used.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another process already listens there"));
