@@ -1,4 +1,4 @@
-//! The approval service: shows waiting requests to a person and takes the answers.
+//! Shows waiting requests to a person and records the answers.
 //!
 //! A request is shown in full and judged again in its own directory and environment; the answer is valid for exactly
 //! that. Whether the person may answer is decided before anything is shown ([`super::place`]): they need a terminal of
@@ -40,17 +40,17 @@ use crate::world::identity::{Account, Caller, Process};
 use crate::world::paths;
 use crate::world::terminal::TerminalState;
 
-/// Where answers are given: a person at a terminal of their own.
+/// The queue as a person at a terminal of their own may answer it.
 pub(super) struct Approvals {
     pub engine: Engine,
     pub queue: Requests,
     verb: String,
-    /// Who may be typing here.
+    /// The processes that could type at this terminal.
     behind: Vec<Process>,
 }
 
 impl Approvals {
-    /// Opens the queue for someone who may answer. From anywhere else it is refused and recorded, with the exit code.
+    /// Opens the queue if the caller may answer. Otherwise refuses, records the attempt and returns the exit code.
     pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, Failure> {
         let engine = Engine::open()?;
         let verb =
@@ -67,7 +67,7 @@ impl Approvals {
         Ok(Ok(Self { engine, queue, verb, behind }))
     }
 
-    /// The requests of these names, or all that wait.
+    /// Returns the requests with these IDs, or all that wait.
     pub fn named(&self, ids: &[String], all: bool, report: &mut AnswerReport) -> Result<Vec<Pending>, Failure> {
         let known = self.queue.list(Timestamp::now())?;
         if all {
@@ -88,14 +88,15 @@ impl Approvals {
         Ok(found)
     }
 
-    /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
+    /// Checks that this person did not make the request. Otherwise records the attempt and returns why they may not
+    /// answer.
     pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), Unanswerable>, Failure> {
         let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
         attempt(&self.engine, &self.verb, &format!("request {}: {why}", pending.id));
         Ok(Err(Unanswerable::Attempt(Refusal::Attempt { why: why.to_owned() })))
     }
 
-    /// Why this person's session is the one that asked; `None` when it is not.
+    /// Returns why this session counts as the one that asked, or `None` if it does not.
     pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, Failure> {
         let caller = &self.engine.caller;
         let above = self.queue.full_request(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
@@ -109,7 +110,7 @@ impl Approvals {
         })
     }
 
-    /// A request as it would run now, or why it cannot be approved.
+    /// Returns a request as it would run now, or why it cannot be approved.
     pub fn show(&self, pending: &Pending) -> Result<Result<ShownRequest, Unanswerable>, Failure> {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
@@ -125,7 +126,9 @@ impl Approvals {
             }));
         };
         let invocation = &whole.invocation;
-        // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
+        // This account may see less of another account's files. The process that runs the command checks there what it
+        // was
+        // judged by.
         let is_others = self.queue.is_shared() && invocation.uid != self.engine.caller.account.uid;
         let caller = Caller {
             cwd: invocation.cwd.clone(),
@@ -138,7 +141,7 @@ impl Approvals {
         };
         let engine = if is_others { Engine::of_a_stranger(caller) } else { Engine::of(caller) };
         let judgment = engine.judge(invocation).judgment;
-        // What is hidden of a tool's input is not here: the guard that waits has it, and judges it once more.
+        // Hidden parts of a tool's input are not available here. The waiting process has them and judges again.
         let (digest, bindings) = if is_others || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
@@ -190,24 +193,24 @@ impl Approvals {
         }))
     }
 
-    /// Asks about one request on the card. A plain yes there reaches as far as `scope` says.
+    /// Asks about one request on the card. An approval without another choice there has the scope `scope`.
     pub fn ask(&self, one: &ShownRequest, scope: AnswerScope, report: &mut AnswerReport) -> Result<(), Failure> {
         if let Err(why) = one.offers(scope) {
             report.no(one.id(), format!("not approved: {why}"));
             return Ok(());
         }
         let (PromptCard { mut view, mut explained, look, runtime, session, always }, mut prompt) = one.card();
-        // A grant may be signed where the command by itself is not.
+        // A grant may need a signature although the command alone does not.
         let grave = if prompt.may_grant { Tier::High } else { one.tier() };
         if let Ok(Some(offer)) = offered_grant(&one.whole.invocation, true, scope) {
             view.evidence.insert(0, format!("If you approve, guard also runs without asking: {}.", offer.words));
             view.lasts = true;
             explained.card = view.clone();
-            // How long it lasts was said already.
+            // The scope was already given.
             prompt.may_grant = false;
         }
         let is_signed = sign::is_wanted(&self.engine.approvers(), one.tier().max(grave), one.approvals);
-        // It is no yes before it is signed; what became of it is reported at the end.
+        // It is not an approval until it is signed. The outcome is reported at the end.
         let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
         match asked(&view, &prompt, &explained, look, runtime) {
             Reply::Once => self.allow(one, scope, None, report),
@@ -237,7 +240,7 @@ impl Approvals {
         }
     }
 
-    /// One question about several requests, all of them shown in full before it.
+    /// Asks one question about several requests, after showing all of them in full.
     pub fn ask_together(&self, batch: &[ShownRequest], report: &mut AnswerReport) -> Result<(), Failure> {
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
@@ -253,8 +256,8 @@ impl Approvals {
         Ok(())
     }
 
-    /// A yes to what was shown that reaches so far, with words where a reviewer's no is overruled. The grant is given by
-    /// the guard that waits.
+    /// Approves what was shown with this scope, with a reason where it overrules a reviewer. A grant is stored by the
+    /// waiting process.
     pub fn allow(
         &self,
         one: &ShownRequest,
@@ -265,7 +268,7 @@ impl Approvals {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.engine.approvers();
         if sign::is_wanted(&enrolled, scope.signed_as(one.tier()), one.approvals) {
-            // What is signed is what was shown here. Of another account's command the asker knows what that is.
+            // Sign what was shown here. For another account's command, sign what that account's process filed.
             let shown = ApprovalNonce::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
             let fresh = if one.is_others { one.whole.fresh } else { shown };
             let message = one.whole.approval(&fresh, &one.digest, &one.bindings, scope).message();
@@ -293,7 +296,7 @@ impl Approvals {
         self.give(&one.whole.pending, &answer, report)
     }
 
-    /// A no, with words or without.
+    /// Denies a request, with or without a reason.
     pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut AnswerReport) -> Result<(), Failure> {
         let by = self.engine.caller.account.name.as_str();
         let answer = Answer {
@@ -309,7 +312,7 @@ impl Approvals {
         self.give(pending, &answer, report)
     }
 
-    /// Whether the one who asked waits, or said that nobody would.
+    /// Reports whether the requesting process waits, or filed the request without waiting.
     fn is_waited_for(&self, pending: &Pending) -> bool {
         pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
     }
@@ -367,7 +370,7 @@ impl Approvals {
     }
 }
 
-/// How far a yes reaches, in words.
+/// Returns the scope of an approval in words.
 fn so_far(scope: AnswerScope) -> String {
     match scope {
         AnswerScope::Once => "once".to_owned(),
@@ -386,10 +389,11 @@ pub(super) enum SelectError {
     Several(Vec<String>),
 }
 
-/// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
+/// Returns the request with this ID, or the only one whose ID begins so. Waiting requests are preferred to settled
+/// ones.
 ///
 /// # Errors
-/// Why it is not clear which one is meant.
+/// None or several match.
 pub(super) fn select<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, SelectError> {
     if let Some(pending) = known.iter().find(|pending| pending.id == id) {
         return Ok(pending);

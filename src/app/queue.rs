@@ -1,4 +1,4 @@
-//! Waiting in the queue: where nobody sits at the terminal, a command waits for a person elsewhere.
+//! Waiting in the queue: if no person is at the terminal, a command waits for a person elsewhere.
 //!
 //! Out of scope: deciding whether to ask, running, and answering ([`super::approvals`]).
 
@@ -34,13 +34,13 @@ use crate::store::queue::{Answer, FilingResult, Justification, NewRequest};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
-/// How many codes may be tried for one command: who mistypes one may try again, and who guesses is right that often in
-/// 10,000 times.
+/// How many codes may be tried for one command: enough to retry after a typing error, and a guess succeeds with a
+/// probability of 3 in 10,000.
 const CODES: u8 = 3;
 
-/// Files a command, or uses an answer that was given before, and waits for a person.
+/// Files a command and waits for a person's answer, or uses an answer that was already given.
 ///
-/// What says yes holds for this invocation and this judgment; the caller judges once more before it runs anything.
+/// An approval is valid for this invocation and this judgment only. The caller judges again before it runs the command.
 pub fn ask(
     engine: &Engine,
     invocation: &Invocation,
@@ -51,20 +51,20 @@ pub fn ask(
     if wait.time.is_zero() {
         return AskOutcome::No(Refusal::NoOne { why: wait.why.clone() });
     }
-    // Nobody is asked in vain.
+    // Do not ask if there are too few approvers for an answer to count.
     if let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals) {
         return AskOutcome::No(Refusal::NoOne { why });
     }
     if wait.elsewhere && prompt.tier == Tier::Critical {
         return AskOutcome::No(Refusal::NoOne { why: "a tier 4 command cannot be queued without waiting".to_owned() });
     }
-    // Without the record there is no answer that counts, nor a run of what is asked about.
+    // Without the record no answer counts and the command cannot run.
     Asking::of(engine, invocation, judgment, prompt, wait)
         .ask(false)
         .unwrap_or_else(|error| AskOutcome::No(Refusal::Unrecorded { why: error.to_string() }))
 }
 
-/// Whether a person has said yes to this very command, and nobody has used it yet.
+/// Reports whether a person has approved exactly this command and the approval is unused.
 #[must_use]
 pub fn is_answered(engine: &Engine, digest: &Digest) -> bool {
     let is_any = || engine.paths().is_ok_and(|paths| paths.queue().database().exists());
@@ -72,7 +72,8 @@ pub fn is_answered(engine: &Engine, digest: &Digest) -> bool {
         && engine.requests().and_then(|queue| queue.is_answered(digest, &engine.caller.account.name)).unwrap_or(false)
 }
 
-/// Files what a reviewer refused, so that a person may overrule it once: under which name. Nobody waits for it.
+/// Files a command that a reviewer refused, so that a person can overrule the refusal once. Returns the ID of the
+/// request. No process waits for the answer.
 #[must_use]
 pub fn file_refused(
     engine: &Engine,
@@ -100,7 +101,7 @@ pub fn file_refused(
         decision: judgment.risk.is_decision(),
         justification: &Justification::default(),
         opinion: Some(opinion),
-        // A yes against a reviewer's no is for once.
+        // Overruling a reviewer is valid for one run.
         may_grant: false,
         codes_left: 0,
         evidence: &evidence(engine, invocation, judgment),
@@ -110,8 +111,8 @@ pub fn file_refused(
     queue.give_up(&id).ok()?.then_some(id)
 }
 
-/// The same for what several approvers sign and one of them has just said yes to, on the card: they sign here, and the
-/// others are waited for.
+/// Like [`ask`], for a command that several approvers must sign, one of whom has just approved it on the card: that
+/// approver signs here, then the command waits for the others.
 pub fn ask_another(
     engine: &Engine,
     invocation: &Invocation,
@@ -124,7 +125,7 @@ pub fn ask_another(
         .unwrap_or_else(|error| AskOutcome::No(Refusal::Unrecorded { why: error.to_string() }))
 }
 
-/// Why a command cannot be filed, or its answer not be had.
+/// Why a command cannot be filed, or its answer cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum QueueError<'a> {
     /// The record cannot be opened.
@@ -132,7 +133,7 @@ enum QueueError<'a> {
     Closed(&'a StoreError),
     #[error("{0}")]
     Store(StoreError),
-    /// Nothing would tell of an answer.
+    /// Notifications of an answer cannot be received.
     #[error("{0}")]
     Wakeup(Errno),
     #[error("{0}")]
@@ -141,14 +142,14 @@ enum QueueError<'a> {
     Gone(String),
 }
 
-/// A command that is to wait.
+/// A command that waits in the queue.
 struct Asking<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
-    /// How many different approvers are wanted.
+    /// How many different approvers are needed.
     approvals: u8,
-    /// Its card offers a grant.
+    /// Whether its card offers a grant.
     may_grant: bool,
     wait: &'a WaitOptions,
 }
@@ -165,11 +166,12 @@ impl<'a> Asking<'a> {
         Self { engine, invocation, judgment, approvals: prompt.approvals, may_grant, wait }
     }
 
-    /// Files it and waits. `signed_here`: the one at this terminal signs first.
+    /// Files the command and waits. With `signed_here`, the approver at this terminal signs first.
     fn ask(&self, signed_here: bool) -> Result<AskOutcome, QueueError<'a>> {
         let begun = Instant::now();
-        // What several have signed is spent with a wrong code, and the others would have to sign again; and whoever starts
-        // this knows the request by one name.
+        // Do not try again after a wrong code if several approvers signed, because all would have to sign again, or if
+        // the
+        // starter is notified, because it knows the request by one ID.
         let once = self.approvals > 1 || self.wait.notify == NotifyTarget::Starter;
         let mut codes_left = if once { 1 } else { CODES };
         loop {
@@ -188,7 +190,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The same, until one answer has come. `codes_left`: so many codes may still be tried.
+    /// Files the command and waits for one answer. `codes_left` is how many more codes may be tried.
     fn ask_once(&self, signed_here: bool, begun: Instant, codes_left: u8) -> Result<WaitResult, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         engine.store().map_err(QueueError::Closed)?;
@@ -197,10 +199,10 @@ impl<'a> Asking<'a> {
         let bindings = Bindings::of(judgment, paths::directory_identity(&invocation.cwd));
         let left = || wait.time.saturating_sub(begun.elapsed());
         let begin = || Wakeup::begin(left()).map_err(QueueError::Wakeup);
-        // Whoever signs here does so on the terminal, which the wakeup would keep signals from.
+        // A signature is made on the terminal, to which the wakeup would not let signals through.
         let mut wakeup = if signed_here { None } else { Some(begin()?) };
         let no = |refusal| Ok(WaitResult::Answered(AskOutcome::No(refusal)));
-        // Whoever does not wait could compare nothing.
+        // A code is of no use if no process waits to compare it.
         let mut code = None;
         if engine.policy().confirm_code && !wait.elsewhere {
             code = Some(ConfirmCode::of(getrandom::u64().map_err(QueueError::Random)?));
@@ -211,20 +213,20 @@ impl<'a> Asking<'a> {
         let codes_left = code.map_or(0, |_| codes_left);
         let (id, signing) = match self.file(&queue, (&digest, &bindings), (fresh, codes_left), left())? {
             FilingResult::Crowded { waiting } => return no(Refusal::Crowded { waiting }),
-            // Whoever only asks leaves the answer to whoever runs it.
+            // A hook does not use the answer: the process that runs the command does.
             FilingResult::Answered { id } if wait.elsewhere && wait.notify == NotifyTarget::Nobody => {
                 return Ok(WaitResult::Answered(AskOutcome::Queued { request: id }));
             }
             FilingResult::Answered { id } => {
-                // It was given to another guard, which showed another code, or none.
+                // The answer was given to another guard process, which showed another code or none.
                 code = None;
-                // What has changed since is told before the answer is looked at, which would not fit any more.
+                // Report what has changed since before looking at the answer, which would no longer match.
                 let whole = queue.full_request(&id).map_err(QueueError::Store)?;
                 if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
                     queue.void(&id, &what).map_err(QueueError::Store)?;
                     return no(Refusal::Changed { what });
                 }
-                // The answer is bound to the asking of then.
+                // The answer is bound to the nonce of the earlier request.
                 let signing = SigningContext::of(&queue, &id, fresh, true).map_err(QueueError::Store)?;
                 (id, signing)
             }
@@ -232,8 +234,9 @@ impl<'a> Asking<'a> {
                 if let Some(handle) = &wait.handle {
                     handle.set(&id);
                 }
-                // What others have signed already is bound to the asking of then. It is looked up before anybody is told, from
-                // when on the one who keeps the queue may go away for a while.
+                // Earlier signatures are bound to the nonce of the earlier request. Look it up before anybody is
+                // notified,
+                // because afterwards the service may be unavailable for a while.
                 let signing = SigningContext::of(&queue, &id, fresh, approvals > 1).map_err(QueueError::Store)?;
                 if signed_here {
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
@@ -241,7 +244,8 @@ impl<'a> Asking<'a> {
                     }
                     wakeup = Some(begin()?);
                 }
-                // Who is told of one of several knows of all of them; but each has a code of its own.
+                // One notification is enough for several requests of the same command, unless each has a code of its
+                // own.
                 if !twins || code.is_some() {
                     self.notify(&queue, &id, code);
                 }
@@ -280,7 +284,7 @@ impl<'a> Asking<'a> {
         asked
     }
 
-    /// Puts it into the queue.
+    /// Files the request in the queue.
     fn file(
         &self,
         queue: &Requests,
@@ -313,7 +317,7 @@ impl<'a> Asking<'a> {
         queue.file(&request, now).map_err(QueueError::Store)
     }
 
-    /// Tells those whom the policy names.
+    /// Notifies those whom the policy names.
     fn notify(&self, queue: &Requests, id: &str, code: Option<ConfirmCode>) {
         if !self.engine.policy().queue_notify.is_empty()
             && let Ok(Some(filed)) = queue.find(id)
@@ -322,13 +326,13 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Tells whoever asked that it waits, and for whom.
+    /// Tells the asker that the command waits, and for whom.
     fn tell(&self, queue: &Requests, id: &str, (signed_here, left): (bool, Duration), code: Option<ConfirmCode>) {
-        // In whole seconds, of which the first has just begun.
+        // Round up to whole seconds.
         let seconds = left.as_millis().div_ceil(1000);
         match self.wait.notify {
             NotifyTarget::Nobody => {}
-            // The code is not for whoever starts this: it may be the gateway, which must not know it.
+            // The starter does not get the code: it may be the gateway, which must not know it.
             NotifyTarget::Starter => {
                 let tier = self.judgment.risk.tier;
                 let told = serde_json::json!({
@@ -344,7 +348,7 @@ impl<'a> Asking<'a> {
                     approvals if signed_here => format!("{} other approvers", approvals - 1),
                     approvals => format!("{approvals} approvers"),
                 };
-                // The page shows the same digest: whoever signs there compares the two.
+                // The page shows the same digest, so that the person who signs can compare the two.
                 let digest = queue.find(id).ok().flatten();
                 let digest = digest.map_or(String::new(), |one| format!("; digest {}", one.short_digest()));
                 let code = code.map_or(String::new(), |code| format!("; code {code}"));
@@ -354,7 +358,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The signature of the approver at this terminal, who has said yes on the card: the first of several.
+    /// Records the signature of the approver at this terminal, who has approved on the card: the first of several.
     fn sign(
         &self,
         queue: &Requests,
@@ -387,7 +391,7 @@ impl<'a> Asking<'a> {
             scope: AnswerScope::Once,
         };
         let store = self.engine.store().map_err(QueueError::Closed)?;
-        // Whatever became of it meanwhile is found by whoever waits.
+        // The outcome is not needed: the process that waits sees any change of the request.
         queue.answer(store, &filed, &answer, Timestamp::now()).map_err(QueueError::Store)?;
         Ok(Ok(()))
     }

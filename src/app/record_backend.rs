@@ -1,6 +1,7 @@
-//! Who keeps the record and the queue: this account itself, or the machine's service.
+//! Access to the record and the queue, which are kept either by this account or by the machine's service.
 //!
-//! Which of them is decided by the machine's configuration alone, and never by whether the other can be reached.
+//! Only the machine's configuration decides which. If the service is unreachable, guard never uses the account's own
+//! record instead.
 
 mod requests;
 
@@ -22,7 +23,7 @@ use crate::store::{
 };
 use crate::world::identity::Account;
 
-/// The way to the service of this machine.
+/// Returns a client of this machine's service.
 #[must_use]
 pub fn client(service: &Service) -> Client {
     let Service { account, socket, broken, .. } = service.clone();
@@ -30,7 +31,7 @@ pub fn client(service: &Service) -> Client {
     Client::new(Address { account, socket, broken }, Accounts { number, name: |uid| Account::of(uid).name })
 }
 
-/// The record, wherever it is kept.
+/// The record, in either place.
 #[derive(Debug)]
 pub enum RecordBackend {
     Own(Store),
@@ -38,7 +39,7 @@ pub enum RecordBackend {
 }
 
 impl RecordBackend {
-    /// The record itself, where this account keeps it.
+    /// Returns the account's own record.
     ///
     /// # Errors
     /// A service keeps it.
@@ -52,7 +53,7 @@ impl RecordBackend {
     /// As [`Store::intent`].
     ///
     /// # Errors
-    /// The row is not written. What is of tier 2 or above must not run then.
+    /// The row is not written. A command of tier 2 or above must not run then.
     pub fn intent(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
         match self {
             Self::Own(store) => store.intent(row),
@@ -119,7 +120,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::standing`], with what the guard of the process above waits for.
+    /// As [`Store::standing`], with the command for which the guard of this ancestor process waits.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -139,7 +140,7 @@ impl RecordBackend {
     /// As [`Store::ledger`].
     ///
     /// # Errors
-    /// The record cannot be read, or was altered; then nothing is the session's own.
+    /// The record cannot be read, or was altered. Then no file counts as made by the session.
     pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
         match self {
             Self::Own(store) => store.ledger(session, user),
@@ -150,7 +151,7 @@ impl RecordBackend {
     /// As [`Store::grants_in_force`].
     ///
     /// # Errors
-    /// The record cannot be read; then no grant should be assumed.
+    /// The record cannot be read. Then no grant holds.
     pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
         match self {
             Self::Own(store) => store.grants_in_force(session, command, now),
@@ -163,7 +164,7 @@ impl RecordBackend {
     /// As [`Store::grant`].
     ///
     /// # Errors
-    /// It is not given.
+    /// The grant is not stored.
     pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
         match self {
             Self::Own(store) => store.grant(grant, now),
@@ -178,7 +179,7 @@ impl RecordBackend {
         }
     }
 
-    /// The sessions in which anything was asked or denied, with how each stands; the newest first.
+    /// Lists the sessions in which anything was asked or denied, with the state of each, newest first.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -189,7 +190,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::edited`]. What a service keeps, nobody edits whom it could serve.
+    /// As [`Store::edited`]. Returns `None` for a service: none of its clients can edit its record.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -215,7 +216,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::keep_to_policy`]; a service sees to it itself.
+    /// As [`Store::keep_to_policy`]. A service does this itself.
     pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) {
         if let Self::Own(store) = self {
             let _ = store.keep_to_policy(kept, user, now);
@@ -223,7 +224,7 @@ impl RecordBackend {
     }
 }
 
-/// The sessions of a record, those first that something happened in last; no more than `most`.
+/// Lists at most `most` sessions of a record, most recently active first.
 pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec<SessionMessage>, StoreError> {
     let stands = |(root, id, last): (String, String, Timestamp)| {
         let standing = store.standing(&root, now)?;
@@ -233,7 +234,7 @@ pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec
     store.sessions()?.into_iter().take(most).map(stands).collect()
 }
 
-/// That a verb reads the record itself, and may not.
+/// Returns the error of a verb that needs the account's own record although a service keeps it.
 pub(super) fn elsewhere() -> StoreError {
     let why = "not possible here: guard's service keeps the record of this machine";
     StoreError::Elsewhere { why: why.to_owned() }
@@ -284,5 +285,5 @@ fn written(
     Ok(number.map(Receipt::Recorded))
 }
 
-/// The directory that `guard serve` keeps, where a verb is run on it.
+/// The service's directory, where `guard serve` runs a verb on it.
 pub(super) static DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

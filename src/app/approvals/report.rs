@@ -1,4 +1,4 @@
-//! A line for each request that was to be answered, and the exit code.
+//! The report of an answering verb: one line per request, and the exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -7,11 +7,11 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::ui::visible;
 
-/// A result for each request.
+/// The results of all requests.
 #[derive(Debug, Default)]
 pub struct AnswerReport {
     pub lines: Vec<String>,
-    /// Those of the lines that say what was not done.
+    /// The lines about requests that were not answered.
     undone: Vec<String>,
 }
 
@@ -26,7 +26,8 @@ impl AnswerReport {
         self.lines.push(line);
     }
 
-    /// What became of all of it, for one line: of several what was not done is said, because it is still to be done.
+    /// Returns one line about all results. If there are several, it is about those that were not answered, because they
+    /// still wait.
     pub fn in_short(&self) -> Option<String> {
         const SAID: usize = 2;
         let (all, undone) = (self.lines.len(), self.undone.len());

@@ -1,4 +1,4 @@
-//! A request as a person is shown it, by itself and among others.
+//! A request as it is shown to a person, alone or in a batch.
 //!
 //! Out of scope: the answer.
 
@@ -21,7 +21,7 @@ use crate::ui::pending::approvals;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::{card, wrap};
 
-/// A request as it is shown, and what a yes would be bound to.
+/// A request as it is shown, and what an approval would be bound to.
 pub struct ShownRequest {
     pub whole: FullRequest,
     pub(super) engine: Engine,
@@ -29,13 +29,13 @@ pub struct ShownRequest {
     pub(super) digest: Digest,
     pub(super) bindings: Bindings,
     pub(super) waited_for: bool,
-    /// How many more of the same command wait.
+    /// How many more requests of the same command wait.
     pub(super) more: usize,
-    /// How many different approvers it wants.
+    /// How many different approvers it needs.
     pub(super) approvals: u8,
-    /// Those whose signature under it holds.
+    /// The approvers who have made a valid signature.
     pub(super) signed: Vec<String>,
-    /// Another account asked for it.
+    /// Whether another account made the request.
     pub(super) is_others: bool,
 }
 
@@ -44,32 +44,32 @@ impl ShownRequest {
         &self.whole.pending.id
     }
 
-    /// The worse of what was filed and what is found now.
+    /// Returns the higher of the filed tier and the current one.
     pub fn tier(&self) -> Tier {
         self.whole.pending.tier.max(self.judgment.risk.tier)
     }
 
-    /// Whether the guard that asked offers a grant with the answer.
+    /// Reports whether the requesting process offers a grant with the answer.
     fn may_grant(&self) -> bool {
         self.whole.pending.offers_grant(self.waited_for)
     }
 
-    /// That a yes may reach so far.
+    /// Checks that an approval may have this scope.
     ///
     /// # Errors
-    /// Why it may not.
+    /// It may not. Holds the reason.
     pub fn offers(&self, scope: AnswerScope) -> Result<(), NotOffered> {
         let may_grant = self.prompt().may_grant && self.judgment.may_grant;
         scope.check(may_grant, &self.whole.pending.session, Timestamp::now().as_second())
     }
 
-    /// Whether one question may be about it and others.
+    /// Reports whether one question may cover it together with others.
     pub fn may_be_in_a_batch(&self) -> bool {
         let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == OpinionVerdict::Deny);
         !refused && self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
     }
 
-    /// How the card asks about it.
+    /// Returns how the card asks about it.
     fn prompt(&self) -> Prompt {
         let timeouts = self.engine.policy().timeouts;
         let tier = self.tier();
@@ -88,12 +88,12 @@ impl ShownRequest {
         }
     }
 
-    /// The card, with what is known of the request itself.
+    /// Returns the card, with facts about the request itself.
     pub fn card(&self) -> (PromptCard, Prompt) {
         self.card_of(&[self.id()])
     }
 
-    /// The same for these requests of one session, which all wait for this.
+    /// Returns the card for these requests of one session, which are all of this command.
     fn card_of(&self, ids: &[&str]) -> (PromptCard, Prompt) {
         let prompt = self.prompt();
         let mut card = ask::card(&self.engine, &self.whole.invocation, &self.judgment, &prompt);
@@ -115,7 +115,7 @@ impl ShownRequest {
         card.view.queued = true;
         let evidence = &mut card.view.evidence;
         if let Some(so_far) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
-            // In the place of how many are wanted, which it says too.
+            // It replaces the line about the number of approvers, because it contains that number.
             evidence.remove(0);
             evidence.insert(0, format!("{so_far}."));
         }
@@ -141,7 +141,7 @@ impl ShownRequest {
     }
 }
 
-/// All commands of a batch in full, and what they touch together.
+/// Returns the lines that show all commands of a batch in full, and what they touch together.
 pub fn in_full(batch: &[impl std::borrow::Borrow<ShownRequest>], columns: usize, look: &Look) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut touched = BTreeSet::new();
@@ -151,7 +151,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<ShownRequest>], columns: usize,
         one.is_same(other) && one.root == other.root
     };
     for (at, one) in all.iter().enumerate() {
-        // The same command of the same session is shown once.
+        // Show the same command of the same session once.
         if all.iter().take(at).any(|before| is_twin(before, one)) {
             continue;
         }
@@ -169,7 +169,7 @@ pub fn in_full(batch: &[impl std::borrow::Borrow<ShownRequest>], columns: usize,
     lines
 }
 
-/// What is asked about a batch.
+/// Returns the question about a batch.
 pub fn question(batch: &[impl std::borrow::Borrow<ShownRequest>]) -> String {
     match batch.len() {
         1 => "Approve 1 command?".to_owned(),

@@ -1,4 +1,4 @@
-//! Why a request cannot be answered, or not by this person.
+//! Why a request cannot be answered at all or by this person.
 
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
@@ -7,25 +7,25 @@ use crate::store::queue::{Pending, RequestState};
 /// Why a request cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswerable {
-    /// The person asked for it themselves.
+    /// The person made the request. The attempt is recorded.
     #[error("{0}")]
     Attempt(Refusal),
-    /// The same, where it is only looked at.
+    /// The person made the request, but only looks at it.
     #[error("{0}")]
     Own(&'static str),
-    /// Nobody waits for it, and it is of this tier or needs several approvers.
+    /// No process waits for it, and it is of this tier or needs several approvers.
     #[error("the requester no longer waits, and {} cannot be approved late", of_tier(*.0))]
     TooLate(Tier),
-    /// What cannot be read cannot be shown, and nothing that cannot be shown is approved.
+    /// Another version of guard filed it, so it cannot be shown; what cannot be shown cannot be approved.
     #[error("the request was made by another version of guard and cannot be read; run the command again")]
     OtherVersion,
-    /// It is settled, or cannot be read: how, by whom and with which words.
+    /// It is settled or cannot be read. Holds how, by whom and with which reason.
     #[error("{0}")]
     Settled(String),
-    /// What it was judged by is no longer so.
+    /// What it was judged by has changed. Holds what.
     #[error("void: {0}")]
     Void(String),
-    /// There are too few approvers who could sign.
+    /// Too few approvers can sign.
     #[error("{0}")]
     Approvers(String),
 }
@@ -38,7 +38,7 @@ const fn of_tier(tier: Tier) -> &'static str {
 }
 
 impl Unanswerable {
-    /// How a request was settled.
+    /// Describes how a request was settled.
     pub fn settled(pending: &Pending) -> Self {
         let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
         let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));

@@ -1,4 +1,4 @@
-//! How long a command may wait for a person, and who is told that it does.
+//! How long a command may wait for a person, and who is notified that it waits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,31 +9,31 @@ use crate::judge::invocation::{Environment, Invocation};
 use crate::judge::review::Opinion;
 use crate::store::queue::Justification;
 
-/// The time that agents give a command which their user set no time for.
+/// The default time limit of agents for a command.
 const AGENTS_LIMIT: Duration = Duration::from_secs(120);
 
-/// The longest time that they give one.
+/// The longest time limit of agents for a command.
 const AGENTS_LONGEST: Duration = Duration::from_secs(600);
 
-/// So long before an agent ends the command it is refused, so that the agent hears why.
+/// How long before the agent's time limit the command is refused, so that the agent still gets the reason.
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// Who is notified that a command waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyTarget {
     Nobody,
-    /// Whoever asked, on standard error.
+    /// The asker, on standard error.
     Asker,
     /// The program that started this one, as a line of JSON on standard output.
     Starter,
 }
 
-/// The id of the request that waits, for whoever may cancel it. A request that is filed again has another id.
+/// The ID of the waiting request, with which it can be cancelled. A request that is filed again has another ID.
 #[derive(Clone, Debug, Default)]
 pub struct RequestHandle(Arc<Mutex<Option<String>>>);
 
 impl RequestHandle {
-    /// Which one waits, once one does.
+    /// Returns the ID once a request waits.
     #[must_use]
     pub fn get(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -47,25 +47,26 @@ impl RequestHandle {
 /// How long a command may wait for an answer, and who is notified.
 #[derive(Clone, Debug)]
 pub struct WaitOptions {
-    /// At most this long. Zero: it is not filed, and refused at once.
+    /// The longest time to wait. If it is zero, the command is not filed but refused at once.
     pub time: Duration,
-    /// It is filed, and nobody waits for it here.
+    /// File the request without waiting here.
     pub elsewhere: bool,
-    /// Who is told that it waits.
+    /// Who is notified that the command waits.
     pub notify: NotifyTarget,
-    /// Why nobody can be asked here, for the refusal when it may not wait.
+    /// Why no person can be asked here, for the refusal of a command that may not wait.
     pub why: String,
-    /// What whoever asks says of it.
+    /// Why the command is requested, in the requester's words.
     pub justification: Justification,
-    /// What a reviewer thinks of it, for whoever answers.
+    /// The reviewer's opinion, to show with the request.
     pub opinion: Option<Opinion>,
-    /// Where the name of the request is put once it waits, for whoever may cancel it.
+    /// Where to store the ID of the request once it waits, so that it can be cancelled.
     pub handle: Option<RequestHandle>,
 }
 
 impl WaitOptions {
-    /// As the policy says it, and no longer than the caller's own limits: `GUARD_WAIT`, and the time after which an
-    /// agent ends its commands.
+    /// Creates the options that the policy specifies. The time is limited by the caller: by `GUARD_WAIT`, and by the
+    /// time
+    /// after which the agent kills its commands.
     #[must_use]
     pub fn of(engine: &Engine, invocation: &Invocation, elsewhere: bool, why: String) -> Self {
         let mut time = Duration::from_secs(engine.policy().queue_wait.into());
@@ -85,13 +86,13 @@ impl WaitOptions {
     }
 }
 
-/// For how long a caller lets a command wait, by `GUARD_WAIT` in seconds: it can only shorten the time.
+/// Returns the caller's time limit, `GUARD_WAIT` in seconds. It can only shorten the time.
 pub(in crate::app) fn callers_limit(env: &Environment) -> Duration {
     let seconds = env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok());
     seconds.map_or(Duration::MAX, Duration::from_secs)
 }
 
-/// When the agent above ends a command.
+/// Returns after what time the enclosing agent kills a command.
 fn agents_limit(invocation: &Invocation) -> Duration {
     let set = |name: &str| invocation.env.get(name)?.parse().ok().map(Duration::from_millis);
     let agent = invocation.session.agent.as_deref().and_then(agents::named);

@@ -1,4 +1,4 @@
-//! Waiting for the answer to a request of this process, and what an answer has to be.
+//! Waits for the answer to a request of this process, and verifies the answer.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,11 @@ use crate::store::queue::WaitState;
 use crate::store::{RecordedAnswer, StoreError};
 use crate::ui::pending;
 
-/// How long a service may be away while a command waits.
+/// How long the service may be unavailable while a command waits.
 const RESTART: Duration = Duration::from_secs(30);
 
-/// What the guard that waits keeps of its asking, so that no answer to another one is taken for one to it.
+/// What a signature must refer to. The waiting process keeps this itself, so that it never accepts an answer to
+/// another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SigningContext {
     filed: i64,
@@ -31,7 +32,9 @@ pub(super) struct SigningContext {
 }
 
 impl SigningContext {
-    /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
+    /// Creates the context of a request that was just filed. With `theirs`, takes the nonce from the queue instead of
+    /// this
+    /// process's own.
     pub(super) fn of(queue: &Requests, id: &str, fresh: ApprovalNonce, theirs: bool) -> Result<Self, StoreError> {
         let whole = queue.full_request(id)?;
         let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
@@ -40,7 +43,7 @@ impl SigningContext {
         Ok(Self { filed, approvals, fresh })
     }
 
-    /// What is signed for a yes to it that reaches so far.
+    /// Returns what an approver signs for an approval of this scope.
     pub(super) fn approval<'a>(
         &'a self,
         request: &'a str,
@@ -56,7 +59,9 @@ impl SigningContext {
 /// How waiting for an answer ended.
 pub(super) enum WaitResult {
     Answered(AskOutcome),
-    /// A passkey's yes that did not carry the code which this process has shown, and why it does not count. The yes is used.
+    /// An approval by passkey that did not contain the code that this process has shown. Holds why it does not count.
+    /// The
+    /// approval is used up.
     WrongCode(&'static str),
 }
 
@@ -72,12 +77,12 @@ pub(super) struct WaitingRequest<'a, 'e> {
     pub digest: &'a Digest,
     pub bindings: &'a Bindings,
     pub signing: SigningContext,
-    /// What this process has shown, where a passkey's yes must carry it.
+    /// The code that this process has shown, if an approval by passkey must contain it.
     pub code: Option<ConfirmCode>,
 }
 
 impl<'e> WaitingRequest<'_, 'e> {
-    /// Waits for the answer. `lost` says since when nothing is heard of the request.
+    /// Waits for the answer. `lost` is when the service became unreachable.
     pub(super) fn until(
         &self,
         wakeup: &mut Wakeup,
@@ -90,14 +95,14 @@ impl<'e> WaitingRequest<'_, 'e> {
                 Ok(Some(waited)) => return Ok(waited),
                 Ok(None) if lost.is_some() && queue.listen(id, wakeup).is_ok() => lost = None,
                 Ok(None) => {}
-                // A service that is started anew knows of the request still.
+                // A restarted service still has the request.
                 Err(_) if queue.is_shared() && lost.get_or_insert_with(Instant::now).elapsed() < RESTART => {}
                 Err(why) => return Err(why),
             }
             match wakeup.wait().map_err(QueueError::Wakeup)? {
                 WakeReason::Ring => {}
                 WakeReason::Time => {
-                    // An answer that came in the last moment is one.
+                    // An answer that arrives at the last moment counts.
                     if !queue.give_up(id).map_err(QueueError::Store)?
                         && let Some(waited) = self.poll_answer()?
                     {
@@ -113,7 +118,7 @@ impl<'e> WaitingRequest<'_, 'e> {
                     return Ok(WaitResult::Answered(AskOutcome::No(refusal)));
                 }
                 WakeReason::Signal { signal, .. } => {
-                    // Answered or not: nobody is here to run it any more.
+                    // Whether it was answered or not: this process will not run it.
                     let _ = queue.give_up(id);
                     let refusal =
                         Refusal::NoOne { why: format!("guard was killed by {signal} while request {id} waited") };
@@ -123,7 +128,7 @@ impl<'e> WaitingRequest<'_, 'e> {
         }
     }
 
-    /// That a signature is one of an earlier version, where it is.
+    /// Returns a message if a signature was made by an earlier version of guard.
     fn of_an_earlier_version(&self, approval: &Approval<'_>, signatures: &[Signed]) -> Option<String> {
         let enrolled = self.engine.approvers();
         let signer = |message: Vec<u8>| {
@@ -137,18 +142,18 @@ impl<'e> WaitingRequest<'_, 'e> {
         ))
     }
 
-    /// The grant that a yes asks for; why there is none to be had is a refusal.
+    /// Returns the grant that an approval includes. If there cannot be one, refuses with the reason.
     fn grant(&self, answered: &RecordedAnswer) -> Result<Option<GrantOffer>, Refusal> {
         let offer = offered_grant(self.invocation, self.may_grant, answered.scope);
         let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
-        // A service says by itself who gave it.
+        // The service itself adds who gave the grant.
         if let Some(offer) = offer.as_mut().filter(|_| !self.queue.is_shared()) {
             offer.words.push_str(&format!(" (given by {})", answered.by));
         }
         Ok(offer)
     }
 
-    /// That each passkey's yes carries the code that this process has shown, where the policy wants that.
+    /// Checks that each approval by passkey contains the code that this process has shown, if the policy requires it.
     fn confirmed(&self, signatures: &[Signed]) -> Result<(), &'static str> {
         if !self.engine.policy().confirm_code {
             return Ok(());
@@ -176,7 +181,7 @@ impl<'e> WaitingRequest<'_, 'e> {
         Ok(())
     }
 
-    /// The answer, when there is one.
+    /// Returns the answer if there is one.
     fn poll_answer(&self) -> Result<Option<WaitResult>, QueueError<'e>> {
         let id = self.id;
         let store = self.engine.store().map_err(QueueError::Closed)?;
@@ -219,7 +224,7 @@ impl<'e> WaitingRequest<'_, 'e> {
             }
             WaitState::No { words, .. } => AskOutcome::No(Refusal::Person { words }),
             WaitState::Void { what } => AskOutcome::No(Refusal::Changed { what }),
-            // Somebody else gave it up, because its time was over by their clock.
+            // Another process withdrew it, because the time was over by its clock.
             WaitState::Late => AskOutcome::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
         })))
     }

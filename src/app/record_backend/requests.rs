@@ -1,4 +1,4 @@
-//! The queue, wherever it is kept: its file, or the service that keeps it.
+//! Access to the queue: its file, or the service that keeps it.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::store::queue::{
 };
 use crate::world::identity::Caller;
 
-/// The queue, wherever it is kept.
+/// The queue, in either place.
 #[derive(Debug)]
 pub enum Requests {
     Own(Queue),
@@ -25,10 +25,10 @@ pub enum Requests {
 }
 
 impl Requests {
-    /// Listens for what happens to a request.
+    /// Listens for the events of a request.
     ///
     /// # Errors
-    /// Nothing can be heard of it.
+    /// Its events cannot be received.
     pub fn listen(&self, id: &str, wakeup: &mut Wakeup) -> Result<(), StoreError> {
         match self {
             Self::Own(queue) => wakeup.hang_up_at(queue.wakeup_path(id)?),
@@ -37,7 +37,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Wakes whoever waits for a request. A service does so itself.
+    /// Notifies the processes that wait for a request. A service does this itself.
     pub fn wake(&self, id: &str) {
         if let Self::Own(queue) = self
             && let Ok(path) = queue.wakeup_path(id)
@@ -49,7 +49,7 @@ impl Requests {
     /// As [`Queue::file`].
     ///
     /// # Errors
-    /// It is not filed: the command must not run.
+    /// The request is not filed. The command must not run.
     pub fn file(&self, new: &NewRequest<'_>, now: Timestamp) -> Result<FilingResult, StoreError> {
         match self {
             Self::Own(queue) => queue.file(new, &Caller::lives, now),
@@ -72,7 +72,7 @@ impl Requests {
     /// As [`Queue::take`].
     ///
     /// # Errors
-    /// It cannot be told: the command must not run.
+    /// The answer cannot be read. The command must not run.
     pub fn take(
         &self,
         backend: &RecordBackend,
@@ -91,7 +91,7 @@ impl Requests {
     /// As [`Queue::is_answered`].
     ///
     /// # Errors
-    /// The queue cannot be read, or a service of another version does not tell.
+    /// The queue cannot be read, or the service is of a version that cannot tell.
     pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
         match self {
             Self::Own(queue) => queue.is_answered(digest, user),
@@ -124,7 +124,7 @@ impl Requests {
     /// As [`Queue::answer`].
     ///
     /// # Errors
-    /// It does not count, because it could not be written down, or may not be given.
+    /// The answer does not count, because it could not be recorded or is not permitted.
     pub fn answer(
         &self,
         backend: &RecordBackend,
@@ -166,7 +166,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::list`]; of a service, the account's own where it may not answer.
+    /// As [`Queue::list`]. A service returns only the account's own requests unless the account is an approver.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -207,7 +207,7 @@ impl Requests {
         }
     }
 
-    /// Whether the requests are those of other accounts too.
+    /// Reports whether the queue also has requests of other accounts.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(self, Self::Service(_))
