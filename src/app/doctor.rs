@@ -34,10 +34,10 @@ use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::wrap;
 
-/// The word that must be refused.
+/// The command that must be refused.
 pub const CANARY: &str = "guard-canary deny";
 
-/// The word that must pass.
+/// The command that must pass.
 pub const HARMLESS: &str = "true";
 
 /// How long one probe may take.
@@ -59,11 +59,11 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-/// How it stands with something.
+/// The status of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CheckStatus {
     Ok,
-    /// It works, but not as well as it could, or guard cannot see whether it does.
+    /// It works with limits, or guard cannot see whether it works.
     Warn,
     /// Something that is set up does not work.
     Fail,
@@ -83,15 +83,15 @@ impl CheckStatus {
 #[derive(Clone, Debug)]
 struct Finding {
     status: CheckStatus,
-    /// What was looked at, for programs: `agent.claude`, `record`.
+    /// The name of the check, for programs: `agent.claude`, `record`.
     check: String,
-    /// What is the case.
+    /// What was found.
     says: String,
     /// What to do about it.
     remedy: Option<String>,
-    /// The file that it is about.
+    /// The file that the finding is about.
     file: Option<PathBuf>,
-    /// Of the agent.
+    /// The agent's version.
     version: Option<String>,
 }
 
@@ -118,17 +118,17 @@ impl Finding {
     }
 }
 
-/// What all checks need.
+/// The input of all checks.
 struct CheckContext<'a> {
     engine: &'a Engine,
     places: Places<'a>,
-    /// guard itself.
+    /// The path of guard.
     guard: PathBuf,
     only: &'a [String],
 }
 
 impl CheckContext<'_> {
-    /// Whether a path leads to guard itself.
+    /// Reports whether a path leads to guard.
     fn is_guard(&self, path: &Path) -> bool {
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
         let link = if path.is_file() { started_by(path) } else { None };
@@ -136,7 +136,7 @@ impl CheckContext<'_> {
         file(path).is_some() && file(path) == file(&self.guard)
     }
 
-    /// Whether a check is wanted: by its name, or by what its name begins with.
+    /// Reports whether a check was selected by its name or by a prefix of its name.
     fn wants(&self, check: &str) -> bool {
         let named = |only: &String| {
             check.strip_prefix(only.as_str()).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('.'))
@@ -144,7 +144,7 @@ impl CheckContext<'_> {
         self.only.is_empty() || self.only.iter().any(named)
     }
 
-    /// This process's environment, with these on top.
+    /// Returns this process's environment with these variables set.
     fn env(&self, over: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         let mut env: Vec<(OsString, OsString)> =
             self.engine.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -153,12 +153,12 @@ impl CheckContext<'_> {
         env
     }
 
-    /// Runs a program the way its host would, with this on standard input.
+    /// Runs a program as its host would, with this standard input.
     fn tried(&self, argv: &[OsString], input: &str) -> io::Result<ProbeOutput> {
         self.tried_with(&[], argv, input)
     }
 
-    /// The same, with these variables on top.
+    /// Like [`Self::tried`], with these variables set.
     fn tried_with(&self, over: &[(&str, &str)], argv: &[OsString], input: &str) -> io::Result<ProbeOutput> {
         let env = self.env(over);
         Probe { argv, env: &env, cwd: &self.engine.caller.cwd, limit: LIMIT }.with_input(input)
@@ -168,10 +168,10 @@ impl CheckContext<'_> {
 /// Something that is set up does not work.
 const SICK: u8 = 1;
 
-/// Looks at everything and says what it found. The exit code is 0 only when all that is set up works.
+/// Makes all checks and prints the findings. The exit code is 0 only if everything that is set up works.
 ///
 /// # Errors
-/// guard itself cannot be described, or standard output cannot be written.
+/// The path of guard cannot be determined, or standard output cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let places = Places::of(&engine.caller)?;
@@ -190,7 +190,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     Ok(exit::after(printed, report.code)?)
 }
 
-/// The checks that guard doctor may be told to make alone, beside those of each agent and channel.
+/// The names that `--only` accepts, in addition to those of each agent and channel.
 #[rustfmt::skip]
 pub const CHECKS: [&str; 19] = [
     "agent", "approval", "approval.agents-terminal", "approval.approvers", "approval.environment", "approval.files",
@@ -198,7 +198,7 @@ pub const CHECKS: [&str; 19] = [
     "record", "shell", "terminal", "update",
 ];
 
-/// Why no check was made.
+/// Returns why no check was made.
 fn nothing(only: &[String]) -> String {
     let agents = || HOSTS.iter().map(|host| format!("agent.{}", host.name));
     let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
@@ -211,19 +211,19 @@ fn nothing(only: &[String]) -> String {
     format!("no check {names}; guard doctor lists the checks by name{near}")
 }
 
-/// What all checks find.
+/// Returns the findings of all checks.
 fn looked(context: &CheckContext) -> Vec<Finding> {
     let sides = [hosts::check, shells::check, self_checks::check, approval::check, gateway::check];
     sides.into_iter().flat_map(|look: fn(&CheckContext) -> Vec<Finding>| look(context)).collect()
 }
 
-/// What the doctor found, all of it.
+/// All findings.
 #[derive(Debug)]
 pub struct DoctorReport {
     findings: Vec<Finding>,
     /// The exit code.
     code: u8,
-    /// Nobody asks guard.
+    /// Whether nothing asks guard.
     bare: bool,
 }
 
@@ -231,7 +231,7 @@ impl DoctorReport {
     /// Makes every check.
     ///
     /// # Errors
-    /// guard itself cannot be described.
+    /// The path of guard cannot be determined.
     pub fn make(engine: &Engine) -> Result<Self, Failure> {
         let places = Places::of(&engine.caller)?;
         let context = CheckContext { engine, places, guard: std::env::current_exe()?, only: &[] };
@@ -246,19 +246,19 @@ impl DoctorReport {
         Self { findings, code, bare }
     }
 
-    /// Whether all that is set up works.
+    /// Reports whether everything that is set up works.
     #[must_use]
     pub const fn is_well(&self) -> bool {
         self.code == exit::ALLOW
     }
 
-    /// Whether a check of this name found something that does not work.
+    /// Reports whether the check of this name failed.
     #[must_use]
     pub fn has_failed(&self, check: &str) -> bool {
         self.findings.iter().any(|finding| finding.check == check && finding.status == CheckStatus::Fail)
     }
 
-    /// As one JSON object.
+    /// Returns the report as one JSON object.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         let all: Vec<_> = self
@@ -281,14 +281,14 @@ impl DoctorReport {
         out.flush()
     }
 
-    /// As a person reads it; `live`: agents were run.
+    /// Prints the report for a person. `live` says whether agents were run.
     ///
     /// # Errors
     /// Standard output cannot be written.
     pub fn print(&self, live: bool) -> io::Result<()> {
         let Self { findings, code, bare } = self;
         let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-        // Below where the name of a check begins.
+        // The column where the name of a check begins.
         const INDENT: usize = 6;
         let columns = screen::columns();
         let mut lines = Vec::new();
@@ -328,7 +328,7 @@ impl DoctorReport {
     }
 }
 
-/// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
+/// Reports whether anything asks guard: an agent, a shell that loads it, or a shell that it replaces.
 fn is_asked(context: &CheckContext, findings: &[Finding]) -> bool {
     let loads = |shell: &Interactive| {
         let path = init::start_up(*shell, context.places.home(), &context.engine.caller.env);

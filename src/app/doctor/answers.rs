@@ -1,4 +1,4 @@
-//! What an agent would do with an answer: the agent's own reading of it, not guard's.
+//! How an agent reacts to a hook's answer, according to the agent's own protocol.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use crate::exec::probe::ProbeOutput;
 pub enum AgentReaction {
     /// The agent does not run it.
     Blocked,
-    /// The agent goes on to its own permissions.
+    /// The agent continues with its own permission checks.
     Free,
     /// The agent asks its user.
     Asked,
-    /// The agent takes the hook for a failed one; most run the command then.
+    /// The agent treats the hook as failed. Most agents then run the command.
     Failed,
 }
 
-/// How an agent reacts to an answer at one of its events.
+/// Returns how an agent reacts to an answer to one of its events.
 #[must_use]
 pub fn agent_reaction(reads: &AnswerReading, event: &str, seen: &ProbeOutput) -> AgentReaction {
     let (out, errors) = (seen.stdout.trim(), seen.stderr.trim());
@@ -36,7 +36,7 @@ pub fn agent_reaction(reads: &AnswerReading, event: &str, seen: &ProbeOutput) ->
         keys().find_map(|key| {
             let word = at(&key.at);
             let taken = match () {
-                // Without a reason some agents run the command.
+                // Some agents run the command if the answer has no reason.
                 () if key.blocks.contains(&word) && !key.with.is_empty() && at(&key.with).is_empty() => {
                     AgentReaction::Failed
                 }
@@ -47,7 +47,7 @@ pub fn agent_reaction(reads: &AnswerReading, event: &str, seen: &ProbeOutput) ->
             (taken == AgentReaction::Failed || !key.code_0 || code == 0).then_some(taken)
         })
     };
-    // What has words of its own for an event does not heed exit codes there.
+    // An event with keywords of its own ignores exit codes.
     if own {
         return by_json().unwrap_or(otherwise);
     }

@@ -1,7 +1,7 @@
-//! Whether a program can approve its own command: it is tried, through a pipe, on a terminal that the program makes
-//! itself, through the environment, and (by looking at what may be written) through guard's own files.
+//! Checks whether a program can approve its own command. It tries through a pipe, on a terminal that it creates itself
+//! and through the environment. For guard's own files it only checks who may write to them.
 //!
-//! The command is `guard-canary ask`, which a person is asked about and which no program is called.
+//! The command is `guard-canary ask`, about which guard asks a person. No program has this name.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,17 +18,17 @@ use crate::app::scratch::Scratch;
 use crate::config::Layer;
 use crate::exec::probe::{Probe, ProbeOutput};
 
-/// How long an approval may take to come.
+/// How long an approval may take.
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// The exit code of a command that was approved and then not found.
+/// The exit code if the command was approved: its program is not found.
 const APPROVED: Option<i32> = Some(127);
 
 const ANOTHER_ACCOUNT: &str = "run agents under a separate account, and keep the policy in /etc/guard";
 
 type ApprovalCheck = fn(&CheckContext, &Scratch) -> Finding;
 
-/// Tries each way.
+/// Tries every way.
 pub fn check(context: &CheckContext) -> Vec<Finding> {
     let ways: [(&str, ApprovalCheck); 5] = [
         ("approval.pipe", through_a_pipe),
@@ -57,7 +57,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
 }
 
 impl CheckContext<'_> {
-    /// guard with these arguments, where no program can be found, and what comes of it.
+    /// Runs guard with these arguments and a `PATH` without programs.
     fn guard(
         &self,
         directory: &Scratch,
@@ -66,7 +66,7 @@ impl CheckContext<'_> {
         how: impl FnOnce(&Probe) -> io::Result<ProbeOutput>,
     ) -> io::Result<ProbeOutput> {
         let nowhere = directory.path().to_string_lossy().into_owned();
-        // Nothing of this is to wait for a person elsewhere.
+        // No request should wait for a person elsewhere.
         let mut env = self.env(over);
         env.retain(|(name, _)| name != "GUARD_WAIT" && name != "TERM");
         env.extend([("GUARD_WAIT".into(), "0".into()), ("TERM".into(), "xterm".into())]);
@@ -113,10 +113,10 @@ fn on_a_terminal_below_an_agent(context: &CheckContext, directory: &Scratch) -> 
     )
 }
 
-/// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
+/// Tries as a program that hides its origin: no agent's variable in its environment, and no agent above it.
 fn on_a_terminal_of_its_own(context: &CheckContext, directory: &Scratch) -> Finding {
     let signed = context.engine.approvers().is_any();
-    // With approvers it gets a yes, and then waits for what no program can type.
+    // If there are approvers, the answer is accepted, and then guard waits for a signature that no program can make.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
     let seen = context.guard(directory, ASK, &[], |probe| Probe { limit, ..*probe }.on_a_terminal("y"));
     let stopped = if signed {
@@ -156,7 +156,7 @@ fn through_the_environment(context: &CheckContext, directory: &Scratch) -> Findi
     )
 }
 
-/// Who signs, where somebody does.
+/// Reports the enrolled approvers, if any.
 fn approvers(context: &CheckContext) -> Option<Finding> {
     let enrolled = context.engine.approvers();
     let check = "approval.approvers";
@@ -184,13 +184,13 @@ fn approvers(context: &CheckContext) -> Option<Finding> {
     Some(finding.about(enrolled.directory))
 }
 
-/// What a program of this account may write, it can write without guard. Nothing is changed to find out.
+/// Checks which of guard's files a program of this account could write to directly. Changes nothing.
 fn through_the_files(context: &CheckContext, _: &Scratch) -> Finding {
     let own = context.engine.config().places.iter().filter(|place| place.layer == Layer::User);
     let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
     files.push(context.guard.clone());
     files.extend(context.engine.paths().ok().map(|paths| paths.database()));
-    // The wires: whoever writes these decides whether guard is asked.
+    // The agents' hook files: whoever can write to these decides whether the agent asks guard.
     for host in HOSTS.iter() {
         let wired = context.places.files(host, false).into_iter().map(|(path, _)| path);
         let asks = |path: &PathBuf| file::read(path).ok().flatten().is_some_and(|text| text.contains("guard"));
@@ -199,7 +199,7 @@ fn through_the_files(context: &CheckContext, _: &Scratch) -> Finding {
     let writable: Vec<String> = files
         .iter()
         .filter(|file| {
-            // What is not there yet can be made where its directory can be written.
+            // A file that does not exist can be created if its directory is writable.
             let there = file.ancestors().find(|path| path.exists());
             there.is_some_and(|path| nix::unistd::access(path, AccessFlags::W_OK).is_ok())
         })

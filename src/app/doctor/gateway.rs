@@ -1,7 +1,9 @@
-//! Whether a person is reached: a message through every channel of the gateway and back, and its page as a browser gets it.
+//! Checks whether the gateway reaches a person: sends a message through each channel and back, and loads the page as a
+//! browser does.
 //!
-//! The gateway's program does it (`guard-gateway check`), because here nothing speaks to a network. Out of scope: how a
-//! channel is tried.
+//! The gateway's program makes the checks (`guard-gateway check`), because this program does not use the network. Out
+//! of
+//! scope: how a channel is tested.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -12,10 +14,10 @@ use super::{CheckContext, CheckStatus, Finding};
 use crate::app::gateway;
 use crate::exec::probe::Probe;
 
-/// How long all of it may take: a messenger that does not answer is waited for.
+/// The time limit of all checks, which includes waiting for a messenger that does not answer.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// The checks that are made there.
+/// The checks that the gateway's program makes.
 const CHECKS: [&str; 3] = ["gateway", "channel", "page"];
 
 /// What the gateway's program found.
@@ -27,7 +29,7 @@ struct CheckResult {
     remedy: Option<String>,
 }
 
-/// Has everything tried. Without the gateway's program there is nothing to try.
+/// Runs the checks. Without the gateway's program there are none.
 pub fn check(context: &CheckContext) -> Vec<Finding> {
     let wanted: Vec<&String> =
         context.only.iter().filter(|only| CHECKS.iter().any(|check| only.starts_with(check))).collect();
@@ -36,7 +38,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
     }
     let program = match gateway::find() {
         Ok(program) => program,
-        // Who asks for it by its name is told; who does not use it is not bothered.
+        // Report it only if the check was named: others may not use the gateway.
         Err(why) if !wanted.is_empty() => {
             return vec![Finding::fail("gateway", why.to_string(), "install it in the directory of guard")];
         }
@@ -65,13 +67,13 @@ fn finding(found: CheckResult) -> Finding {
     let status = match found.status.as_str() {
         "ok" => CheckStatus::Ok,
         "warn" => CheckStatus::Warn,
-        // A word that is not known is no good news.
+        // Treat an unknown status as a failure.
         _ => CheckStatus::Fail,
     };
     Finding { remedy: found.remedy, ..Finding::new(status, found.check, found.says) }
 }
 
-/// The last line of what a program complained about.
+/// Returns the last line of an error message.
 fn last(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
     crate::ui::visible::text(line.trim()).chars().take(200).collect()

@@ -1,4 +1,4 @@
-//! The agents that are here: whether each asks guard, and whether guard answers it.
+//! Checks of the installed agents: whether each asks guard, and whether guard answers it.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use crate::app::install::hosts::{Form, HOSTS, HookFile, Host, LaunchMethod, Writ
 use crate::app::install::json::quoted;
 use crate::exec::probe::ProbeOutput;
 
-/// Looks at every agent that is here.
+/// Checks every installed agent.
 pub fn check(context: &CheckContext) -> Vec<Finding> {
     let there: Vec<&Host> = HOSTS.iter().filter(|host| context.places.is_there(host)).collect();
     let there: Vec<&Host> = there.into_iter().filter(|host| context.wants(&format!("agent.{}", host.name))).collect();
@@ -23,7 +23,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
     there.into_iter().flat_map(|host| one(context, host)).collect()
 }
 
-/// An agent: its file for the account, and the project's where guard is in it.
+/// Checks one agent: its file for the account, and the project's if guard is in it.
 fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
     let check = format!("agent.{}", host.name);
     let version = context.places.version(host);
@@ -65,7 +65,7 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
         let says = format!("{} is installed but does not ask guard", host.title);
         findings.push(Finding::warn(&check, says, &remedy));
     }
-    // A file that is there takes the place of the one that guard is in.
+    // An existing file can override the one that has guard in it.
     let counts = |wire: &HookFile| {
         wire.when != WriteCondition::Always || matches!(wire.form, Form::Own { executable: false, .. })
     };
@@ -116,12 +116,13 @@ fn one(context: &CheckContext, host: &'static Host) -> Vec<Finding> {
     findings
 }
 
-/// Whether a file has another entry for versions that do not act on a refusal.
+/// Reports whether a file has a separate entry for versions that ignore a refusal.
 fn interrupts(wire: &HookFile) -> bool {
     matches!(&wire.form, Form::Json { entries, .. } if entries.iter().any(|entry| entry.older.is_some()))
 }
 
-/// An agent that the hook interrupts in place of refusing: whether guard stands in for its shell too, which tells the model why.
+/// Checks an agent that the hook interrupts instead of refusing: whether guard also replaces its shell, which tells the
+/// model the reason.
 fn interrupted(context: &CheckContext, host: &Host, version: &str, from: &str, check: &str) -> Finding {
     let title = host.title;
     let says = format!("{title} {version} does not act on a refusal of its hook, so guard interrupts it");
@@ -142,8 +143,8 @@ fn interrupted(context: &CheckContext, host: &Host, version: &str, from: &str, c
     }
 }
 
-/// A version whose like was never tried: what it does with an answer may have changed. The last number of a version changes
-/// every day.
+/// Reports a version that guard was not tested with, because its reaction to an answer may have changed. Ignores the
+/// last number of the version, which changes often.
 fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
     let like = |version: &str| numbers(version).into_iter().take(2).collect::<Vec<_>>();
     let tried = &host.agent.tried;
@@ -165,7 +166,8 @@ fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
     Some(Finding::warn(check, says, remedy))
 }
 
-/// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
+/// Checks one file that has guard in it: runs every call in it, once with a command that must be refused and once with
+/// one that must pass.
 fn wire_works(
     context: &CheckContext,
     wiring: &Wiring,
@@ -187,14 +189,14 @@ fn wire_works(
     if let Some(obstacle) = consent::in_the_way(&context.places, host, path, text, first_line(&calls)) {
         return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
     }
-    // Where guard stands in for its shell too, the hook may leave lines to that; here it is the hook that is tried.
+    // If guard also replaces the shell, the hook may leave lines to it. This check is of the hook.
     let over: Vec<(&str, &str)> = match &host.agent.hook {
         Some(hook) if !hook.leaves.is_empty() => host.agent.shell.from.iter().map(|name| (name.as_str(), "")).collect(),
         _ => Vec::new(),
     };
     let mut tried = 0;
     for (event, call) in &calls {
-        // What is asked about here is no command; the line is the same as the other's.
+        // This event is not about a command; its hook line is the same as that of the other event.
         if event == "pre_write_code" {
             continue;
         }
@@ -241,7 +243,7 @@ fn wire_works(
     finding.about(path)
 }
 
-/// The input that an agent would give.
+/// Returns the input that an agent would send.
 fn said(context: &CheckContext, host: &Host, event: &str, command: &str) -> String {
     let inside = |text: &str| {
         let quoted = quoted(text);
@@ -255,7 +257,7 @@ fn said(context: &CheckContext, host: &Host, event: &str, command: &str) -> Stri
         .replace("@EVENT@", event)
 }
 
-/// What the host would start.
+/// Returns the command that the host would start.
 fn argv(context: &CheckContext, runs: LaunchMethod, call: &HookCommand) -> Vec<OsString> {
     match (call, runs) {
         (HookCommand::Line(line), LaunchMethod::Login) => {
@@ -264,7 +266,7 @@ fn argv(context: &CheckContext, runs: LaunchMethod, call: &HookCommand) -> Vec<O
         }
         (HookCommand::Argv(words), _) => words.iter().map(OsString::from).collect(),
         (HookCommand::Line(line), LaunchMethod::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
-        // Split like a shell would: the shell does it, and becomes the program.
+        // Let a shell split the line and then execute the program.
         (HookCommand::Line(line), LaunchMethod::Words) => {
             ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec()
         }

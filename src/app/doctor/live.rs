@@ -1,8 +1,10 @@
-//! `guard doctor --live`: the agent itself is run, once, with guard wired in as `guard install` does it, in a home that is made
-//! for that and a stand-in for its model (`guard-gateway model`).
+//! `guard doctor --live`: runs the agent itself in a temporary home, with guard installed as `guard install` does it
+//! and
+//! a stand-in for its model (`guard-gateway model`).
 //!
-//! Nothing of the user's own is read or written but the program: no configuration, no account, no key. Out of scope:
-//! how an agent is started, which is data (`patterns/agents/`, `live`).
+//! It uses nothing of the user but the agent's program: no configuration, no account, no key. Out of scope: how an
+//! agent
+//! is started, which is data (`patterns/agents/`, `live`).
 
 mod cases;
 mod environment;
@@ -22,16 +24,16 @@ use crate::app::gateway;
 use crate::judge::agents;
 use crate::judge::agents::model::{Agent, LiveSetup};
 
-/// What takes no longer is not worth a word.
+/// A run that takes no longer is not announced.
 const SOON: Duration = Duration::from_secs(10);
 
-/// The agents that can be tried.
+/// Returns the agents that can be tested.
 pub fn names() -> PossibleValuesParser {
     let known = agents::all().filter(|agent| agent.live.is_some());
     PossibleValuesParser::new(known.map(|agent| agent.name.as_str()).collect::<Vec<_>>())
 }
 
-/// Tries these agents, or all whose program is here.
+/// Tests these agents, or all that are installed.
 pub fn check(context: &CheckContext, named: &[String]) -> Vec<Finding> {
     let gateway = match gateway::find() {
         Ok(gateway) => gateway,
@@ -87,21 +89,21 @@ pub fn check(context: &CheckContext, named: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Says on a terminal what takes a while, and how long it may.
+/// Announces on a terminal what is tested, and how long it may take.
 fn announce(title: &str) {
     if io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "testing {title}, for at most {} s", evaluation::LIMIT.as_secs());
     }
 }
 
-/// Says on a terminal what is tried now.
+/// Shows on a terminal the current case.
 fn progress(at: Duration, case: LiveTestCase) {
     if io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "  {:>4.1} s  {}", at.as_secs_f64(), case.name());
     }
 }
 
-/// What an evaluation means.
+/// Returns the findings of a run.
 fn findings_of(
     agent: &Agent,
     live: &LiveSetup,
@@ -169,7 +171,7 @@ fn findings_of(
     findings
 }
 
-/// How long it took, where that is long: most of that is the agent's own start.
+/// Returns the duration if it is long. Most of it is the agent's own startup.
 fn time(outcome: &LiveTestOutcome) -> String {
     let seconds = |time: Duration| time.as_secs_f64().round();
     if outcome.took <= SOON {
@@ -180,7 +182,7 @@ fn time(outcome: &LiveTestOutcome) -> String {
     format!(" ({} s{ended}{})", seconds(outcome.took), start.unwrap_or_default())
 }
 
-/// The end of what was said, for the end of a sentence.
+/// Returns the end of the agent's output, for the end of a sentence.
 fn said(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let last = crate::ui::visible::text(lines.next_back().unwrap_or_default()).chars().take(200).collect::<String>();

@@ -1,4 +1,4 @@
-//! guard's own state: the record, the configuration and the rules, the clock, and whether somebody can answer.
+//! Checks of guard itself: the record, the configuration, the rules, the clock, and whether a person can answer.
 
 use std::time::SystemTime;
 
@@ -14,15 +14,15 @@ use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
 use crate::ui::count::counted;
 
-/// A larger record is not read through here.
+/// A record larger than this, in bytes, is not verified here.
 const MAX_READ: u64 = 16 << 20;
 
-/// How far a clock may be ahead or behind without anybody noticing.
+/// How far the clock may be off before a check reports it.
 const SLACK: SignedDuration = SignedDuration::from_mins(5);
 
 type Check = fn(&CheckContext) -> Vec<Finding>;
 
-/// Looks at everything that guard needs.
+/// Checks everything that guard needs.
 pub fn check(context: &CheckContext) -> Vec<Finding> {
     let checks: [(&str, Check); 7] = [
         ("record", record),
@@ -36,7 +36,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
     checks.into_iter().filter(|(name, _)| context.wants(name)).flat_map(|(_, check)| check(context)).collect()
 }
 
-/// Whether there is a newer guard, where a program is configured that says so.
+/// Checks for a newer version, if a program that reports it is configured.
 fn newest(context: &CheckContext) -> Vec<Finding> {
     let Some(said) = update::newest(context.engine) else { return Vec::new() };
     let own = update::OWN;
@@ -99,7 +99,7 @@ fn record(context: &CheckContext) -> Vec<Finding> {
     vec![finding.about(&database)]
 }
 
-/// Whether the collectors that are to be told of each row are. Nothing is said where there are none.
+/// Checks whether every configured collector receives the rows. Reports nothing if none is configured.
 fn exported(context: &CheckContext) -> Vec<Finding> {
     if context.engine.service().is_some() {
         return Vec::new();
@@ -153,7 +153,7 @@ fn rules(context: &CheckContext) -> Vec<Finding> {
     findings
 }
 
-/// Who reviews, whether they could be asked, and which rules lend them their leave.
+/// Checks which reviewer is configured, whether it can be reached, and which rules let it decide.
 fn reviewer(context: &CheckContext) -> Vec<Finding> {
     let engine = context.engine;
     let Some((reviewer, _)) = &engine.config().reviewer else { return Vec::new() };
@@ -195,7 +195,7 @@ fn reviewer(context: &CheckContext) -> Vec<Finding> {
     findings
 }
 
-/// A clock that is wrong lets grants live too long, and puts rows in the wrong order.
+/// Checks the clock. A wrong clock lets grants hold too long and orders rows wrongly.
 fn clock(context: &CheckContext) -> Vec<Finding> {
     let now = Timestamp::now();
     let remedy = "set the clock; until then recorded times and the ends of grants are wrong";
@@ -223,7 +223,7 @@ fn clock(context: &CheckContext) -> Vec<Finding> {
     }
 }
 
-/// Who could be asked.
+/// Checks who can be asked.
 fn person(context: &CheckContext) -> Vec<Finding> {
     let terminal = &context.engine.caller.terminal;
     if terminal.is_person_here() {
@@ -241,8 +241,8 @@ fn person(context: &CheckContext) -> Vec<Finding> {
     )]
 }
 
-/// Whether a program at the terminal of a question can type the answer itself. The kernel does not say which keys were
-/// typed and which were put there.
+/// Checks whether a program at the terminal could type the answer to a question itself. The kernel does not tell which
+/// keys were typed and which were injected.
 fn terminal(_context: &CheckContext) -> Vec<Finding> {
     let can = "a program that runs at the same terminal can put keys into the prompt (TIOCSTI)";
     vec![match lets_keys_be_injected() {

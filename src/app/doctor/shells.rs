@@ -1,4 +1,4 @@
-//! The shells that guard stands in for: which of the variables and names lead to it, and whether it holds there.
+//! Checks of the shells that guard replaces: which variables and names lead to guard, and whether it refuses there.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 use crate::world::programs::ProgramSearch;
 
-/// Looks at every way to a shell that may lead to guard.
+/// Checks every entry point of a shell that can lead to guard.
 pub fn check(context: &CheckContext) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, path, must, of) in ways(context) {
@@ -49,7 +49,7 @@ pub fn check(context: &CheckContext) -> Vec<Finding> {
     findings
 }
 
-/// Each way: its name, where it leads, and whether a person set it up for guard or for anything else that must exist.
+/// Returns the entry points: the name, the path it leads to, whether it was configured on purpose, and the agent.
 fn ways(context: &CheckContext) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
     let caller = &context.engine.caller;
     let mut ways = Vec::new();
@@ -73,7 +73,7 @@ fn ways(context: &CheckContext) -> Vec<(String, PathBuf, bool, Option<&'static A
     for host in hosts::HOSTS.iter() {
         let Some((file, keys)) = &host.agent.shell.settings else { continue };
         let named = text_at(&context.places.directory(host).join(file), keys);
-        // A variable is known by its own name, whoever sets it.
+        // A variable has the same name for every agent.
         let name = keys.last().filter(|key| key.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
         ways.extend(named.map(|path| (name, path, true, Some(host.agent))));
@@ -89,7 +89,7 @@ fn ways(context: &CheckContext) -> Vec<(String, PathBuf, bool, Option<&'static A
     ways
 }
 
-/// Says the word that must be refused, and one that must pass, as a program would that starts this shell.
+/// Runs this shell as a program would, once with the command that must be refused and once with one that must pass.
 fn tried(context: &CheckContext, check: String, path: &Path) -> Finding {
     let argv = |text: &str| [path.as_os_str().to_owned(), "-c".into(), text.into()] as [OsString; 3];
     let remedy = "see the other findings; guard install shims creates the links again";

@@ -1,6 +1,6 @@
-//! What is tried with an agent, and what became of it.
+//! The test cases for an agent, and their outcomes.
 //!
-//! Out of scope: how it is proposed ([`super::evaluation`]), and what it means for a person.
+//! Out of scope: how they are proposed ([`super::evaluation`]), and what they mean for a person.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,40 +10,40 @@ use super::environment::TestEnvironment;
 use crate::app::doctor::CANARY;
 use crate::judge::agents::model::{KnownToolUse, LiveSetup};
 
-/// The rule that refuses the canary, which a model must be told.
+/// The rule that refuses the canary. The model must be told its name.
 const RULE: &str = "guard.canary";
 
 /// A command about which guard asks.
 const ASKED: &str = "guard-canary ask";
 
-/// What is written into a file.
+/// The text that is written to a file.
 pub const PLANTED: &str = "echo planted-by-guard-doctor\n";
 
-/// Files of the home that shells read when they start, one for each tool that can write one.
+/// Startup files of shells in the home directory, one for each tool that can write a file.
 const STARTUP: [&str; 6] = [".profile", ".zshrc", ".zshenv", ".bash_profile", ".bash_login", ".zprofile"];
 
-/// The most other tools that are tried with a file.
+/// The largest number of other tools that are tested with a file.
 pub const MOST: usize = STARTUP.len();
 
-/// What is tried, in this order.
+/// The test cases, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveTestCase {
     Harmless,
     Refused,
-    /// A file that matters, written with a tool of the agent's own.
+    /// A protected file, written with a tool of the agent.
     File,
-    /// The same, or a command, with each other tool that can do that.
+    /// A protected file or a command, with each other tool that supports it.
     Other,
-    /// A command while which guard is killed.
+    /// A command during which guard is killed.
     Killed,
-    /// A command when guard is not there any more.
+    /// A command after guard has been removed.
     Gone,
 }
 
 impl LiveTestCase {
     pub const ALL: [Self; 6] = [Self::Harmless, Self::Refused, Self::File, Self::Other, Self::Killed, Self::Gone];
 
-    /// As it is said when it held.
+    /// Returns the text for a case in which guard held.
     pub const fn held(self) -> &'static str {
         match self {
             Self::Harmless => "a harmless command ran",
@@ -55,7 +55,7 @@ impl LiveTestCase {
         }
     }
 
-    /// What it is called.
+    /// Returns the name of the case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Harmless => "a harmless command",
@@ -72,34 +72,36 @@ impl LiveTestCase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedTool {
     pub name: String,
-    /// It takes a command.
+    /// Whether it takes a command.
     pub runs: bool,
-    /// It takes a file and what is written there.
+    /// Whether it takes a file and the text to write.
     pub writes: bool,
 }
 
 impl OfferedTool {
-    /// Whether a file is what is tried with it. All others are given a command: guard reads one in any tool's input, also
-    /// where the tool itself takes none, so that the model is told of the refusal where the agent asks about the tool.
+    /// Reports whether the tool is tested with a file. All others are tested with a command: guard finds a command in
+    /// the
+    /// input of any tool, even one that takes none, so the model is told of the refusal if the agent asks about the
+    /// tool.
     pub const fn is_for_files(&self) -> bool {
         self.writes && !self.runs
     }
 
-    /// Whether nothing but guard's answer can show that it is asked about.
+    /// Reports whether only guard's answer can show that the agent asks about this tool.
     pub const fn is_plain(&self) -> bool {
         !self.writes && !self.runs
     }
 }
 
-/// One step of a trial.
+/// One step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveTest {
     pub case: LiveTestCase,
-    /// The tool, and which of the other tools it is.
+    /// The tool and its index among the other tools.
     pub other: Option<(usize, OfferedTool)>,
-    /// It could not be proposed, or not be done.
+    /// Whether it could not be proposed or not be carried out.
     pub lacks: bool,
-    /// The conversation named the rule once more after it, in whichever message.
+    /// Whether the conversation mentioned the rule once more after this step, in any message.
     pub is_refused: bool,
 }
 
@@ -108,7 +110,7 @@ impl LiveTest {
         Self { case, other: None, lacks: false, is_refused: false }
     }
 
-    /// The command of it; none for a file.
+    /// Returns the command of the step, or `None` for a file.
     pub fn command(&self, environment: &TestEnvironment, live: &LiveSetup) -> Option<String> {
         match (self.case, &self.other) {
             (LiveTestCase::Harmless, _) => Some("touch live-harmless".to_owned()),
@@ -128,7 +130,7 @@ impl LiveTest {
         }
     }
 
-    /// The file that is there when it happened; one that is written holds [`PLANTED`].
+    /// Returns the file that exists if the step was carried out. A file that the step writes contains [`PLANTED`].
     pub fn mark(&self, environment: &TestEnvironment) -> PathBuf {
         match (self.case, &self.other) {
             (LiveTestCase::Harmless, _) => environment.project().join("live-harmless"),
@@ -145,7 +147,7 @@ impl LiveTest {
         }
     }
 
-    /// Whether it happened.
+    /// Reports whether the step was carried out.
     fn is_seen(&self, environment: &TestEnvironment, live: &LiveSetup) -> bool {
         let mark = self.mark(environment);
         if self.command(environment, live).is_some() {
@@ -156,33 +158,33 @@ impl LiveTest {
     }
 }
 
-/// What became of all of it.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct LiveTestOutcome {
-    /// What was proposed, in order.
+    /// The proposed steps, in order.
     pub given: Vec<LiveTest>,
-    /// What the agent told its model of each that it had a tool for.
+    /// What the agent told its model about each step that it had a tool for.
     pub told: Vec<String>,
     happened: Vec<LiveTest>,
-    /// How often the conversation named the rule.
+    /// How often the conversation mentioned the rule.
     refusals: usize,
-    /// guard was killed while it waited.
+    /// Whether guard was killed while it waited.
     pub was_killed: bool,
-    /// It is known which other tools there are.
+    /// Whether the agent's other tools are known.
     pub knows_tools: bool,
-    /// Tools that nothing could be proposed with.
+    /// Tools for which no step could be proposed.
     pub unusable: Vec<String>,
-    /// All that it showed.
+    /// The agent's output.
     pub end: String,
-    /// How long it took until its model was asked for something.
+    /// The time until the agent first asked its model.
     pub until_asked: Option<Duration>,
-    /// How long all of it took, and whether it was ended because of that.
+    /// The duration of the run, and whether it was ended by the time limit.
     pub took: Duration,
     pub late: bool,
 }
 
 impl LiveTestOutcome {
-    /// Reads the conversation after a trial.
+    /// Reads the conversation after a step.
     pub fn hear(&mut self, conversation: &str) {
         let named = conversation.matches(RULE).count();
         if let Some(last) = self.given.last_mut() {
@@ -191,17 +193,17 @@ impl LiveTestOutcome {
         self.refusals = self.refusals.max(named);
     }
 
-    /// Looks at what is there now.
+    /// Checks which effects of the steps exist now.
     pub fn check_effects(&mut self, environment: &TestEnvironment, live: &LiveSetup) {
         self.happened = self.given.iter().filter(|trial| trial.is_seen(environment, live)).cloned().collect();
     }
 
-    /// Whether its model was asked for anything.
+    /// Reports whether the agent asked its model for anything.
     pub fn was_asked(&self) -> bool {
         !self.given.is_empty()
     }
 
-    /// Whether a case was tried, with one tool at least.
+    /// Reports whether a case was tested with at least one tool.
     pub fn tried(&self, case: LiveTestCase) -> bool {
         self.given.iter().any(|trial| trial.case == case && self.is_tried(trial))
     }
@@ -210,7 +212,7 @@ impl LiveTestOutcome {
         match trial.case {
             _ if trial.lacks => false,
             LiveTestCase::Killed => self.was_killed || self.has_happened(trial),
-            // A tool may refuse by itself, for another reason.
+            // A tool may also refuse for a reason of its own.
             LiveTestCase::Other => {
                 trial.is_refused
                     || self.has_happened(trial)
@@ -228,12 +230,12 @@ impl LiveTestOutcome {
         self.happened.iter().any(|trial| trial.case == case)
     }
 
-    /// The other tools that did what guard was not asked about.
+    /// Returns the other tools that acted without asking guard.
     pub fn unasked(&self) -> Vec<&OfferedTool> {
         self.happened.iter().filter_map(|trial| trial.other.as_ref()).map(|(_, tool)| tool).collect()
     }
 
-    /// What the agent told its model of a case.
+    /// Returns what the agent told its model about a case.
     pub fn told(&self, case: LiveTestCase) -> String {
         let found = self.given.iter().find(|trial| trial.case == case);
         found.map(|trial| self.told_of(trial)).unwrap_or_else(|| self.end.clone())
@@ -244,12 +246,12 @@ impl LiveTestOutcome {
         at.and_then(|at| self.told.get(at)).cloned().unwrap_or_else(|| self.end.clone())
     }
 
-    /// Whether the model, or whoever sits at the agent, was told that guard refused the canary.
+    /// Reports whether the model, or the person at the agent, was told that guard refused the canary.
     pub fn knows_why(&self) -> bool {
         self.refusals > 0 || self.end.contains(RULE)
     }
 
-    /// What was not tried, in words.
+    /// Describes what was not tested.
     pub fn untried(&self) -> Vec<String> {
         let is_left =
             |case: &LiveTestCase| if *case == LiveTestCase::Other { !self.knows_tools } else { !self.tried(*case) };

@@ -1,6 +1,6 @@
-//! A home and a project that are made for one trial, with guard wired into the agent there.
+//! A temporary home and project for one run, in which the agent asks guard.
 //!
-//! Out of scope: anything of the user's own but programs.
+//! Out of scope: any files of the user except programs.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::judge::agents::model::{Agent, KnownToolUse, LiveSetup, Tools};
 use crate::judge::invocation::Environment;
 use crate::world::identity::{Account, Caller};
 
-/// Variables of the user that go with a program wherever it runs.
+/// Variables of the user that programs need wherever they run.
 const KEPT: [&str; 10] = [
     "USER",
     "LOGNAME",
@@ -32,38 +32,38 @@ const KEPT: [&str; 10] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// Nobody is asked: what would be asked about is refused at once, however often.
+/// A configuration in which nobody is asked: guard refuses at once what it would ask about, however often.
 const CONFIG: &str = "breaker_after = 100\n[queue]\nwait = 0\n";
 
-/// The same, but it waits for an answer that nobody gives.
+/// A configuration in which guard waits for an answer that nobody gives.
 const PATIENT: &str = "breaker_after = 100\n[queue]\nwait = 15\n";
 
-/// Where it stands.
+/// The path of the configuration.
 const CONFIG_FILE: &str = "home/.config/guard/config.toml";
 
-/// What a tool finds in a file of which it changes a part: the stand-in for a model fills in the same words.
+/// The content of a file of which a tool changes a part. The stand-in model uses the same text.
 const FOUND: &str = "# a trial\n";
 
-/// One trial's own home, and how the agent comes to ask guard in it.
+/// The temporary home of one run, and how the agent asks guard in it.
 #[derive(Debug)]
 pub struct TestEnvironment {
     scratch: Scratch,
     pub agent: &'static Agent,
     version: Option<String>,
     caller: Caller,
-    /// Where guard is for the trial: a copy, which can be taken away.
+    /// The copy of guard for this run, which can be removed.
     guard: PathBuf,
-    /// The agent has no hook: guard stands in for its shell.
+    /// Whether the agent has no hook, so that guard replaces its shell.
     by_shell: bool,
-    /// A refusal ends its run in this version.
+    /// Whether a refusal ends the run of this version of the agent.
     is_interrupted: bool,
 }
 
 impl TestEnvironment {
-    /// Makes one.
+    /// Creates the environment.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// A file cannot be written.
     pub fn new(context: &CheckContext, agent: &'static Agent, version: Option<&str>) -> io::Result<Self> {
         let scratch = Scratch::new("live")?;
         let at = |name: &str| scratch.path().join(name);
@@ -75,7 +75,7 @@ impl TestEnvironment {
         fs::copy(&context.guard, &guard)?;
         let own = &context.engine.caller;
         let searched = std::env::split_paths(own.env.get("PATH").unwrap_or("/usr/bin:/bin"));
-        // What stands in for shells here would be asked in place of what is tried.
+        // Programs that already replace shells here would be asked instead of the copy.
         let others =
             searched.filter(|directory| !["bash", "sh"].iter().any(|name| context.is_guard(&directory.join(name))));
         let path = std::env::join_paths([at("bin")].into_iter().chain(others)).map_err(io::Error::other)?;
@@ -114,12 +114,12 @@ impl TestEnvironment {
         self.scratch.path().join("home")
     }
 
-    /// guard, as the agent starts it.
+    /// Returns the path of guard that the agent starts.
     pub fn guard(&self) -> &Path {
         &self.guard
     }
 
-    /// Lets what is asked about wait for an answer.
+    /// Changes the configuration so that guard waits for an answer.
     ///
     /// # Errors
     /// The configuration cannot be written.
@@ -127,7 +127,7 @@ impl TestEnvironment {
         fs::write(self.scratch.path().join(CONFIG_FILE), PATIENT)
     }
 
-    /// Makes a file that a tool can change a part of.
+    /// Creates a file of which a tool can change a part.
     ///
     /// # Errors
     /// It cannot be written.
@@ -136,41 +136,42 @@ impl TestEnvironment {
         fs::write(file, FOUND)
     }
 
-    /// What its description knows of a tool of this name.
+    /// Returns what the agent's description says about a tool of this name.
     pub fn knows(&self, tool: &str) -> Option<&'static KnownToolUse> {
         let tools = &self.agent.hook.as_ref()?.tools;
         let plain = plain_name(tools, tool);
         tools.known.iter().find(|known| known.names.iter().any(|name| name == plain)).map(|known| &known.does)
     }
 
-    /// Whether what is typed with a tool is told to no hook: then it is the start of a shell that is asked about.
+    /// Reports whether the agent tells no hook what it types with a tool. Then guard is asked about the start of the
+    /// shell.
     pub fn hears_no_typing(&self, tool: &str) -> bool {
         self.agent.hook.as_ref().is_some_and(|hook| hook.types_unseen) && self.knows(tool) == Some(&KnownToolUse::Typed)
     }
 
-    /// The shell of this trial.
+    /// Returns the shell of this run.
     pub fn shell(&self) -> &str {
         self.caller.env.get("SHELL").unwrap_or("/bin/sh")
     }
 
-    /// Whether guard is told of none of its tools but the shell.
+    /// Reports whether guard sees only the agent's shell and none of its other tools.
     pub const fn is_by_shell(&self) -> bool {
         self.by_shell
     }
 
-    /// Whether a refusal ends its run, so that each case needs one of its own.
+    /// Reports whether a refusal ends the agent's run, so that each case needs a run of its own.
     pub const fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
-    /// Whether its description says that a tool only reads, lists or plans.
+    /// Reports whether the agent's description says that a tool only reads, lists or plans.
     pub fn is_harmless(&self, tool: &str) -> bool {
         let Some(hook) = &self.agent.hook else { return false };
         let plain = plain_name(&hook.tools, tool);
         hook.tools.harmless.iter().any(|name| name == plain)
     }
 
-    /// Takes guard away: what is wired to it finds nothing.
+    /// Removes the copy of guard, so that the agent's hook finds no program.
     ///
     /// # Errors
     /// It cannot be removed.
@@ -178,10 +179,10 @@ impl TestEnvironment {
         fs::remove_file(&self.guard)
     }
 
-    /// Writes what the agent must find.
+    /// Writes the files that the agent needs.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A file cannot be written.
     pub fn furnish(&self, live: &LiveSetup, url: &str) -> io::Result<()> {
         for file in &live.file {
             let path = self.home().join(&file.path);
@@ -191,7 +192,7 @@ impl TestEnvironment {
         Ok(())
     }
 
-    /// A text of a description, with what changes from trial to trial in its places.
+    /// Fills in the placeholders of a text of the agent's description.
     pub fn filled(&self, text: &str, url: &str) -> String {
         text.replace("@URL@", url)
             .replace("@HOME@", &self.home().to_string_lossy())
@@ -199,10 +200,10 @@ impl TestEnvironment {
             .replace("@PATH@", self.caller.env.get("PATH").unwrap_or_default())
     }
 
-    /// Wires guard in as `guard install` does; what opens its shell's entry point is added to the variables.
+    /// Installs guard as `guard install` does. Adds the variables that make guard the agent's shell.
     ///
     /// # Errors
-    /// What stands in its files is not understood, or they cannot be written.
+    /// The agent's files cannot be parsed or written.
     pub fn wire(&mut self) -> io::Result<()> {
         let data = self.home().join(".local/share/guard");
         let host = hosts::by_name(&self.agent.name);
@@ -224,7 +225,7 @@ impl TestEnvironment {
         Ok(())
     }
 
-    /// The variables of everything that runs here.
+    /// Returns the environment of every process of the run.
     pub fn env(&self, live: &LiveSetup, url: &str) -> Vec<(OsString, OsString)> {
         let mut env = self.caller.env.clone();
         for (name, value) in &live.env {
@@ -233,13 +234,13 @@ impl TestEnvironment {
         env.variables.into_iter().collect()
     }
 
-    /// How guard is asked, where that is not by the hook.
+    /// Returns how the agent asks guard, if not through a hook.
     pub const fn by(&self) -> &'static str {
         if self.by_shell { " by its shell" } else { "" }
     }
 }
 
-/// The name of a tool without what stands in front of it in some versions.
+/// Returns the name of a tool without the prefix that some versions add.
 fn plain_name<'a>(tools: &Tools, tool: &'a str) -> &'a str {
     tools.prefix.iter().find_map(|prefix| tool.strip_prefix(prefix.as_str())).unwrap_or(tool)
 }

@@ -1,6 +1,6 @@
-//! One run of an agent: what its model proposes, and what became of it.
+//! One run of an agent: proposes the test cases through the stand-in model and observes the outcomes.
 //!
-//! Out of scope: what that means for a person.
+//! Out of scope: what the outcomes mean for a person.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -20,16 +20,16 @@ use crate::exec::probe::{Probe, ProbeOutput};
 use crate::exec::subreaper::Subreaper;
 use crate::judge::agents::model::{KnownToolUse, LiveSetup};
 
-/// How long an agent may take for all of it.
+/// The time limit of a run.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Some agents end after three calls in a row that failed: so many are proposed, then one that runs.
+/// How many calls that fail are proposed in a row before one that succeeds: some agents stop after three failures.
 const MOST_REFUSALS: usize = 2;
 
-/// Runs the agent through all cases, and tells of each when it begins.
+/// Runs the agent through all cases, and reports each when it begins.
 ///
 /// # Errors
-/// It, or the stand-in, cannot be started, or its configuration not be written.
+/// The agent or the stand-in model cannot be started, or the configuration cannot be written.
 pub fn run(
     environment: &mut TestEnvironment,
     live: &LiveSetup,
@@ -38,7 +38,7 @@ pub fn run(
 ) -> io::Result<LiveTestOutcome> {
     let strays = Subreaper::begin();
     let tried = play(environment, live, gateway, said);
-    // Whatever it left running goes with its home.
+    // Kill the processes that the agent left running.
     strays.end();
     tried
 }
@@ -60,7 +60,7 @@ fn play(
     }
     environment.wire()?;
     let mut outcome = LiveTestOutcome::default();
-    // What has no tools is told all at once, and is run anew when guard is gone.
+    // An agent without tools gets all cases at once, and runs again after guard has been removed.
     let parted: [&[LiveTestCase]; 2] =
         [&[LiveTestCase::Harmless, LiveTestCase::Refused, LiveTestCase::Killed], &[LiveTestCase::Gone]];
     let whole: [&[LiveTestCase]; 1] = [&LiveTestCase::ALL];
@@ -78,7 +78,7 @@ fn play(
     };
     let begun = Instant::now();
     for (number, act) in acts.iter().enumerate() {
-        // The stand-in would say again what it said in the run that was interrupted.
+        // The stand-in model would repeat its answers of the interrupted run.
         if environment.is_interrupted() && number > 0 {
             model = Model::start(gateway, false)?;
             environment.furnish(live, &model.url)?;
@@ -97,17 +97,17 @@ fn play(
     Ok(outcome)
 }
 
-/// What is the same in all of a run.
+/// The state that all steps of a run share.
 struct Run<'a> {
     environment: &'a TestEnvironment,
     live: &'a LiveSetup,
     begun: Instant,
-    /// Told of each case when it is proposed.
+    /// Called for each case when it is proposed.
     said: &'a dyn Fn(Duration, LiveTestCase),
 }
 
 impl Run<'_> {
-    /// The agent from its start to its end.
+    /// Runs the agent from start to end.
     fn act_out(
         &self,
         model: &mut Model,
@@ -172,7 +172,7 @@ impl Run<'_> {
         })
     }
 
-    /// The next trial: where that is of the other tools, there is one for each.
+    /// Returns the next steps. The case of the other tools has one for each tool.
     fn next(
         &self,
         left: &mut VecDeque<LiveTest>,
@@ -190,7 +190,7 @@ impl Run<'_> {
             next = left.pop_front();
         }
         let in_a_row = outcome.given.iter().rev().take_while(|trial| trial.case != LiveTestCase::Harmless).count();
-        // Without guard nothing runs.
+        // After guard has been removed, no call succeeds.
         if in_a_row >= MOST_REFUSALS
             && let Some(trial) = next.take_if(|trial| trial.case != LiveTestCase::Gone)
         {
@@ -200,8 +200,9 @@ impl Run<'_> {
         next.into_iter().collect()
     }
 
-    /// What an agent offers beside its shell and its tool for files, and is not known to do nothing: what is tried, and the names
-    /// of the rest.
+    /// Returns the offered tools except the shell, the tool for files and tools known to be harmless: those to test,
+    /// and the
+    /// names of the rest.
     fn others(&self, offered: &[OfferedTool]) -> (Vec<OfferedTool>, Vec<String>) {
         let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
         let used = [first(self.runs()), first(self.writes())];
@@ -209,7 +210,7 @@ impl Run<'_> {
         let judged = left.filter(|tool| !self.environment.is_harmless(&tool.name)).cloned();
         let (mut usable, others): (Vec<OfferedTool>, Vec<OfferedTool>) = judged.partition(OfferedTool::is_for_files);
         let mut rest = usable.split_off(usable.len().min(MOST));
-        // Where guard is told of no tool, and where there is little time left, nothing is shown by those without a command.
+        // If guard sees no tools but the shell, or little time is left, tools without a command are not tested.
         let is_short = self.environment.is_by_shell() || self.begun.elapsed() > LIMIT / 2;
         let (untried, tried): (Vec<OfferedTool>, Vec<OfferedTool>) =
             others.into_iter().partition(|tool| is_short && tool.is_plain());
@@ -218,7 +219,7 @@ impl Run<'_> {
         (usable, rest.into_iter().map(|tool| tool.name).collect())
     }
 
-    /// Makes what these need.
+    /// Creates the files that these steps need.
     fn prepare(&self, trials: &[LiveTest]) -> io::Result<()> {
         for trial in trials {
             match trial.case {
@@ -233,12 +234,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Its tools that run a command, the likeliest first.
+    /// Returns the agent's tools that run a command, the most likely first.
     fn runs(&self) -> Vec<String> {
         [self.live.tools.clone(), tools(self.environment, &[KnownToolUse::Line, KnownToolUse::Lines])].concat()
     }
 
-    /// Its tools that write a file.
+    /// Returns the agent's tools that write a file.
     fn writes(&self) -> Vec<String> {
         [
             self.live.writes.clone(),
@@ -247,7 +248,7 @@ impl Run<'_> {
         .concat()
     }
 
-    /// How the stand-in is told to propose these; nothing more where there are none.
+    /// Returns the instruction for the stand-in model to propose these steps, or to end if there are none.
     fn step(&self, trials: &[LiveTest]) -> Value {
         let Some(first) = trials.first() else { return json!({ "say": "Nothing more to do." }) };
         if !self.live.says.is_empty() {
@@ -270,7 +271,7 @@ impl Run<'_> {
     }
 }
 
-/// The names of an agent's tools that do one of these, in this order.
+/// Returns the names of the agent's tools with one of these uses, in this order.
 fn tools(environment: &TestEnvironment, wanted: &[KnownToolUse]) -> Vec<String> {
     let Some(hook) = &environment.agent.hook else { return Vec::new() };
     let mut names = Vec::new();

@@ -1,6 +1,6 @@
-//! Ends guard while it waits for an answer.
+//! Kills guard while it waits for an answer.
 //!
-//! Out of scope: processes of another guard than the trial's.
+//! Out of scope: processes of any guard but the copy of this run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,13 +13,13 @@ use nix::unistd::Pid;
 
 use crate::world::programs;
 
-/// A guard that is there for so long waits for an answer.
+/// A guard process that is older than this waits for an answer.
 const WAITS: Duration = Duration::from_millis(1200);
 
-/// How often is looked for it.
+/// The interval between two searches for the process.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// Looks for a process of this guard until it waits, and kills it. `false`: none waited before `done`.
+/// Searches for a waiting process of this guard and kills it. Returns `false` if none waited before `done`.
 pub fn kill_while_it_waits(guard: &Path, done: &AtomicBool) -> bool {
     let mut seen: BTreeMap<i32, Instant> = BTreeMap::new();
     while !done.load(Ordering::Relaxed) {
