@@ -37,19 +37,19 @@ pub struct HookArgs {
     pub timeout: Option<u32>,
 }
 
-/// The longest input that is read.
+/// The longest input that is parsed, in bytes.
 const MAX_INPUT: u64 = 8 * 1024 * 1024;
 
-/// The longest reason that is given, in bytes.
+/// The longest reason in an answer, in bytes.
 const MAX_REASON: usize = 2000;
 
-/// How long an agent may take that guard does not know.
+/// The time limit of an unknown agent, in seconds.
 const UNKNOWN_WAITS: u32 = 5;
 
-/// What is said when the deadline passes.
+/// The reason that is given when the deadline passes.
 const LATE: &str = "guard could not answer in time";
 
-/// The exit code of a denial in no dialect.
+/// The exit code of a denial that is not in any dialect.
 pub const DENIED: u8 = 2;
 
 /// Answers one call. Returns the exit code.
@@ -106,7 +106,7 @@ pub fn run(args: &HookArgs) -> u8 {
     watchdog.answer(&dialect::say(host, call.event, &answer))
 }
 
-/// Why the input of a hook is no call.
+/// Why the input of a hook cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 enum InputError {
     #[error("cannot read standard input: {0}")]
@@ -119,8 +119,8 @@ enum InputError {
     Json(#[from] serde_json::Error),
 }
 
-/// Reads all of standard input, and keeps it where it is not too long. The rest is read too: an agent that cannot
-/// write all of its input may take the hook for a failed one.
+/// Reads and parses standard input. If it is too long, it is still read to the end, because an agent that cannot write
+/// all of its input may treat the hook as failed.
 fn read() -> Result<Value, InputError> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
@@ -136,12 +136,12 @@ fn read() -> Result<Value, InputError> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// A denial that is not about the command.
+/// Returns the reason of a denial that is not about the command.
 fn refused(why: &str) -> String {
     cut(&format!("guard: refused: {}", crate::ui::visible::text(why)))
 }
 
-/// A reason of one line that no host has to cut.
+/// Shortens a reason to one line that no host truncates.
 fn cut(reason: &str) -> String {
     let line = reason.replace(['\n', '\r'], " ");
     if line.len() <= MAX_REASON {

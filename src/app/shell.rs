@@ -1,8 +1,7 @@
-//! The options of a shell: what a caller that takes guard for a shell has asked for.
+//! The command line of a shell, for a caller that runs guard as its shell.
 //!
-//! Out of scope: judging and running. This reads arguments and keeps them as they were, so that
-//! the real shell gets the same. An option that is not known is an error: which argument is the command then
-//! cannot be known either.
+//! Out of scope: judging and running. The arguments are kept as they were, so that the real shell gets the same. An
+//! unknown option is an error, because it is then unknown which argument is the command.
 
 pub mod dispatch;
 mod interactive;
@@ -18,17 +17,17 @@ use thiserror::Error;
 
 use crate::judge::syntax::tree::Dialect;
 
-/// A shell's command line, taken apart.
+/// A parsed command line of a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellCall {
-    /// Everything in front of what is read, as given, `-c` included.
+    /// All arguments before the command source, as given, including `-c`.
     pub options: Vec<OsString>,
     pub reads: CommandSource,
-    /// What follows: `$0`, `$1`, … of a command string, `$1`, … of anything else.
+    /// The arguments after it: `$0`, `$1`, … for a command string, `$1`, … for anything else.
     pub positional: Vec<OsString>,
-    /// `-i` was given.
+    /// Whether `-i` was given.
     pub interactive: bool,
-    /// `-l` or `--login` was given.
+    /// Whether `-l` or `--login` was given.
     pub login: bool,
 }
 
@@ -45,7 +44,7 @@ pub enum CommandSource {
     Nothing,
 }
 
-/// Why arguments are no call of a shell.
+/// Why arguments are not a valid call of a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShellCallError {
     #[error("-c: option requires an argument")]

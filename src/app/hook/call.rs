@@ -1,4 +1,4 @@
-//! What a host says and what it is told, in no dialect: the values between the dialects and the engine.
+//! A host's call and the answer, independent of the dialect: the values between the dialects and the engine.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use crate::judge::invocation::{ChangeKind, FileChange};
 pub struct HookCall {
     pub event: HookStage,
     pub action: ToolAction,
-    /// The working directory, where the host names one.
+    /// The working directory, if the host names one.
     pub cwd: Option<PathBuf>,
     /// The host's name for its session.
     pub session: Option<String>,
-    /// The host's name for the program that is started, or typed into.
+    /// The host's name for the program that is started or typed into.
     pub to: Option<String>,
-    /// Whether the host's own prompt reaches a person, as far as the input tells.
+    /// Whether the host's own prompt reaches a person, according to the input.
     pub asks: bool,
-    /// The host's shell runs the command, and guard judges it there where it stands in for that.
+    /// Whether the host's shell runs the command, so that guard judges it there if it replaces that shell.
     pub is_left: bool,
 }
 
@@ -28,11 +28,11 @@ pub struct HookCall {
 pub enum HookStage {
     /// Before a tool is used.
     Tool,
-    /// The same, for a tool that is answered in words of its own.
+    /// Before a tool is used whose answer has a form of its own.
     OwnTool,
-    /// Before the host would ask its user, or weighs its own permissions.
+    /// Before the host asks its user or checks its own permissions.
     Permission,
-    /// The input does not tell, or could not be read: what is said must hold at as many events as possible.
+    /// Unknown from the input: the answer must be valid at as many events as possible.
     Unknown,
 }
 
@@ -49,35 +49,35 @@ pub enum ToolAction {
     PowerShell(String),
     /// Changes of files.
     Files(Vec<FileChange>),
-    /// What is typed into a program that runs already.
+    /// Text that is typed into a running program.
     Typed(Typed),
-    /// Something else: the tool's name, and its arguments as compact JSON.
+    /// Any other call: the tool's name, and its arguments as compact JSON.
     Tool { name: String, input: String },
 }
 
-/// What is typed into a program.
+/// Text that is typed into a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Typed {
-    /// As it is typed, with its line ends.
+    /// The text, with its line ends.
     pub text: String,
-    /// There are keys in it that change the line, or bring back another: what the program reads is not known.
+    /// Whether it contains keys that edit the line or recall another, so that what the program reads is unknown.
     pub is_edited: bool,
 }
 
-/// What a host is told.
+/// The answer to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookReply {
-    /// guard has nothing against it and leaves the rest to the host's own permissions.
+    /// guard does not object and leaves the decision to the host's own permissions.
     NoOpinion,
-    /// It may run, and the host need not ask.
+    /// The call may run without the host asking.
     Allow,
-    /// The host is to ask its user.
+    /// The host should ask its user.
     Ask { reason: String },
-    /// It must not run.
+    /// The call must not run.
     Deny { reason: String },
 }
 
-/// What is printed, and the exit code.
+/// The output and the exit code of the hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub stdout: String,
@@ -86,10 +86,11 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Nothing at all.
+    /// No output and exit code 0.
     pub const SILENCE: Self = Self { stdout: String::new(), stderr: String::new(), code: 0 };
 
-    /// The denial that most hosts share: exit code 2, the reason on standard error, nothing on standard output.
+    /// Returns the denial that most hosts understand: exit code 2, the reason on standard error, nothing on standard
+    /// output.
     #[must_use]
     pub fn exit_2(reason: &str) -> Self {
         Self { stderr: format!("{reason}\n"), code: 2, ..Self::SILENCE }
@@ -104,13 +105,13 @@ pub struct InvalidCall {
 }
 
 impl InvalidCall {
-    /// At a tool's use.
+    /// Creates it for an event before a tool is used.
     #[must_use]
     pub fn new(why: impl Into<String>) -> Self {
         Self { event: HookStage::Tool, why: why.into() }
     }
 
-    /// An event that guard has no answer for.
+    /// Creates it for an event for which guard has no answer.
     #[must_use]
     pub fn event(name: Option<&str>) -> Self {
         match name {
@@ -120,26 +121,26 @@ impl InvalidCall {
         .at(HookStage::Unknown)
     }
 
-    /// A tool whose input is not what the tool takes.
+    /// Creates it for a tool whose input does not have the expected form.
     #[must_use]
     pub fn input(tool: &str, expected: &str) -> Self {
         Self::new(format!("the call of {tool} has no {expected}, so guard cannot judge it"))
     }
 
-    /// The same, at another event.
+    /// Changes the event.
     #[must_use]
     pub fn at(self, event: HookStage) -> Self {
         Self { event, ..self }
     }
 }
 
-/// A text in an object, under the first of these names that is there.
+/// Returns the text of the first of these fields that exists in an object.
 #[must_use]
 pub fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| value.get(name)?.as_str())
 }
 
-/// A command: a text for a shell, or a list: of one program's arguments.
+/// Reads a command: a text for a shell, or a list with a program and its arguments.
 ///
 /// # Errors
 /// There is neither.
@@ -156,13 +157,13 @@ pub fn command(tool: &str, input: &Value, names: &[&str]) -> Result<ToolAction, 
     }
 }
 
-/// A list of texts.
+/// Reads a list of texts.
 #[must_use]
 pub fn words(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|word| word.as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// One file that a tool changes.
+/// Reads the one file that a tool changes.
 ///
 /// # Errors
 /// The call names none.
@@ -173,10 +174,10 @@ pub fn file(tool: &str, input: &Value, names: &[&str], kind: ChangeKind) -> Resu
     }
 }
 
-/// The files that a patch in the form `*** Begin Patch` changes.
+/// Reads the files that a patch in the form `*** Begin Patch` changes.
 ///
 /// # Errors
-/// It names none: then it is no such patch.
+/// It names none, so it is not such a patch.
 pub fn patch(tool: &str, text: &str) -> Result<ToolAction, InvalidCall> {
     let change = |kind, path: &str| FileChange { kind, path: path.trim().to_owned() };
     let mut changes: Vec<FileChange> = Vec::new();

@@ -1,8 +1,7 @@
-//! The end of the agent: a hook that waits for a person ends with the agent that asked.
+//! Detects the exit of the agent: a hook that waits for a person ends with the agent that asked.
 //!
-//! Whoever started this hook reads its answer. When nobody does any more, or the agent's process is gone, the request that
-//! waits is nobody's. Out of scope: what becomes of the request; this process is sent a signal, as when the agent
-//! itself ends its hook.
+//! If nothing reads the hook's answer any more, or the agent's process has exited, nothing waits for the request. This
+//! process then gets a signal, as if the agent itself ended its hook. Out of scope: what happens to the request.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use nix::unistd::Pid;
 
 use crate::world::identity::Caller;
 
-/// How often it is looked.
+/// The interval between two checks.
 const OFTEN: Duration = Duration::from_millis(500);
 
 /// Watches the caller until this is dropped.
@@ -26,7 +25,7 @@ pub(super) struct CallerWatch {
 }
 
 impl CallerWatch {
-    /// Begins to watch. Without a thread to watch the hook waits for its deadline.
+    /// Begins to watch. If no thread can be started, the hook waits for its deadline.
     pub(super) fn watch(caller: &Caller) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let gone = Arc::new(AtomicBool::new(false));
@@ -42,7 +41,7 @@ impl CallerWatch {
                 }
             }
         };
-        // Signals are for the thread that waits for a person.
+        // Signals must go to the thread that waits for a person.
         if let Ok(mask) = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK) {
             let _ = thread::Builder::new().name("parting".to_owned()).spawn(watch);
             let _ = mask.thread_set_mask();
@@ -50,7 +49,7 @@ impl CallerWatch {
         Self { over, gone }
     }
 
-    /// Whether the agent was seen to be gone.
+    /// Reports whether the agent was found to have exited.
     pub(super) fn is_over(&self) -> bool {
         self.gone.load(Ordering::SeqCst)
     }
@@ -62,7 +61,7 @@ impl Drop for CallerWatch {
     }
 }
 
-/// Whether the other end of standard output is closed.
+/// Reports whether the other end of standard output is closed.
 fn nobody_reads() -> bool {
     let out = std::io::stdout();
     let fd: BorrowedFd<'_> = std::os::fd::AsFd::as_fd(&out);

@@ -1,4 +1,4 @@
-//! An agent's dialect, by its description: what its input says, and how it is answered.
+//! An agent's dialect, according to its description: parses its input and formats the answer.
 //!
 //! Out of scope: names of agents, and what a tool does ([`super::shape`]).
 
@@ -11,13 +11,13 @@ use super::hosts::Host;
 use super::shape;
 use crate::judge::agents::model::{self, Hook, HookEvent, Words};
 
-/// More of a session's name than any host needs, and little enough to be in every row.
+/// The longest session name, in bytes: longer than that of any host, and short enough to be in every row.
 const LONGEST: usize = 200;
 
-/// Reads what an agent says.
+/// Parses an agent's input.
 ///
 /// # Errors
-/// It cannot be told what the agent is about to do.
+/// The input does not tell what the agent is about to do.
 pub fn read(host: Host, input: &Value) -> Result<HookCall, InvalidCall> {
     let hook = host.hook;
     let event = event(hook, input)?;
@@ -60,7 +60,7 @@ pub fn read(host: Host, input: &Value) -> Result<HookCall, InvalidCall> {
     })
 }
 
-/// The same, where it is written as a text.
+/// Returns the value, parsed if it is an object in a text.
 fn objects(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -70,7 +70,7 @@ fn objects(value: &Value) -> Value {
     }
 }
 
-/// The hook event that the input belongs to.
+/// Returns the hook event of the input.
 fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, InvalidCall> {
     let name = |event: &model::Event| event.field.iter().find_map(|field| at(input, field)?.as_str());
     let named = hook.events.iter().find_map(name);
@@ -84,7 +84,7 @@ fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, InvalidC
     hook.events.iter().find(fits).ok_or_else(|| InvalidCall::event(named))
 }
 
-/// Whether the input says that its own prompt reaches a person.
+/// Reports whether the agent's own prompt reaches a person, according to the input.
 fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
     let ask = &hook.ask;
     if ask.at.contains(&event.kind) {
@@ -100,7 +100,7 @@ fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
     in_mode || ask.field.as_ref().is_some_and(|field| at(input, field) == Some(&Value::Bool(true)))
 }
 
-/// What the agent is told.
+/// Formats the answer for the agent.
 #[must_use]
 pub fn say(host: Host, event: HookStage, answer: &HookReply) -> Reply {
     let hook = host.hook;
@@ -129,7 +129,7 @@ fn said(words: &Words, reason: &str) -> Reply {
     }
 }
 
-/// A value: `a/b` is the member `b` of the member `a`; nothing is the value itself.
+/// Returns the value at a path: `a/b` is the member `b` of the member `a`, and an empty path is the value itself.
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     if path.is_empty() {
         return Some(value);
@@ -137,12 +137,12 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').try_fold(value, |value, name| value.get(name)).filter(|value| !value.is_null())
 }
 
-/// The first of these that is there.
+/// Returns the value at the first of these paths that exists.
 fn first<'a>(value: &'a Value, paths: &[String]) -> Option<&'a Value> {
     paths.iter().find_map(|path| at(value, path))
 }
 
-/// A directory that is not empty: a text, the first of a list of texts, or of objects with a path.
+/// Returns a directory name that is not empty: a text, or the first of a list of texts or of objects with a path.
 fn directory(value: &Value, paths: &[String]) -> Option<PathBuf> {
     paths.iter().find_map(|path| {
         let found = at(value, path)?;

@@ -1,4 +1,4 @@
-//! The files that a tool really changes: a home written `~`, and what links lead to.
+//! Resolves the files that a tool changes: expands `~` and follows symbolic links.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::app::engine::Engine;
 use crate::judge::invocation::{ChangeKind, FileChange};
 use crate::world::paths::physical;
 
-/// The changes as the tool names them, and for each that goes through a link, the file behind it too.
+/// Returns the changes as the tool names them, and for each that goes through a link also the target.
 pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Path>) -> Vec<FileChange> {
     let cwd = engine.caller.cwd.join(cwd.unwrap_or(Path::new("")));
     let home = engine.caller.account.home.as_deref();
@@ -24,7 +24,9 @@ pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Pat
     all
 }
 
-/// Where a link on the way leads; `None` without one, or where the way to the directory or the home itself is the link.
+/// Returns the target if the path goes through a link. Returns `None` if it does not, or if only the path to the
+/// working
+/// or home directory does.
 fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String> {
     let named = lexical(&cwd.join(&change.path));
     let base = [Some(cwd), home].into_iter().flatten().find(|base| named.starts_with(base));
@@ -34,9 +36,9 @@ fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String
     };
     let of_parent = || Some(physical(named.parent()?).join(named.file_name()?));
     let real = match change.kind {
-        // A link that is deleted or moved is itself gone, and not what it leads to.
+        // Deleting or moving a link affects the link and not its target.
         ChangeKind::Delete | ChangeKind::Move => of_parent()?,
-        // A file that is not there yet may still lie behind a link to a directory, and a link may lead to nothing yet.
+        // A file that does not exist may be in a linked directory, and a link may have no target yet.
         ChangeKind::Write | ChangeKind::Edit => match (named.canonicalize(), named.read_link()) {
             (Ok(real), _) => real,
             (Err(_), Ok(target)) => lexical(&physical(named.parent()?).join(target)),
@@ -46,7 +48,7 @@ fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String
     if real == expected { None } else { real.to_str().map(ToOwned::to_owned) }
 }
 
-/// Without `.` and `..`, by the text alone.
+/// Removes `.` and `..` lexically.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! The agents that have hooks: who calls, and for how long it waits.
+//! The agents that have hooks: which one calls, and how long it waits.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Host {
     pub hook: &'static Hook,
 }
 
-/// All of them, by name.
+/// Returns all agents with hooks, by name.
 #[must_use]
 pub fn all() -> Vec<Host> {
     agents::all().filter_map(of).collect()
@@ -24,26 +24,27 @@ fn of(agent: &'static Agent) -> Option<Host> {
     Some(Host { agent, hook: agent.hook.as_ref()? })
 }
 
-/// The agent of this name.
+/// Returns the agent with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<Host> {
     agents::named(name).and_then(of)
 }
 
-/// All names, for people.
+/// Returns all names, for a message.
 #[must_use]
 pub fn names() -> String {
     all().iter().map(Host::name).collect::<Vec<_>>().join(", ")
 }
 
 impl Host {
-    /// As `--agent` has it and the record keeps it.
+    /// Returns the name, as in `--agent` and the record.
     #[must_use]
     pub fn name(&self) -> &'static str {
         &self.agent.name
     }
 
-    /// Who really asks: some agents run the hooks that were set up for another one, each in its own form.
+    /// Returns the agent that really calls: some agents run the hooks that were installed for another one, in their own
+    /// format.
     #[must_use]
     pub fn in_truth(self, input: &Value) -> Self {
         let other = self.hook.read_by.iter().filter_map(|name| named(name));
@@ -54,14 +55,15 @@ impl Host {
         other.into_iter().find(is_of).unwrap_or(self)
     }
 
-    /// For how many seconds it really waits, where its configuration says so many.
+    /// Returns how many seconds the agent really waits for this configured number.
     #[must_use]
     pub fn waits(&self, configured: u32) -> u32 {
         if self.hook.most > 0 { configured.min(self.hook.most) } else { configured }
     }
 
-    /// When guard says no by itself, for an agent that waits for so many seconds: a tenth before it gives up, at least
-    /// one second and at most five.
+    /// Returns the time after which guard denies by itself, for an agent that waits this many seconds: a tenth of the
+    /// time
+    /// before the agent gives up, at least one second and at most five.
     #[must_use]
     pub const fn deadline(waits: u32) -> Duration {
         let tenth = waits / 10;

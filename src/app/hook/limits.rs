@@ -1,6 +1,6 @@
-//! For how long an agent really waits: what its own configuration says of the hook, which a person may have changed since.
+//! The agent's configured time limit for its hook, which a person may have changed since the installation.
 //!
-//! An agent that gives up on a hook may run the command. Out of scope: agents that block then, which need no look.
+//! An agent whose hook times out may run the command. Out of scope: agents that block the command then.
 
 use crate::app::hook::hosts::Host;
 use crate::app::install::change::Wiring;
@@ -9,8 +9,8 @@ use crate::app::install::hosts::{NoAnswer, by_name};
 use crate::app::install::places::Places;
 use crate::world::identity::Caller;
 
-/// The least number of seconds that the agent's files name for a call of guard; `None` where they name none, or where the
-/// command is blocked when the time is over, in every version.
+/// Returns the smallest time limit, in seconds, that the agent's files give for a call of guard. Returns `None` if they
+/// give none, or if every version of the agent blocks the command on a timeout.
 pub(super) fn configured(host: Host) -> Option<u32> {
     let wired = by_name(host.name())
         .filter(|wired| wired.config.on_timeout != NoAnswer::Blocked || wired.config.holds_from.is_some())?;

@@ -1,5 +1,5 @@
-//! What a host is told to do with a call: judged by the engine, asked about where a person can be reached, and
-//! written down before it is said.
+//! Decides the answer to a host's call: judges it with the engine, asks a person if one can be reached, and records the
+//! answer before it is sent.
 //!
 //! Out of scope: dialects.
 
@@ -37,10 +37,10 @@ use crate::store::{HandedCommand, IntentRow, RecordedDecision};
 use crate::ui::card_view::OpinionLine;
 use crate::ui::{verdict, visible};
 
-/// The longest command that is judged. A shell takes no argument of half the length.
+/// The longest command that is judged, in bytes. It is more than twice the longest argument that a shell accepts.
 const MAX_COMMAND: usize = 512 << 10;
 
-/// What is left of the deadline for the answer itself.
+/// The part of the deadline that is reserved for sending the answer.
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// Why a call was not judged.
@@ -52,7 +52,7 @@ pub(super) enum HookError {
     Engine(#[from] EngineError),
 }
 
-/// The answer to a call; an error is a denial.
+/// Returns the answer to a call. An error is a denial.
 pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<HookReply, HookError> {
     if call.action == ToolAction::Other {
         return Ok(HookReply::NoOpinion);
@@ -62,7 +62,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     {
         return Err(HookError::TooLarge);
     }
-    // Configuration and project are those of where the command would run. A directory that is gone has neither.
+    // Use the configuration and project of the directory where the command would run, if it exists.
     if let Some(cwd) = &call.cwd {
         let _ = std::env::set_current_dir(cwd);
     }
@@ -96,16 +96,17 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     };
     let thought: RefCell<Option<Opinion>> = RefCell::default();
     let deny = |refusal: Refusal, answered: Option<Duration>| {
-        // A denial that cannot be written down is one all the same.
+        // A denial holds even if it cannot be recorded.
         let note = AnswerRecord { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(RecordedDecision::Refused(&refusal), answered, None, None);
         Ok(HookReply::Deny { reason: in_full(&engine, &invocation, verdict::refused(&refusal, risk)) })
     };
-    // What somebody else started cannot hand anything on: it could be the agent's command itself.
+    // Only a hook that the agent itself started may hand a command over: another could be started by the agent's
+    // command.
     let hands = || engine.caller.is_called_by_agent().then_some(&handed);
     match decision {
         Decision::Run(cleared) => match note.write(RecordedDecision::Allowed(cleared.basis()), None, None, None) {
-            // Help is not held up by the agent's own permissions either.
+            // The agent's own permissions should not delay a support command either.
             Ok(()) if matches!(cleared.basis(), ApprovalReason::Support) => Ok(HookReply::Allow),
             Ok(()) => Ok(allow()),
             Err(refusal) => deny(refusal, None),
@@ -113,7 +114,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
         Decision::Refuse(refusal) => deny(refusal, None),
         Decision::Ask(prompt) => {
             if call.event == HookStage::Permission && is_handed(&engine, &handed, prompt.tier) {
-                // The same command was put to a person when the tool was to be used.
+                // A person was already asked about this command at the tool event.
                 return Ok(HookReply::NoOpinion);
             }
             let most = watchdog.left().saturating_sub(MARGIN);
@@ -134,7 +135,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                 }
                 Advice::Open => {}
             }
-            // No agent's prompt signs for an approver.
+            // An agent's own prompt cannot make an approver's signature.
             let is_signed = || sign::is_wanted(&engine.approvers(), prompt.tier, prompt.approvals);
             let is_left_to_host =
                 prompt.tier < Tier::Critical && !prompt.decision && engine.is_answered_here() && !is_signed();
@@ -161,12 +162,12 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
                         Err(refusal) => deny(refusal, None),
                     }
                 }
-                // Nobody reads this answer, but the record says why there is none.
+                // Nothing reads this answer, but the record has the reason.
                 Err(_) if with_agent.is_over() => deny(
                     Refusal::NoOne { why: format!("{} ended while waiting for the answer", host.agent.title) },
                     None,
                 ),
-                // Where nobody could be asked, nobody took time to answer.
+                // If nobody could be asked, there is no time to answer.
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     deny(refusal, None)
                 }
@@ -176,7 +177,7 @@ pub(super) fn on(host: Host, call: &HookCall, watchdog: &Watchdog) -> Result<Hoo
     }
 }
 
-/// What a person is asked, with what a reviewer thinks of it after that.
+/// Returns the question for a person, followed by the reviewer's opinion.
 fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
     let question = verdict::question(risk);
     opinion.map_or_else(
@@ -185,7 +186,7 @@ fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
     )
 }
 
-/// A reason, with what is wrong with the configuration: that may be all there is to it.
+/// Appends the problems of the configuration to a reason, because they may be the cause.
 fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> String {
     let left_out = engine.left_out();
     if let Some(problem) = engine.problems().iter().find(|problem| Some(problem.as_str()) != left_out) {
@@ -199,8 +200,8 @@ fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> Stri
     super::cut(&reason)
 }
 
-/// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with it, and
-/// who gave both, for the record.
+/// Waits in the queue, and judges again after an approval. Returns the grant that came with it, and who gave both, for
+/// the record.
 fn elsewhere(
     engine: &Engine,
     invocation: &Invocation,
@@ -224,7 +225,7 @@ fn elsewhere(
     Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)
 }
 
-/// How long it may wait: as the policy says, and no longer than leaves time to answer.
+/// Returns the wait options: as the policy specifies, limited so that time is left to answer.
 fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> WaitOptions {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&engine.caller.env));
@@ -248,7 +249,7 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
     }
 }
 
-/// Whether a variable that names the agent's shell leads to this very program.
+/// Reports whether a variable that names the agent's shell leads to this program.
 fn is_guard_its_shell(engine: &Engine, host: Host) -> bool {
     let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
     let own = std::env::current_exe().ok().and_then(|own| file(&own));
@@ -256,7 +257,8 @@ fn is_guard_its_shell(engine: &Engine, host: Host) -> bool {
     own.is_some() && named.filter(|path| path.is_absolute()).any(|path| file(path) == own)
 }
 
-/// What the agent wants to do, as an invocation of its own session; `None` where that is nothing.
+/// Returns the invocation that the agent wants to make, in its own session. Returns `None` if there is nothing to
+/// judge.
 fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Invocation>, EngineError> {
     let request = match &call.action {
         ToolAction::Line(text) => line(engine, host, text)?,
@@ -273,7 +275,7 @@ fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Inv
     if let Some(cwd) = &call.cwd {
         invocation.cwd = if cwd.is_absolute() { cwd.clone() } else { invocation.cwd.join(cwd) };
     }
-    // The hook's own directory is not the command's.
+    // The hook's own working directory is not that of the command.
     invocation.env.variables.insert("PWD".into(), invocation.cwd.clone().into());
     invocation.env.variables.remove(std::ffi::OsStr::new("OLDPWD"));
     let session = &mut invocation.session;
@@ -283,8 +285,8 @@ fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Inv
         if let Some(part) = invocation.env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
             session.id = format!("{}/{part}", session.id);
         }
-        // Hooks have no terminal, and often are the only ones of their session: without the agent's process only its
-        // own name for the session holds its calls together.
+        // Hooks have no terminal and are often alone in their session. Without the agent's process, only the agent's
+        // name for the session connects its calls.
         if !engine.caller.has_agent_above() {
             session.root = format!("{}@{}:{id}", invocation.uid, host.name());
         }
@@ -296,10 +298,10 @@ fn invocation(engine: &Engine, host: Host, call: &HookCall) -> Result<Option<Inv
     Ok(Some(invocation))
 }
 
-/// A command string as the agent's shell would read it.
+/// Returns a command string as a request for the agent's shell.
 fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError> {
     let request = engine.plain_line(text.into())?;
-    // These run commands with the account's own shell, which may be zsh.
+    // These agents run commands with the account's own shell, which may be zsh.
     let own = host.agent.shell.from.iter().find_map(|from| match from.as_str() {
         "passwd" => engine.caller.account.shell.as_deref().and_then(Path::to_str),
         name => engine.caller.env.get(name),
@@ -312,7 +314,8 @@ fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError>
     })
 }
 
-/// What the hook and the shell both see of a command. What no shell ever sees begins with a byte that no command holds.
+/// Returns the text of a command that both the hook and the shell see. For a call that no shell sees, it begins with a
+/// byte that no command contains.
 fn text(call: &HookCall, invocation: &Invocation) -> Vec<u8> {
     match &call.action {
         ToolAction::Line(text) => text.clone().into_bytes(),
@@ -329,7 +332,7 @@ fn is_handed(engine: &Engine, handed: &HandedCommand<'_>, tier: Tier) -> bool {
     engine.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
 }
 
-/// What is to be written down of an answer.
+/// What to record about an answer.
 #[derive(Clone)]
 struct AnswerRecord<'a> {
     engine: &'a Engine,
@@ -338,15 +341,15 @@ struct AnswerRecord<'a> {
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     digest: Digest,
-    /// What a reviewer thought of it.
+    /// The reviewer's opinion.
     opinion: Option<Opinion>,
 }
 
 impl AnswerRecord<'_> {
-    /// Writes the answer down.
+    /// Records the answer.
     ///
     /// # Errors
-    /// It could not be written, and it is of tier 2 or above.
+    /// It could not be recorded, and it is of tier 2 or above.
     fn write(
         &self,
         settled: RecordedDecision<'_>,

@@ -1,8 +1,9 @@
-//! What a tool would do, by the shape of its input: a command, a file that changes, a patch, a call inside a call.
+//! Recognises what a tool would do from the shape of its input: a command, a changed file, a patch, a nested call.
 //!
-//! What an agent's description knows of a tool comes first: that it is harmless, or what its input means. All other tools
-//! are read by the names of their fields, whatever the tool is called. Out of scope: names of agents and tools, and
-//! judging.
+//! The agent's description takes precedence if it says that a tool is harmless or what its input means. The input of
+//! any
+//! other tool is interpreted by the names of its fields, whatever the tool's name. Out of scope: names of agents and
+//! tools, and judging.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::call::{InvalidCall, ToolAction, Typed, command, file, patch, text, wo
 use crate::judge::agents::model::{KnownToolUse, NamedTool, Tools};
 use crate::judge::invocation::{ChangeKind, FileChange};
 
-/// Fields that hold a command for a shell.
+/// Fields that contain a command for a shell.
 const COMMAND: &[&str] = &[
     "command",
     "cmd",
@@ -24,7 +25,7 @@ const COMMAND: &[&str] = &[
     "bash_command",
 ];
 
-/// Fields that name the file that a tool is about.
+/// Fields that name the tool's file.
 const FILE: &[&str] = &[
     "file_path",
     "filePath",
@@ -44,14 +45,14 @@ const FILE: &[&str] = &[
     "output_path",
 ];
 
-/// Fields that hold a patch.
+/// Fields that contain a patch.
 const PATCH: &[&str] = &["patch", "patchText", "patch_text", "diff", "input", "command", "content"];
 
-/// Fields that hold the new content of a file.
+/// Fields that contain the new content of a file.
 const CONTENT: &[&str] =
     &["content", "contents", "file_text", "fileText", "new_source", "code_edit", "CodeContent", "data", "body"];
 
-/// Fields that hold what is put in place of something.
+/// Fields that contain replacement text.
 const CHANGE: &[&str] = &[
     "old_string",
     "oldString",
@@ -69,31 +70,31 @@ const CHANGE: &[&str] = &[
     "after",
 ];
 
-/// Fields under which a tool names another one, and the fields with its input.
+/// Fields that name a nested tool, and the fields with its input.
 const INNER_NAME: &[&str] = &["name", "tool", "tool_name", "toolName"];
 const INNER_INPUT: &[&str] = &["arguments", "args", "input", "tool_input", "toolInput", "parameters", "params"];
 
-/// Fields that hold something to run beside a command: which of them the tool runs is not known.
+/// Fields that contain something to run in addition to a command. Which of them the tool runs is unknown.
 const BESIDE: &[&str] =
     &["script", "shell", "argv", "code", "arguments", "input", "params", "parameters", "url", "uri", "query"];
 
-/// What the field `command` of a tool that edits files may say, where it is no command of a shell.
+/// Values of the field `command` of a file editing tool that are not shell commands.
 const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
 const VIEWS: &[&str] = &["view", "read", "undo_edit", "list"];
 
-/// How deep calls may lie in calls.
+/// How deeply calls may be nested.
 const MAX_DEPTH: usize = 4;
 
-/// What a tool does with these arguments.
+/// Returns what a tool does with these arguments.
 ///
 /// # Errors
-/// The agent's description says what the tool takes, and the input does not hold it.
+/// The input lacks what the tool takes according to the agent's description.
 pub fn used(tools: &Tools, tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     used_within(tools, tool, arguments, 0)
 }
 
 fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Result<ToolAction, InvalidCall> {
-    // Some versions hand over the object as a text.
+    // Some versions pass the object as a text.
     if let Value::String(text) = arguments
         && let Ok(object @ Value::Object(_)) = serde_json::from_str(text)
     {
@@ -106,7 +107,7 @@ fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Re
     if tools.harmless.iter().any(|name| name == plain) {
         return Ok(ToolAction::Other);
     }
-    // What a server offers is judged by its name first; a command in its input is judged with it.
+    // A server's tool is judged by its name first, together with a command in its input.
     if is_served(tool) {
         return Ok(ToolAction::Tool { name: tool.to_owned(), input: arguments.to_string() });
     }
@@ -119,12 +120,12 @@ fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Re
     Ok(by_shape(plain, arguments))
 }
 
-/// Whether the name says that a server offers the tool.
+/// Reports whether the name is that of a server's tool.
 fn is_served(tool: &str) -> bool {
     tool.starts_with("mcp_") || tool.contains("0mcp0")
 }
 
-/// An object, also where it is written as a text.
+/// Returns an object, parsed if it is in a text.
 fn object(value: &Value) -> Option<Value> {
     match value {
         Value::Object(_) => Some(value.clone()),
@@ -173,7 +174,7 @@ fn known_to(known: &NamedTool, tool: &str, arguments: &Value) -> Result<ToolActi
     }
 }
 
-/// The file that is deleted, or all of a list.
+/// Returns the deletion of a file or of a list of files.
 fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction, InvalidCall> {
     match fields.iter().find_map(|name| arguments.get(name)).and_then(words) {
         Some(paths) if !paths.is_empty() => {
@@ -183,9 +184,9 @@ fn deleted(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction,
     }
 }
 
-/// What is typed. Keys alone that end or break off what runs are nothing to judge.
+/// Returns the typed text. Keys that only end or interrupt the program need no judgment.
 fn typed(known: &NamedTool, keys: &str, arguments: &Value) -> ToolAction {
-    /// An interrupt, an end of input, what ends a line, what throws it away.
+    /// Interrupt, end of input, line ends, and keys that discard the line.
     const PLAIN: [char; 6] = ['\u{3}', '\u{4}', '\r', '\n', '\u{15}', '\u{1c}'];
     let mut text = known.enter.iter().fold(keys.to_owned(), |text, key| text.replace(key.as_str(), "\n"));
     let is_edited = known.edits.iter().any(|key| text.contains(key.as_str()))
@@ -201,7 +202,7 @@ fn typed(known: &NamedTool, keys: &str, arguments: &Value) -> ToolAction {
     }
 }
 
-/// The name of the program that a call starts or types into, where it names one.
+/// Returns the name of the program that a call starts or types into, if it gives one.
 #[must_use]
 pub fn to(tools: &Tools, tool: &str, arguments: &Value) -> Option<String> {
     let plain = tools.prefix.iter().find_map(|prefix| tool.strip_prefix(prefix.as_str())).unwrap_or(tool);
@@ -211,7 +212,7 @@ pub fn to(tools: &Tools, tool: &str, arguments: &Value) -> Option<String> {
     Some(found.as_str().map_or_else(|| found.to_string(), ToOwned::to_owned))
 }
 
-/// A list in which each entry is a command of its own; also one that is written as a text.
+/// Returns the commands of a list, which may also be in a text.
 fn lines(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction, InvalidCall> {
     let found = fields.iter().find_map(|name| arguments.get(name)).unwrap_or(&Value::Null);
     let listed = match found {
@@ -229,13 +230,13 @@ fn lines(tool: &str, arguments: &Value, fields: &[&str]) -> Result<ToolAction, I
     }
 }
 
-/// The files of a patch, where the arguments hold one.
+/// Returns the files of a patch, if the arguments contain one.
 fn patched(tool: &str, arguments: &Value) -> Option<Result<ToolAction, InvalidCall>> {
     let texts = PATCH.iter().filter_map(|name| arguments.get(name)?.as_str()).chain(arguments.as_str());
     texts.into_iter().find(|text| text.contains("*** ")).map(|text| patch(tool, text))
 }
 
-/// What a tool does that is not known by its name.
+/// Returns what a tool does whose name is unknown.
 fn by_shape(tool: &str, arguments: &Value) -> ToolAction {
     let named = text(arguments, FILE).filter(|path| !path.is_empty());
     let word = text(arguments, &["command"]);
@@ -269,7 +270,7 @@ fn by_shape(tool: &str, arguments: &Value) -> ToolAction {
     }
 }
 
-/// Whether there are several things in it of which each may be what the tool does.
+/// Reports whether the arguments contain several fields that may each be what the tool runs.
 fn is_more_than_a_command(arguments: &Value) -> bool {
     let Some(members) = arguments.as_object() else { return false };
     let commands = members.keys().filter(|name| COMMAND.contains(&name.as_str())).count();
@@ -284,7 +285,7 @@ fn holds_objects(value: &Value) -> bool {
     value.is_object() || value.as_array().is_some_and(|list| list.iter().any(holds_objects))
 }
 
-/// A command under one of its names: a text, or a list of arguments. `commands` lists whole commands.
+/// Returns a command from one of its fields: a text or a list of arguments. `commands` is a list of whole commands.
 fn lines_or_words(tool: &str, arguments: &Value) -> Result<ToolAction, InvalidCall> {
     if arguments.get("commands").is_some() {
         lines(tool, arguments, &["commands"])

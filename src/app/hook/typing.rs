@@ -1,8 +1,9 @@
-//! What an agent types into programs that it started: shells, interpreters, debuggers.
+//! Judges what an agent types into programs that it started: shells, interpreters, debuggers.
 //!
-//! Where a hook is told of it, it is judged as what the program takes it for, together with what was typed before into the
-//! same line. Where no hook is told, nobody could judge it then, so it is what starts that is asked about. What may not
-//! enter: names of programs; that one waits for something to run is in its description.
+//! If a hook sees the typed text, it is judged in the language of the program, together with the text already typed in
+//! the same line. If no hook sees it, guard asks about the start of the program instead. Out of scope: names of
+//! programs;
+//! a program's description says that it reads commands.
 
 use std::collections::BTreeSet;
 
@@ -17,21 +18,21 @@ use crate::judge::ledger::{CommandChanges, Ledger, NamedObject};
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, consoles};
 
-/// What changes of typing go by in the record. No program has this name.
+/// The name under which the record keeps the state of typed text. No program has this name.
 const TYPING: &str = ":typing";
 const STARTS: &str = "starts";
 const TYPES: &str = "types";
 const LANGUAGE: &str = "language";
 const TO: &str = "to";
 
-/// The tool that stands for what is typed into something else than a shell, and the language of what is not known.
+/// The tool name for text typed into a program other than a shell, and the language name for unknown languages.
 const TOOL: &str = "type_into_program";
 const UNKNOWN: &str = "unknown";
 
-/// The most of an unfinished line that is kept, in bytes.
+/// The longest unfinished line that is kept, in bytes.
 const MOST: usize = 16 << 10;
 
-/// Judges a call. What waits for commands is judged as what runs commands that are not known, and is that from then on.
+/// Judges a call. A program that reads commands which no hook sees is judged as one that runs unknown commands.
 pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (Invocation, JudgedCommand) {
     let judged = engine.judge(&invocation);
     let is_line = matches!(invocation.request, Request::Line(_));
@@ -53,11 +54,11 @@ pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (In
     (typed, later)
 }
 
-/// What is asked when something is typed into the program of this name, by what the session started and typed before;
-/// `None` where nothing stands in the line.
+/// Returns the request to judge when text is typed into the program of this name, given what the session started and
+/// typed before. Returns `None` if the line is empty.
 ///
 /// # Errors
-/// The shell that would read it cannot be told.
+/// The shell that would read it cannot be determined.
 pub(super) fn request(
     engine: &Engine,
     invocation: &Invocation,
@@ -81,7 +82,7 @@ pub(super) fn request(
     Ok(Some(engine.tool(ToolCall::new(TOOL, json!({ "language": language, "text": text })))))
 }
 
-/// Adds to the changes of a call what it started that waits for something to run, or what it typed.
+/// Adds to the changes of a call the programs that it started which read commands, or the text that it typed.
 pub(super) fn remember(
     engine: &Engine,
     host: Host,
@@ -110,16 +111,16 @@ pub(super) fn remember(
     }
 }
 
-/// The input that was typed into a program so far.
+/// The text that was typed into a program so far.
 #[derive(Debug, Default)]
 struct TypedInput {
-    /// Of what the session started that may be it.
+    /// The languages of the programs that the session started which it may be.
     languages: BTreeSet<String>,
-    /// What stands in the line.
+    /// The unfinished line.
     line: String,
-    /// What the program is given now: whole lines, and what may follow as one.
+    /// The new input of the program: complete lines, and an unfinished one.
     lines: String,
-    /// What stands in the line is not what was typed.
+    /// Whether the line was edited, so that its text is not what was typed.
     is_edited: bool,
 }
 
@@ -134,7 +135,7 @@ impl TypedInput {
             };
             let sub = past.sub.first().map(String::as_str);
             match (sub, flag(LANGUAGE)) {
-                // A host that tells the name of what runs when it is typed into need not have told it at the start.
+                // A host that names the program when typing into it may not have named it at its start.
                 (Some(STARTS), Some(language)) if is_it => {
                     heard.languages.insert(language.to_owned());
                 }
@@ -149,9 +150,9 @@ impl TypedInput {
     }
 
     fn take(&mut self, text: &str, is_edited: bool) {
-        // A line that ended ran, whatever stood in it.
+        // A finished line has run, whatever it contained.
         self.is_edited &= !self.line.is_empty();
-        // A key that throws the line away, or breaks off what runs.
+        // A key that discards the line or interrupts the program.
         let rest = text.rfind(['\u{3}', '\u{15}', '\u{1c}']).map(|at| text.get(at + 1..).unwrap_or_default());
         if rest.is_some() {
             (self.line, self.is_edited) = (String::new(), false);
@@ -164,7 +165,7 @@ impl TypedInput {
         }
     }
 
-    /// The language of what listens, where there is but one that it may be.
+    /// Returns the language of the program, if only one is possible.
     fn language(&self) -> Option<&str> {
         let shells = self.languages.iter().all(|language| consoles::is_shell(language));
         match self.languages.first() {

@@ -1,6 +1,6 @@
-//! Denials without a judgment, written down: an input that could not be read, a command too long, a deadline that passed.
+//! Records denials without a judgment: an unreadable input, a command that is too long, a missed deadline.
 //!
-//! Out of scope: the input. What could not be read may hold anything, and is not kept.
+//! Out of scope: the input itself, which could contain anything and is not kept.
 
 use std::sync::mpsc;
 use std::thread;
@@ -15,10 +15,10 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::Risk;
 use crate::store::{IntentRow, RecordedDecision};
 
-/// For how long a denial that was given already may wait to be written down.
+/// How long to try to record a denial that was already sent.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// Writes down that an agent was denied what guard could not judge. What cannot be written down is a denial all the same.
+/// Records that an agent was denied what guard could not judge. The denial holds even if it cannot be recorded.
 pub(super) fn record(agent: &str, why: &str) {
     let Ok(engine) = Engine::open() else { return };
     let refusal = Refusal::Unjudged { why: why.to_owned() };
@@ -33,7 +33,7 @@ pub(super) fn record(agent: &str, why: &str) {
     }
 }
 
-/// The same where whatever was in time's way may be in the record's way too: tried for a moment.
+/// Like [`record`], but gives up soon, because what caused the delay may also block the record.
 pub(super) fn record_soon(agent: String, why: &'static str) {
     let (done, waits) = mpsc::channel();
     let write = move || {

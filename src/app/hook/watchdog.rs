@@ -1,7 +1,8 @@
-//! The deadline: a thread that says no when it passes, whatever else hangs.
+//! The deadline: a thread that denies when it passes, whatever else hangs.
 //!
-//! A host that gives up on a hook lets the command run. So the answer that would be given is laid ready before anything
-//! is read, and whoever comes first, guard or the deadline, gives the one answer and ends the process.
+//! A host whose hook times out may run the command. So a denial is prepared before anything is read. Either guard or
+//! the
+//! deadline, whichever is first, gives the only answer and exits.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use super::DENIED;
 use super::call::Reply;
 
-/// The deadline, and what is said when it passes.
+/// The deadline, and the answer that is given when it passes.
 pub struct Watchdog {
     shared: Arc<Shared>,
     begun: Instant,
@@ -24,7 +25,7 @@ struct Shared {
     pending: Mutex<PendingReply>,
     changed: Condvar,
     answered: AtomicBool,
-    /// Who is answered.
+    /// The agent that is answered.
     agent: String,
 }
 
@@ -34,10 +35,10 @@ struct PendingReply {
 }
 
 impl Watchdog {
-    /// Begins to watch.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The thread cannot be started.
     pub fn begin(time: Duration, reply: Reply, agent: &str) -> std::io::Result<Self> {
         let begun = Instant::now();
         let shared = Arc::new(Shared {
@@ -47,7 +48,7 @@ impl Watchdog {
             agent: agent.to_owned(),
         });
         let watched = Arc::clone(&shared);
-        // Signals are for the thread that waits for a person: this one must not take them away from it.
+        // Signals must go to the thread that waits for a person, so block them in this one.
         let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         let spawned = thread::Builder::new().name("deadline".to_owned()).spawn(move || watched.watch());
         mask.thread_set_mask()?;
@@ -55,29 +56,29 @@ impl Watchdog {
         Ok(Self { shared, begun })
     }
 
-    /// What is said when the deadline passes, from now on.
+    /// Replaces the answer that is given when the deadline passes.
     pub fn lay(&self, reply: Reply) {
         self.shared.pending().reply = reply;
     }
 
-    /// Sets the deadline to so long after the beginning, when that is earlier.
+    /// Moves the deadline to this long after the start, if that is earlier.
     pub fn shorten(&self, time: Duration) {
         let mut pending = self.shared.pending();
         pending.until = pending.until.min(self.begun + time);
         self.shared.changed.notify_one();
     }
 
-    /// What is left.
+    /// Returns the remaining time.
     pub fn left(&self) -> Duration {
         self.shared.pending().until.saturating_duration_since(Instant::now())
     }
 
-    /// Gives the answer. The exit code is returned; where the deadline came first, this does not return.
+    /// Gives the answer and returns the exit code. If the deadline was first, this does not return.
     pub fn answer(&self, reply: &Reply) -> u8 {
         self.shared.give(reply)
     }
 
-    /// The same from a panic, which may come at any time in any thread.
+    /// Gives the answer from a panic, which may occur at any time in any thread.
     pub fn on_panic(&self, reply: Reply) {
         let shared = Arc::clone(&self.shared);
         std::panic::set_hook(Box::new(move |_| {
@@ -88,7 +89,7 @@ impl Watchdog {
 }
 
 impl Shared {
-    /// What is laid ready. Nobody can have left it half changed: a lock that a panic poisoned is as good.
+    /// Returns the prepared answer. A poisoned lock is usable: no change can be incomplete.
     fn pending(&self) -> std::sync::MutexGuard<'_, PendingReply> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,7 +100,7 @@ impl Shared {
             let left = pending.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let code = self.give(&pending.reply);
-                // The agent has its answer already.
+                // The agent already has its answer.
                 super::unjudged::record_soon(self.agent.clone(), super::LATE);
                 std::process::exit(i32::from(code));
             }
@@ -109,7 +110,7 @@ impl Shared {
 
     fn give(&self, reply: &Reply) -> u8 {
         if self.answered.swap(true, Ordering::SeqCst) {
-            // The other one is giving its answer, and ends the process.
+            // The other thread is giving its answer and will exit.
             loop {
                 thread::park();
             }
@@ -118,15 +119,16 @@ impl Shared {
     }
 }
 
-/// Prints an answer. The exit code.
+/// Prints an answer. Returns the exit code.
 pub(super) fn give(reply: &Reply) -> u8 {
-    // With an exit code of 2 and no reason, some hosts run the command. If that cannot be written either, nobody reads it.
+    // Some hosts run the command after exit code 2 without a reason. If this cannot be written either, nothing reads
+    // it.
     let complain = |text: &str| std::io::stderr().write_all(text.as_bytes());
     let _ = complain(&reply.stderr);
     let mut out = std::io::stdout();
     match out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => reply.code,
-        // Half an answer is none, and none is consent to most hosts.
+        // A truncated answer counts as none, and most hosts treat none as consent.
         Err(error) => {
             let _ = complain(&format!("guard: refused: the answer could not be written: {error}\n"));
             DENIED

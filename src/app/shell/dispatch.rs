@@ -1,5 +1,5 @@
-//! Which way a shell's call goes: a command string and a script are one command, standard input is many, and where a
-//! person types, the shell is theirs with guard's integration in it.
+//! Dispatches a shell's call: a command string and a script are judged as one command, standard input as many, and an
+//! interactive shell is the real one with guard's integration.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -14,15 +14,14 @@ use crate::app::engine::{Engine, EngineError};
 use crate::app::run;
 use crate::exec::Inherited;
 
-/// Does what a shell's caller asks for, or says why not. Returns an exit code only where the shell's own did not become
-/// guard's.
+/// Runs a shell's call, or reports why not. Returns only if guard does not become the real shell.
 #[must_use]
 pub fn run(called: &ShellName, call: ShellCall, options: RunOptions, inherited: Inherited) -> u8 {
     let entered = Engine::open().and_then(|engine| enter(&engine, called, call, options, inherited));
     entered.unwrap_or_else(|error| run::failed(&error.to_string()))
 }
 
-/// The same, where the engine is open.
+/// Runs a shell's call with an open engine.
 ///
 /// # Errors
 /// There is no real shell of that name.
@@ -47,7 +46,7 @@ fn enter(
     Ok(run::one(engine, request(&shell, call), options, &mut inherited))
 }
 
-/// Whether standard input is `/dev/null`.
+/// Reports whether standard input is `/dev/null`.
 fn has_nothing_to_say() -> bool {
     let number =
         |file: &File| file.metadata().ok().filter(|facts| facts.file_type().is_char_device()).map(|facts| facts.rdev());

@@ -1,7 +1,8 @@
-//! A shell that a person types to: the real one, with guard's lines loaded behind the person's own start-up files.
+//! An interactive shell: the real one, with guard's integration loaded after the user's own startup files.
 //!
-//! bash is told of a start-up file of guard's that reads theirs first; zsh reads its first file from a directory of
-//! guard's, which sends it on to theirs. A shell that has no place for them (sh) is said to be without them.
+//! bash gets a startup file of guard that reads the user's first. zsh gets a startup directory of guard, whose file
+//! continues with the user's. For a shell without such a mechanism (sh), a message says that the integration is
+//! missing.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -38,7 +39,7 @@ pub(super) fn start(
                 Ok(place) => place,
                 Err(error) => return failed(&format!("guard's startup file: {error}")),
             };
-            // A login shell would not read it: it is told to be one by what stands in it.
+            // A login shell would not read the file. The file itself makes the shell read what a login shell reads.
             let name = called.argv0(shell.path.as_os_str());
             inherited.argv0 = Some(OsString::from(std::ffi::OsStr::from_bytes(
                 name.as_bytes().strip_prefix(b"-").unwrap_or(name.as_bytes()),
@@ -60,13 +61,13 @@ pub(super) fn start(
     run::one_with(engine, request, &variables, RunOptions::default(), &mut inherited)
 }
 
-/// Where bash would look for start-up files, by its options.
+/// Where bash looks for startup files according to its options.
 struct StartupFiles {
     profile: bool,
     rc: Option<OsString>,
 }
 
-/// The options without those that guard's file takes the place of.
+/// Removes the options that guard's startup file replaces.
 fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, StartupFiles) {
     let mut own = StartupFiles { profile: true, rc: Some("~/.bashrc".into()) };
     let mut rest = Vec::new();
@@ -87,7 +88,7 @@ fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, StartupFiles) {
     (rest, own)
 }
 
-/// guard's start-up file for bash.
+/// Returns guard's startup file for bash.
 fn bash(login: bool, own: &StartupFiles) -> String {
     let mut text = String::from("# Written by guard each time that it starts bash for a person.\n");
     if login && own.profile {
@@ -104,7 +105,7 @@ fn bash(login: bool, own: &StartupFiles) -> String {
     text + &init_text(Interactive::Bash)
 }
 
-/// guard's first start-up file for zsh.
+/// Returns guard's first startup file for zsh.
 fn zsh(own: Option<&str>) -> String {
     let back = own.map_or("unset ZDOTDIR".to_owned(), |own| format!("ZDOTDIR={}", quote(own)));
     format!(
@@ -121,7 +122,7 @@ fn init_text(shell: Interactive) -> String {
         .map_or_else(|_| "echo 'guard: not found' >&2; exit 125\n".to_owned(), |guard| init::text(shell, &guard))
 }
 
-/// Writes a file of guard's own, where only guard writes.
+/// Writes a file in guard's own directory.
 fn write(engine: &Engine, name: &str, text: &str) -> io::Result<PathBuf> {
     let paths = engine.paths().map_err(io::Error::other)?;
     let place = paths.database().with_file_name("init").join(name);

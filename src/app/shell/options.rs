@@ -1,4 +1,4 @@
-//! The options of bash, sh and zsh, one after the other as each of them reads them.
+//! Parses the options of bash, sh and zsh as each of these shells does.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::{CommandSource, ShellCall, ShellCallError};
 use crate::judge::syntax::tree::Dialect;
 
-/// Long options of bash that take no value. One dash is enough for bash, in front of all short ones.
+/// Long options of bash that take no value. bash also accepts them with one dash before all short options.
 const LONG: &[&str] = &[
     "debug",
     "debugger",
@@ -28,17 +28,17 @@ const LONG_WITH_VALUE: &[&str] = &["init-file", "rcfile"];
 
 /// Letters of bash's `set` and invocation that take no value.
 const BASH: &[u8] = b"abcefhiklmnprstuvxBCDEHPT";
-/// Those of dash.
+/// Option letters of dash that take no value.
 const SH: &[u8] = b"abcefilmnpqsuvxCEIV";
 
-/// What was read so far.
+/// The state of parsing.
 #[derive(Default)]
 struct OptionParser {
     command: bool,
     stdin: bool,
     interactive: bool,
     login: bool,
-    /// An option that prints and ends.
+    /// Whether an option only prints something and exits.
     nothing: bool,
 }
 
@@ -70,7 +70,7 @@ fn shown(word: &OsStr) -> String {
 }
 
 impl OptionParser {
-    /// Returns the place of the first operand.
+    /// Returns the index of the first operand.
     fn bash(&mut self, arguments: &[OsString]) -> Result<usize, ShellCallError> {
         let mut at = 0;
         while let Some(argument) = arguments.get(at) {
@@ -96,7 +96,7 @@ impl OptionParser {
         self.short(arguments, at, BASH, b"oO")
     }
 
-    /// Letters in one word, the values of some of them in the words behind.
+    /// Parses the option letters of one word. The values of some are in the following words.
     fn short(
         &mut self,
         arguments: &[OsString],
@@ -113,7 +113,7 @@ impl OptionParser {
             at += 1;
             for letter in letters {
                 if with_value.contains(letter) {
-                    // Without a value they list what is set.
+                    // Without a value the shell lists its options.
                     self.nothing |= arguments.get(at).is_none();
                     at += 1;
                 } else if known.contains(letter) {
@@ -187,7 +187,7 @@ impl OptionParser {
         Ok(at)
     }
 
-    /// An option by its name, in which case, `-` and `_` do not count.
+    /// Parses an option by its name, ignoring case, `-` and `_`.
     fn zsh_option(&mut self, name: &[u8]) {
         let name: Vec<u8> = name.iter().filter(|byte| !b"-_".contains(byte)).map(u8::to_ascii_lowercase).collect();
         match name.as_slice() {

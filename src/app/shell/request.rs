@@ -1,4 +1,4 @@
-//! From a shell's call to what is judged and run: the real shell takes guard's place in it.
+//! Turns a shell's call into a request, in which the real shell replaces guard.
 
 use std::os::unix::ffi::OsStringExt;
 
@@ -6,10 +6,10 @@ use super::{CommandSource, ShellCall};
 use crate::judge::invocation::{Line, Request};
 use crate::world::shell::Shell;
 
-/// What a call asks of the real shell.
+/// Returns the request for the real shell.
 ///
-/// A command string is a line. A script is judged by what it holds and run by its path, so that `$0` and `BASH_SOURCE`
-/// are true.
+/// A command string is a line. A script is judged by its content and run by its path, so that `$0` and `BASH_SOURCE`
+/// are right.
 #[must_use]
 pub fn request(shell: &Shell, call: ShellCall) -> Request {
     let ShellCall { options, reads, positional, .. } = call;

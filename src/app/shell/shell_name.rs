@@ -1,29 +1,29 @@
-//! The name that guard was called by: its own, or a shell's.
+//! The name under which guard was called: its own, or that of a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::judge::syntax::tree::Dialect;
 
-/// guard under a shell's name.
+/// The name of a shell under which guard was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellName {
-    /// The shell that it stands for; `None` for the account's own.
+    /// The shell's dialect, or `None` for the account's own shell.
     pub dialect: Option<Dialect>,
-    /// What the real shell is to find as its own name; `None` for its file name.
+    /// The name that the real shell gets as its own, or `None` for its file name.
     pub argv0: Option<OsString>,
-    /// Started with a dash in front of its name.
+    /// Whether the name begins with a dash.
     pub login: bool,
 }
 
 impl ShellName {
-    /// guard under its own name, asked to be a shell.
+    /// Creates it for guard under its own name.
     #[must_use]
     pub const fn guard() -> Self {
         Self { dialect: None, argv0: None, login: false }
     }
 
-    /// What a name stands for. `None`: guard's own, or another that is no shell's.
+    /// Returns the shell with this name, or `None` if it is guard's own or no shell's name.
     #[must_use]
     pub fn by(argv0: &OsStr) -> Option<Self> {
         let bytes = argv0.as_bytes();
@@ -37,20 +37,20 @@ impl ShellName {
             _ if login => None,
             _ => return None,
         };
-        // A shell that is not called bash or sh would show a name of guard's: it gets its own.
+        // Pass the name on only for a known shell. Another shell would show guard's name.
         let argv0 = dialect.map(|_| argv0.to_owned());
         Some(Self { dialect, argv0, login })
     }
 
-    /// What a program is that was started by this path under another name: the path tells the shell, the name is its
-    /// own.
+    /// Returns the shell for a program that was started by this path under another name. The path determines the shell;
+    /// the name is passed on.
     #[must_use]
     pub fn behind(path: &OsStr, argv0: &OsStr) -> Option<Self> {
         let called = Self::by(path)?;
         Some(Self { argv0: Some(argv0.to_owned()), login: argv0.as_bytes().starts_with(b"-"), ..called })
     }
 
-    /// What the real shell of this path is to find as its own name.
+    /// Returns the name that the real shell of this path gets as its own.
     #[must_use]
     pub fn argv0(&self, shell: &OsStr) -> OsString {
         self.argv0.clone().unwrap_or_else(|| {

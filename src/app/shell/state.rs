@@ -1,9 +1,9 @@
-//! What a command may leave behind in its shell.
+//! Whether a command can change the state of its shell.
 
 use crate::judge::syntax::tree::{Command, Part, Pipeline, Script, Word};
 use crate::judge::syntax::visit;
 
-/// Builtins and programs that leave nothing behind in the shell that runs them, whatever their arguments.
+/// Builtins and programs that do not change the state of the shell, whatever their arguments.
 const LEAVES_NOTHING: &[&str] = &[
     "echo", "true", "false", "test", "[", "pwd", "ls", "cat", "grep", "sed", "head", "tail", "wc", "sort", "uniq",
     "cut", "tr", "find", "mkdir", "cp", "mv", "rm", "touch", "chmod", "ln", "sleep", "date", "make", "git", "curl",
@@ -11,14 +11,14 @@ const LEAVES_NOTHING: &[&str] = &[
     "tee", "diff",
 ];
 
-/// Whether what comes later may depend on it. Where that is not plain, it may.
+/// Reports whether later commands can depend on this script. If in doubt, they can.
 #[must_use]
 pub fn may_change(script: &Script) -> bool {
     let pipeline = |pipeline: &Pipeline| pipeline.commands.iter().any(command);
     script.items.iter().any(|item| pipeline(&item.first) || item.rest.iter().any(|(_, next)| pipeline(next)))
 }
 
-/// Whether it may give a name another meaning: then nothing can be left out by its name any more.
+/// Reports whether the script can redefine a command name. Then later commands cannot be recognised by their name.
 #[must_use]
 pub fn may_define(script: &Script) -> bool {
     let mut defines = false;
@@ -44,7 +44,7 @@ fn command(command: &Command) -> bool {
     !known || !arguments.iter().all(is_plain) || !simple.redirects.is_empty()
 }
 
-/// Whether expanding a word sets nothing.
+/// Reports whether expanding a word sets nothing.
 fn is_plain(word: &Word) -> bool {
     fn plain(part: &Part) -> bool {
         match part {

@@ -1,9 +1,10 @@
 //! Commands on standard input: each is judged when it is complete, and run before the next one is read.
 //!
-//! What is guaranteed: no byte reaches the shell as a command that was not part of a judged one; nothing that a command
-//! would read is taken from it; what was refused does not run, and ends the script with 126, its exit trap run, the
-//! rest unread. What is refused because it cannot be kept so: an `exec` that puts another file in the place of standard
-//! input, from which the shell would then read commands, and a redirection of the descriptor that guard uses itself.
+//! Guarantees: the shell gets as commands only bytes of judged commands; guard takes no input away from a command; a
+//! refused command does not run and ends the script with exit code 126, after its exit trap, with the rest unread. Two
+//! commands are refused because they would break these guarantees: an `exec` that replaces standard input, from which
+//! the
+//! shell would then read commands, and a redirection of the descriptor that guard uses.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -24,11 +25,11 @@ use crate::judge::syntax::visit::{self, Node};
 use crate::judge::syntax::{self, Completeness};
 use crate::world::shell::Shell;
 
-/// How a script on standard input came to its end.
+/// How a script on standard input ended.
 enum StdinEnd {
-    /// With its input, or by itself.
+    /// At the end of its input, or by exiting.
     Finished,
-    /// Something was refused, with this exit code.
+    /// A command was refused, with this exit code.
     Refused(u8),
 }
 
@@ -71,8 +72,8 @@ pub(super) fn feed(
     }
 }
 
-/// A shell that is told to be interactive makes other commands of `!!` and its kin, and bash of the keys of its editor, than
-/// what was judged: it is told not to.
+/// Disables history expansion, and line editing in bash. In an interactive shell they would turn `!!` or editing keys
+/// into commands that were not judged.
 fn without_history(call: &mut ShellCall, dialect: Dialect) {
     let off: &[&str] = match dialect {
         Dialect::Bash => &["+H"],
@@ -83,21 +84,21 @@ fn without_history(call: &mut ShellCall, dialect: Dialect) {
     let at = call.options.len() - usize::from(ends);
     call.options.splice(at..at, off.iter().map(OsString::from));
     if dialect == Dialect::Bash {
-        // Long options stand in front of all others.
+        // Long options must come before all others.
         call.options.insert(0, "--noediting".into());
     }
 }
 
-/// A script on its way.
+/// A running script.
 struct StdinSession<'a> {
     engine: &'a Engine,
     shell: &'a Shell,
     options: RunOptions,
     extra: ExtraFd,
     positional: Vec<OsString>,
-    /// What was run and still holds.
+    /// The commands that have run and whose effects on the shell remain.
     before: Vec<u8>,
-    /// Something was run that may give a name another meaning.
+    /// Whether a command has run that can redefine a command name.
     defined: bool,
 }
 
@@ -157,14 +158,14 @@ impl StdinSession<'_> {
             if self.defined || script.as_ref().is_none_or(state::may_change) {
                 self.before.extend_from_slice(&command);
             }
-            // A text that is no shell's language ends a script on standard input: nothing of it would be left to judge.
+            // A syntax error ends a script on standard input, so nothing is left to judge.
             if !feeder.run(approved, receipt, last || script.is_none())? {
                 return Ok(StdinEnd::Finished);
             }
         }
     }
 
-    /// Why a command would make the shell read what is not judged.
+    /// Returns why a command would make the shell read commands that are not judged.
     fn cannot_be_kept(&self, script: &Script) -> Option<String> {
         let mut why = None;
         visit::nodes(script, &mut |node| match node {
@@ -214,7 +215,7 @@ fn is_of_stdin(redirect: &Redirect) -> bool {
     }
 }
 
-/// The text of a word without quotes.
+/// Returns the text of a word without quotes.
 fn text(word: &Word) -> Option<&str> {
     match word.parts.as_slice() {
         [syntax::tree::Part::Literal(text)] => Some(text),
