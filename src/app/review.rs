@@ -1,7 +1,7 @@
-//! `guard review`: what waits, on the whole screen, and a person who decides.
+//! `guard review`: shows the waiting requests on the full screen and lets a person answer them.
 //!
-//! Answers are given on the card, one by one, or to a batch of which every command was shown in full; both the same way
-//! as `guard approve` does ([`super::approvals`]). Out of scope: what anything looks like (`ui`), and running.
+//! Answers are given on the card, one by one, or to a batch whose commands were all shown in full, in the same way as
+//! by `guard approve` ([`super::approvals`]). Out of scope: the appearance (`ui`), and running.
 
 mod list;
 
@@ -27,10 +27,10 @@ use crate::ui::review::{ReviewRow, ReviewView, batch, help, review};
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::visible;
 
-/// How often the queue is looked at.
+/// The interval between two reads of the queue.
 const PACE: Duration = Duration::from_millis(250);
 
-/// Shows what waits until the person has seen enough.
+/// Shows the waiting requests until the person quits.
 ///
 /// # Errors
 /// The queue or the terminal cannot be used.
@@ -44,7 +44,7 @@ pub fn run() -> Result<u8, Failure> {
     }
 }
 
-/// The same; how the terminal ended it before the person did is told to the caller.
+/// Like [`run`]. If the terminal ended it before the person did, the caller gets the reason.
 pub(super) fn run_interactive() -> Result<Result<u8, PromptClosed>, Failure> {
     let approvals = match Approvals::open("review", &[])? {
         Ok(approvals) => approvals,
@@ -81,7 +81,7 @@ pub(super) fn run_interactive() -> Result<Result<u8, PromptClosed>, Failure> {
     Ok(Ok(exit::ALLOW))
 }
 
-/// Where the cursor cannot be moved: the table, and one card after the other.
+/// For a terminal that cannot move the cursor: prints the table, then one card after the other.
 fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     let mut report = AnswerReport::default();
     let now = Timestamp::now();
@@ -109,20 +109,20 @@ fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// One run of the full-screen review.
+/// The state of the full-screen review.
 struct ReviewSession<'a> {
     approvals: &'a Approvals,
     look: Look,
     list: List,
     looked: Option<Instant>,
-    /// What a request would do, or why it cannot be shown.
+    /// The cards of requests, or why they cannot be shown.
     cards: HashMap<Name, Result<CardView, Unanswerable>>,
     status: String,
-    /// What the keys do is shown in place of the card.
+    /// Whether the help for the keys is shown instead of the card.
     help: bool,
-    /// Words that go with a no.
+    /// The reason for a denial, while it is typed.
     entry: Option<String>,
-    /// What that no is for.
+    /// The requests that this denial is for.
     refused: Vec<Pending>,
     results: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl<'a> ReviewSession<'a> {
             screen.draw(&review(&view, size))?;
             let ScreenEvent::Keys(keys) = screen.wait(PACE)? else { continue };
             if let Some(words) = &mut self.entry {
-                // Words may be pasted; what ends them is a key by itself.
+                // A reason may be pasted, but the key that ends it must arrive alone.
                 for key in &keys {
                     match key {
                         KeyPress::Char(letter) if words.chars().count() < 300 => words.push(*letter),
@@ -195,7 +195,7 @@ impl<'a> ReviewSession<'a> {
         }
     }
 
-    /// Looks at the queue, now and then.
+    /// Reads the queue if it is time to.
     fn look_again(&mut self) -> Result<(), Failure> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());
@@ -209,18 +209,18 @@ impl<'a> ReviewSession<'a> {
         Ok(())
     }
 
-    /// The card of a request, judged once for as long as it waits.
+    /// Returns the card of a request, which is judged once while it waits.
     fn card(&mut self, one: &Pending) -> Result<&Result<CardView, Unanswerable>, Failure> {
         let name = name(one);
         if !self.cards.contains_key(&name) {
-            // To look at one's own is no attempt; to answer it is.
+            // Looking at one's own request is not an attempt to approve it; answering is.
             let card = match self.approvals.asked_here(one)? {
                 Some(why) => Err(Unanswerable::Own(why)),
                 None => self.approvals.show(one)?.map(|shown| shown.card().0.view),
             };
             self.cards.insert(name.clone(), card);
         }
-        // It was just put there.
+        // It was just inserted.
         self.cards.get(&name).ok_or_else(|| Failure::Message("the request is no longer shown".to_owned()))
     }
 
@@ -275,7 +275,7 @@ impl<'a> ReviewSession<'a> {
         }
     }
 
-    /// What is marked and shown is to be refused, or where nothing is the one that the cursor is on.
+    /// Begins to deny the marked requests that are shown, or the one at the cursor if none is.
     fn begin_to_deny(&mut self) {
         self.refused = self.list.chosen();
         if self.refused.is_empty() {
@@ -286,7 +286,7 @@ impl<'a> ReviewSession<'a> {
         }
     }
 
-    /// Refuses it, as far as it still waits: not what stands in its place by now.
+    /// Denies the chosen requests that still wait, and no request that has replaced one of them.
     fn deny(&mut self) -> Result<(), Failure> {
         let words = self.entry.take().unwrap_or_default();
         let words = Some(words.trim()).filter(|words| !words.is_empty());
@@ -305,11 +305,11 @@ impl<'a> ReviewSession<'a> {
         Ok(())
     }
 
-    /// Opens the card, where it is answered.
+    /// Opens the card, on which the person answers.
     fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), ViewStopped> {
         let Some(one) = self.list.here() else { return Ok(()) };
         let mut report = AnswerReport::default();
-        // Judged anew: time has passed since it was listed.
+        // Judge again, because time has passed since it was listed.
         match self.approvals.show(&one)? {
             Err(why) => report.no(&one.id, why),
             Ok(shown) => {
@@ -323,7 +323,7 @@ impl<'a> ReviewSession<'a> {
         Ok(())
     }
 
-    /// Shows all that is marked in full, and asks once.
+    /// Shows all marked requests in full, and asks one question.
     fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), ViewStopped> {
         let mut report = AnswerReport::default();
         let mut chosen = Vec::new();
@@ -353,7 +353,7 @@ impl<'a> ReviewSession<'a> {
             self.list.unmark(&done);
         }
         let approvals = self.approvals;
-        // An approver may have to sign, on the same terminal.
+        // An approver may have to sign on the same terminal.
         screen.meanwhile(|| {
             chosen.iter().try_for_each(|shown| match yes {
                 true => approvals.allow(shown, AnswerScope::Once, None, &mut report),
@@ -367,7 +367,9 @@ impl<'a> ReviewSession<'a> {
         Ok(())
     }
 
-    /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
+    /// Asks one question about exactly these requests. An answer counts only once the end of the list has been on the
+    /// screen
+    /// for a moment.
     fn ask_batch(&self, chosen: &[ShownRequest], screen: &mut Fullscreen<'_>) -> Result<bool, ViewStopped> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;
@@ -375,7 +377,7 @@ impl<'a> ReviewSession<'a> {
         loop {
             let size = screen.size();
             if wide != size.columns {
-                // With another width all of it stands elsewhere: it is read anew.
+                // A new width changes the layout, so the list must be read again.
                 (wide, top, turned) = (size.columns, 0, Instant::now());
                 lines = in_full(chosen, size.columns, &self.look);
             }
@@ -393,13 +395,13 @@ impl<'a> ReviewSession<'a> {
                 [KeyPress::Char('k') | KeyPress::Up] => top = top.saturating_sub(1),
                 [KeyPress::Char('b') | KeyPress::PageUp] => top = top.saturating_sub(page),
                 [KeyPress::Char(' ' | 'j') | KeyPress::PageDown | KeyPress::Down] => {}
-                // Enter and every other key mean no; so does what no person types.
+                // Enter and every other key mean no, and so does input that no person typed.
                 _ => return Ok(false),
             }
         }
     }
 
-    /// Keeps the results for the end, and shows the last.
+    /// Keeps the results for the end, and shows the last one.
     fn tell(&mut self, report: AnswerReport) {
         if let Some(said) = report.in_short() {
             self.status = said;

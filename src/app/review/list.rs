@@ -1,4 +1,4 @@
-//! What the review shows of the queue: filters, marks and where the cursor is.
+//! The list of the review: filters, marks and the cursor.
 //!
 //! Out of scope: the screen, and answering.
 
@@ -10,36 +10,37 @@ use crate::judge::risk::Tier;
 use crate::judge::sort;
 use crate::store::queue::Pending;
 
-/// A request as it was when it was filed, and how many had approved it: asked anew or signed by one more, it is another.
+/// Identifies a state of a request: its ID, when it was filed, and how many have approved it. A request that is filed
+/// again or signed once more has another name.
 pub type Name = (String, Timestamp, usize);
 
 pub fn name(pending: &Pending) -> Name {
     (pending.id.clone(), pending.filed, pending.approved_by.len())
 }
 
-/// Whether two are shown as one.
+/// Reports whether two requests are shown as one.
 fn is_twin(one: &Pending, other: &Pending) -> bool {
     one.is_same(other) && one.root == other.root && one.state == other.state
 }
 
-/// The requests that may be answered.
+/// The requests that can be answered.
 #[derive(Debug, Default)]
 pub struct List {
     all: Vec<Pending>,
-    /// The request that the cursor is on.
+    /// The request at the cursor.
     at: Option<String>,
-    /// Where it was when it was last shown: it stays there when its request goes.
+    /// The cursor's last position, where it stays if its request disappears.
     stood: usize,
     marked: HashSet<Name>,
     opened: HashSet<Name>,
-    /// Only this session.
+    /// Show only this session.
     session: Option<String>,
-    /// Only this tier.
+    /// Show only this tier.
     tier: Option<Tier>,
 }
 
 impl List {
-    /// What the queue holds by now.
+    /// Replaces the requests with the current ones of the queue.
     pub fn renew(&mut self, all: Vec<Pending>) {
         self.all = all;
         self.all.retain(|one| one.state.is_open());
@@ -51,7 +52,7 @@ impl List {
         self.all.iter().any(|one| name(one) == *known)
     }
 
-    /// What is left out, in words.
+    /// Describes the filters.
     pub fn filter(&self) -> String {
         let tier = self.tier.map(|tier| format!("tier {}", tier.number()));
         let session = self.session.as_ref().map(|session| format!("session {session}"));
@@ -62,7 +63,7 @@ impl List {
         self.marked.contains(&name(one))
     }
 
-    /// Whether its card was opened, or that of the same command of the same session.
+    /// Reports whether the card of this request, or of the same command of the same session, was opened.
     pub fn is_opened(&self, one: &Pending) -> bool {
         self.twins(one).iter().any(|twin| self.opened.contains(twin))
     }
@@ -71,7 +72,7 @@ impl List {
         self.opened.insert(name(one));
     }
 
-    /// Marks it and all that are shown as it, or takes their marks away.
+    /// Toggles the mark of a request and of all that are shown as one with it.
     pub fn mark(&mut self, one: &Pending) {
         let twins = self.twins(one);
         if self.is_marked(one) {
@@ -81,7 +82,7 @@ impl List {
         }
     }
 
-    /// What the filters let through; the same command of the same session is shown once.
+    /// Returns the requests that pass the filters. The same command of the same session appears once.
     pub fn shown(&self) -> Vec<&Pending> {
         let mut shown: Vec<&Pending> = Vec::new();
         for one in self.through() {
@@ -92,12 +93,12 @@ impl List {
         shown
     }
 
-    /// The requests that are shown as this one.
+    /// Returns the requests that are shown as one with this one.
     pub fn twins(&self, of: &Pending) -> Vec<Name> {
         self.through().into_iter().filter(|one| is_twin(of, one)).map(name).collect()
     }
 
-    /// What the filters let through, one by one.
+    /// Returns all requests that pass the filters.
     fn through(&self) -> Vec<&Pending> {
         let through = |one: &&Pending| {
             self.session.as_ref().is_none_or(|session| one.session == *session)
@@ -106,14 +107,14 @@ impl List {
         self.all.iter().filter(through).collect()
     }
 
-    /// The place of the cursor among what is shown.
+    /// Returns the index of the cursor among the shown requests.
     pub fn place(&self) -> usize {
         let shown = self.shown();
         let at = self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at));
         at.unwrap_or_else(|| self.stood.min(shown.len().saturating_sub(1)))
     }
 
-    /// Keeps the cursor on the request that it is shown on, whatever comes and goes around it.
+    /// Keeps the cursor on its request while others appear and disappear.
     pub fn hold(&mut self) {
         self.stood = self.place();
         self.at = self.here().map(|one| one.id);
@@ -158,12 +159,12 @@ impl List {
         };
     }
 
-    /// Takes the marks away from what is done.
+    /// Removes the marks of these requests.
     pub fn unmark(&mut self, done: &[String]) {
         self.marked.retain(|(id, ..)| !done.contains(id));
     }
 
-    /// Takes back a filter, or where there is none the marks; false where there is nothing to take back.
+    /// Removes a filter, or the marks if there is none. Returns `false` if there is nothing to remove.
     pub fn step_back(&mut self) -> bool {
         if self.tier.is_some() || self.session.is_some() {
             (self.tier, self.session) = (None, None);
@@ -175,13 +176,13 @@ impl List {
         true
     }
 
-    /// Those of these that are still there.
+    /// Returns those of these requests that still exist.
     pub fn left_of(&self, chosen: &[Pending]) -> Vec<Pending> {
         let is_chosen = |one: &&Pending| chosen.iter().any(|other| (&other.id, other.filed) == (&one.id, one.filed));
         self.all.iter().filter(is_chosen).cloned().collect()
     }
 
-    /// What is marked, among what is shown.
+    /// Returns the marked requests among the shown ones.
     pub fn chosen(&self) -> Vec<Pending> {
         self.through().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
     }

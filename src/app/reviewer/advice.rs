@@ -1,6 +1,7 @@
-//! What an opinion comes to for one command: it runs, it is refused, or a person is asked and sees the opinion.
+//! Applies the reviewer's opinion to one command: it runs, it is refused, or a person is asked and sees the opinion.
 //!
-//! Every entry point through which a command comes asks here before it asks a person. Out of scope: how the person is asked.
+//! Every entry point consults the reviewer through this module before it asks a person. Out of scope: how the person is
+//! asked.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -19,18 +20,18 @@ use crate::prompt::answer::{ReviewInProgress, ReviewProgress};
 use crate::store::{Entry, Filter, Store};
 use crate::ui::card_view::OpinionLine;
 
-/// So long is waited before a card is shown that may not be needed.
+/// How long to wait for a quick opinion before a card is shown.
 const GRACE: Duration = Duration::from_millis(150);
 
-/// What a reviewer has said and is still to say of one command.
+/// The review of one command, finished or not.
 pub struct Review<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     consult: Option<Consult>,
-    /// An approver has to sign it: the reviewer only advises.
+    /// Whether an approver must sign the command, so that the reviewer only advises.
     is_signed: bool,
-    /// What it said.
+    /// The opinion, once there is one.
     pub opinion: Option<Opinion>,
 }
 
@@ -39,12 +40,12 @@ pub struct Review<'a> {
 pub enum Advice {
     Runs(Box<Approved>),
     Refused(Refusal),
-    /// By nobody yet.
+    /// Not settled.
     Open,
 }
 
 impl<'a> Review<'a> {
-    /// Asks the reviewer, where the policy wants it; for no longer than `most`.
+    /// Starts asking the reviewer if the policy requires it, for at most `most`.
     #[must_use]
     pub fn begin(engine: &'a Engine, invocation: &'a Invocation, judgment: &'a Judgment, most: Duration) -> Self {
         let consult = Consult::begin(engine, invocation, judgment, most);
@@ -53,7 +54,7 @@ impl<'a> Review<'a> {
         Self { engine, invocation, judgment, consult, is_signed, opinion: None }
     }
 
-    /// Waits for it, and says what it comes to.
+    /// Waits for the opinion and applies it.
     #[must_use]
     pub fn advice(&mut self) -> Advice {
         if let Some(consult) = self.consult.take() {
@@ -62,7 +63,7 @@ impl<'a> Review<'a> {
         self.outcome()
     }
 
-    /// Looks whether it is quick; what it comes to by then.
+    /// Waits a moment for the opinion and applies it if there is one.
     #[must_use]
     pub fn quickly(&mut self) -> Advice {
         let Some(consult) = &mut self.consult else { return self.outcome() };
@@ -72,7 +73,7 @@ impl<'a> Review<'a> {
         self.outcome()
     }
 
-    /// What the opinion that is there comes to. A yes is held against what would run now.
+    /// Applies the current opinion. An approval counts only if the same command would run now.
     #[must_use]
     pub fn outcome(&self) -> Advice {
         let Some(opinion) = &self.opinion else { return Advice::Open };
@@ -90,12 +91,12 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Nobody wants its opinion any more.
+    /// Stops asking.
     pub fn end(&mut self) {
         self.consult = None;
     }
 
-    /// What a card shows of it.
+    /// Returns the line of the opinion on a card.
     #[must_use]
     pub fn opinion_line(&self) -> Option<OpinionLine> {
         self.opinion.as_ref().map(|opinion| self.said_of(opinion))
@@ -106,7 +107,7 @@ impl<'a> Review<'a> {
         OpinionLine { denies, ..OpinionLine::of(opinion) }
     }
 
-    /// What the opinion comes to, as far as it may.
+    /// Returns what the opinion may decide.
     fn gate(&self, opinion: &Opinion) -> Outcome {
         match self.is_signed {
             true => Outcome::Ask,
@@ -114,7 +115,7 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// With the rules that lend it their leave, for the record.
+    /// Adds the rules that let the reviewer decide, for the record.
     fn marked(&self, opinion: Opinion) -> Opinion {
         let Role::Settles { with } = role(self.judgment, self.engine.policy()) else { return opinion };
         let lent = |finding: &&Finding| finding.yolo && with.contains(&finding.rule);
@@ -122,7 +123,7 @@ impl<'a> Review<'a> {
         Opinion { yolo, ..opinion }
     }
 
-    /// Whether it is being asked.
+    /// Reports whether the reviewer is being asked.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.consult.is_some()
@@ -146,7 +147,7 @@ impl ReviewInProgress for Review<'_> {
     }
 }
 
-/// A refusal of the reviewer's where no person sits, with how a person overrules it.
+/// Returns a refusal by the reviewer where no person is present, with how a person can overrule it.
 #[must_use]
 pub fn overrulable(
     engine: &Engine,
@@ -166,10 +167,10 @@ pub fn overrulable(
     }
 }
 
-/// How many rows of the session are looked through for an earlier one.
+/// How many rows of the session are searched for an earlier message.
 const LOOKED_THROUGH: u32 = 200;
 
-/// Says once a session, to a person at their terminal, that a rule's `yolo` let the reviewer settle something.
+/// Tells a person at the terminal, once per session, that a rule's `yolo` let the reviewer decide.
 pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion) {
     if opinion.yolo.is_empty() || !engine.caller.terminal.is_person_here() {
         return;
@@ -189,8 +190,8 @@ pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion)
     }
 }
 
-/// The same for a session in which no person sits, with what it is refused or asked first after that: once a session, as
-/// its rows tell. The row of that is written already.
+/// Returns the same message for a session without a person, to add to its next refusal or question. It appears once per
+/// session, according to its rows. The row of this command is already written.
 #[must_use]
 pub fn yolo_in(engine: &Engine, invocation: &Invocation) -> Option<String> {
     if !invocation.origin.is_guarded() && engine.caller.terminal.is_person_here() {

@@ -1,7 +1,7 @@
-//! Asking the reviewer about one command: started, looked at while a person may answer too, and ended with an opinion.
+//! Asks the reviewer about one command: starts it, polls it while a person may answer too, and returns an opinion.
 //!
-//! Whatever goes wrong is an opinion that says nothing, with the true reason. Out of scope: what an opinion means for
-//! the command ([`crate::judge::review`]).
+//! Any failure results in an opinion without a verdict, with the reason. Out of scope: what an opinion means for the
+//! command ([`crate::judge::review`]).
 
 use std::ffi::OsString;
 use std::io;
@@ -25,33 +25,33 @@ use crate::judge::invocation::Invocation;
 use crate::judge::review::{self, Opinion, OpinionVerdict, QUOTED, Role, jury};
 use crate::store::{Paths, StoreError};
 
-/// What the helper of the gateway may need beyond the time that a model has.
+/// The time that the gateway's helper may need in addition to the model's time limit.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// The longest text of the account's own that a model is told.
+/// The longest policy text of the account that a model gets, in bytes.
 const MAX_POLICY: u64 = 64 << 10;
 
-/// What the helper is asked, on standard input.
+/// The helper's standard input.
 #[derive(Debug, Serialize)]
 struct ReviewInput<'a> {
     v: u8,
     reviewer: &'a Reviewer,
-    /// Where calls, tokens and opinions are counted and kept.
+    /// The directory of the counts of calls and tokens, and of cached opinions.
     state: PathBuf,
-    /// A text of the account's own.
+    /// The policy text of the account.
     policy: String,
     examples: Vec<examples::Example>,
     digest: &'a str,
     request: &'a Request,
 }
 
-/// What it answers.
+/// The helper's answer.
 #[derive(Debug, Deserialize)]
 struct ReviewerReply {
     opinion: Opinion,
 }
 
-/// Why a reviewer is not asked; the text is the reason of an opinion that says nothing.
+/// Why a reviewer is not asked. The text is the reason of an opinion without a verdict.
 #[derive(Debug, thiserror::Error)]
 enum ConsultError {
     #[error("no program configured")]
@@ -89,8 +89,9 @@ struct RunningReviewer {
 }
 
 impl Consult {
-    /// Asks, where the policy wants an opinion of this command; for no longer than `most`. A person's answer that waits
-    /// to be used comes first.
+    /// Starts asking if the policy requires an opinion on this command, for at most `most`. An unused answer of a
+    /// person
+    /// takes precedence.
     #[must_use]
     pub fn begin(engine: &Engine, invocation: &Invocation, judgment: &Judgment, most: Duration) -> Option<Self> {
         if review::role(judgment, engine.policy()) == Role::Absent {
@@ -105,7 +106,7 @@ impl Consult {
         Some(Self::ask(engine, reviewer, &digest.to_string(), &request, most))
     }
 
-    /// Asks about a request that was made already.
+    /// Starts asking about a request that was already made.
     #[must_use]
     pub fn ask(engine: &Engine, reviewer: &Reviewer, digest: &str, request: &Request, most: Duration) -> Self {
         let about = digest.get(..QUOTED).unwrap_or_default().to_owned();
@@ -133,7 +134,7 @@ impl Consult {
         }
     }
 
-    /// The opinion, if it comes within `wait`.
+    /// Returns the opinion if it arrives within `wait`.
     #[must_use]
     pub fn poll(&mut self, wait: Duration) -> Option<Opinion> {
         let until = Instant::now() + wait;
@@ -156,7 +157,7 @@ impl Consult {
         Some(opinion)
     }
 
-    /// The opinion. Whoever is asked has a limit, and so this ends.
+    /// Waits for the opinion. The reviewer's time limit ends the wait.
     #[must_use]
     pub fn wait(mut self) -> Opinion {
         loop {
@@ -166,20 +167,20 @@ impl Consult {
         }
     }
 
-    /// For how long it is being asked.
+    /// Returns how long the reviewer has been asked.
     #[must_use]
     pub fn asked_for(&self) -> Duration {
         self.begun.elapsed()
     }
 }
 
-/// What a program needs of the environment, with the variables that are named.
+/// Returns the variables that a program needs, and those that the configuration names.
 fn environment(engine: &Engine, voices: &[ReviewerModel]) -> Vec<(OsString, OsString)> {
     let account = &engine.caller.account;
     let mut env: Vec<(OsString, OsString)> =
         vec![("PATH".into(), PLACES.join(":").into()), ("USER".into(), account.name.clone().into())];
     env.extend(account.home.as_ref().map(|home| ("HOME".into(), home.clone().into())));
-    // A keyring is asked over the session's bus.
+    // A keyring is reached over the session's bus.
     let named = voices.iter().filter_map(|voice| match &voice.key {
         Some(KeySource::Env(name)) => Some(name.as_str()),
         _ => None,
@@ -191,7 +192,7 @@ fn environment(engine: &Engine, voices: &[ReviewerModel]) -> Vec<(OsString, OsSt
     env
 }
 
-/// A program of the account's own, which reads the request and prints a verdict.
+/// Asks a program of the account, which reads the request and prints a verdict.
 fn program(
     engine: &Engine,
     voice: &ReviewerModel,
@@ -207,7 +208,7 @@ fn program(
         .map_err(|error| ConsultError::Start { program: program.clone(), error })
 }
 
-/// The one-shot helper of the gateway, which alone speaks to models.
+/// Asks the gateway's helper, the only program that connects to models.
 fn helper(
     engine: &Engine,
     reviewer: &Reviewer,
@@ -237,7 +238,7 @@ fn helper(
         .map_err(|error| ConsultError::Start { program: program.display().to_string(), error })
 }
 
-/// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
+/// Reads the account's policy text. If it cannot be read, no reviewer is asked, because what it forbids is unknown.
 fn own_text(path: &Path) -> Result<String, ConsultError> {
     let told = |error| ConsultError::Policy { path: path.to_owned(), error };
     if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
@@ -246,7 +247,7 @@ fn own_text(path: &Path) -> Result<String, ConsultError> {
     std::fs::read_to_string(path).map_err(told)
 }
 
-/// What the helper printed.
+/// Parses the helper's output.
 fn of_helper(by: &str, replied: &ProgramReply) -> Opinion {
     match serde_json::from_slice::<ReviewerReply>(&replied.answer) {
         Ok(ReviewerReply { opinion }) if replied.code == Some(0) => opinion,
@@ -254,8 +255,8 @@ fn of_helper(by: &str, replied: &ProgramReply) -> Opinion {
     }
 }
 
-/// What a program printed: an object with a word and a reason. What it does not let pass is a person's, whatever it
-/// calls that.
+/// Parses a program's output: an object with a verdict and a reason. Any verdict but an approval or a denial leaves the
+/// decision to a person.
 fn of_program(by: &str, replied: &ProgramReply, about: &str) -> Opinion {
     let nothing = |why: &str| Opinion::nothing(by, why);
     let Ok(value) = serde_json::from_slice::<Value>(&replied.answer) else {

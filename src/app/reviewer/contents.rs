@@ -1,7 +1,8 @@
-//! What files hold, for the reviewer: those alone that the command names and the policy lets it see.
+//! Contents of files for the reviewer: only of files that the command names and the policy lets it see.
 //!
-//! A file is reached step by step below the working directory, and no link on the way is followed; what lies in a place of secrets,
-//! or has a second name elsewhere, stays unread. Out of scope: which files a command names.
+//! A file is opened component by component below the working directory, without following links. A file in a secret
+//! place
+//! or with a second hard link is not read. Out of scope: which files a command names.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -24,28 +25,28 @@ use crate::judge::invocation::Invocation;
 use crate::judge::rules::glob;
 use crate::store::redact;
 
-/// How many files are told of.
+/// How many files the reviewer gets.
 const MOST: usize = 8;
 
-/// Places whose files stay unread, whatever the policy says. What may be anywhere may be one of them.
+/// Classes of paths that are never read, whatever the policy. An unknown path may be in one of them.
 const NEVER: &[PathClass] =
     &[PathClass::Secret, PathClass::Guard, PathClass::Device, PathClass::Kernel, PathClass::Dynamic];
 
 /// A file that the policy lets the reviewer see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// Below the working directory.
+    /// The path, relative to the working directory.
     pub path: String,
-    /// What it holds, without secrets; empty where that is withheld.
+    /// The redacted content. Empty if it is withheld.
     pub text: String,
-    /// Something in it is hidden.
+    /// Whether part of it was redacted.
     pub redacted: bool,
-    /// Why it is not told what it holds.
+    /// Why the content is withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
 
-/// What the files hold that a command names, as far as the policy says.
+/// Returns the contents of the files that a command names, as far as the policy permits.
 pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgment: &Judgment) -> Vec<Content> {
     if reviewer.contents.is_empty() {
         return Vec::new();
@@ -69,7 +70,7 @@ pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgmen
             Err("it is in a directory of secrets".to_owned())
         } else {
             match read(&invocation.cwd, below, left) {
-                // It will be there later, or it is no file's name.
+                // The file will be created later, or the word is not a file name.
                 Err(UnreadReason::Missing) => continue,
                 Err(UnreadReason::Withheld(why)) => Err(why),
                 Ok(text) => Ok(text),
@@ -88,7 +89,7 @@ pub fn of(engine: &Engine, reviewer: &Reviewer, invocation: &Invocation, judgmen
     found
 }
 
-/// The files that a command names, by their whole paths.
+/// Returns the absolute paths of the files that a command names.
 fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     let mut add = |value: &Value, cwd: Option<&Place>| {
@@ -133,7 +134,7 @@ impl From<String> for UnreadReason {
     }
 }
 
-/// What a plain file holds that is no longer than this.
+/// Reads a regular file of at most this size.
 fn read(directory: &Path, below: &str, most: u64) -> Result<String, UnreadReason> {
     let withheld = |why: &str| Err(UnreadReason::Withheld(why.to_owned()));
     let told = |error: nix::Error| match error {
@@ -150,7 +151,7 @@ fn read(directory: &Path, below: &str, most: u64) -> Result<String, UnreadReason
         if matches!(step, "" | "." | "..") {
             return withheld("its path is not plain");
         }
-        // A pipe could hang.
+        // Opening a pipe could block.
         let last = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let how = if steps.peek().is_some() { directories } else { last };
         at = openat(&at, step, how | OFlag::O_NOFOLLOW, Mode::empty()).map_err(told)?;

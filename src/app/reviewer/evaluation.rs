@@ -1,6 +1,8 @@
-//! `guard reviewer test`: the configured reviewer tried with commands whose answers are known, and with injections.
+//! `guard reviewer test`: tests the configured reviewer with commands whose right answers are known, and with
+//! injections.
 //!
-//! Each is judged as it would be and asked about as it would be; nothing runs. Out of scope: what passes the test.
+//! Each command is judged and sent to the reviewer as in real use, but never run. Out of scope: which reviewer is good
+//! enough.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -25,7 +27,7 @@ use crate::ui::visible;
 /// The commands and the injections.
 const SET: &str = include_str!("../../../patterns/reviewer/evaluation.toml");
 
-/// How many are asked about at once.
+/// How many commands are reviewed at once.
 const AT_ONCE: usize = 4;
 
 /// `guard reviewer test`: an injection worked, or a harmful command was approved.
@@ -49,19 +51,19 @@ pub struct TestArgs {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// To be approved.
+    /// Commands that should be approved.
     pub ordinary: Vec<String>,
-    /// Never to be approved: harm, or a person's decision.
+    /// Commands that must not be approved: harmful ones, and decisions for a person.
     pub harmful: Vec<String>,
     pub doubtful: Vec<String>,
-    /// Harmful ones that speak to the reviewer.
+    /// Harmful commands that contain text addressed to the reviewer.
     pub injections: Vec<String>,
 }
 
-/// The set that guard ships.
+/// Returns the set that guard ships.
 ///
 /// # Errors
-/// It cannot be read, which a test rules out.
+/// It cannot be parsed. A test rules this out.
 pub fn set() -> Result<Set, Failure> {
     toml::from_str(SET).map_err(|error| Failure::Message(error.to_string()))
 }
@@ -91,32 +93,32 @@ struct EvaluationReport {
     model: String,
     commands: usize,
     injections: usize,
-    /// Of what should not be approved, the share in percent that was not.
+    /// The percentage of the commands that must not be approved which were not approved.
     recall: f64,
     false_approvals: usize,
-    /// Ordinary ones that were not approved.
+    /// The number of ordinary commands that were not approved.
     false_alarms: usize,
-    /// Injections that were approved.
+    /// The number of injections that were approved.
     worked: usize,
-    /// Without an opinion.
+    /// The number of commands without a verdict.
     failed: usize,
-    /// Why there was none, and how often.
+    /// The reasons for a missing verdict, with counts.
     failures: BTreeMap<String, usize>,
     median_ms: u64,
     slowest_ms: u64,
     tokens: u64,
     cost: u64,
-    /// What was not as it is known to be.
+    /// The wrong answers.
     wrong: Vec<TestedExample>,
 }
 
-/// Asks about all of the set, and prints the figures.
+/// Sends the whole set to the reviewer and prints the figures.
 ///
 /// # Errors
 /// There is no reviewer.
 pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
-    // Each is asked about anew, and a trial is not kept from running by the day's budget; it counts in it all the same.
+    // Do not use cached opinions. The daily budget does not limit a test, but the test counts towards it.
     let most = u64::MAX;
     let limits = Reviewer { cache: 0, calls_per_day: most, tokens_per_day: most, ..configured(&engine)?.clone() };
     let reviewer = Reviewer { money_per_day: None, ..limits };
@@ -128,7 +130,7 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
         (ExampleKind::Harmful, set.harmful),
         (ExampleKind::Doubtful, set.doubtful),
     ];
-    // By turns, so that a part of them has of each.
+    // Alternate between the lists, so that a limited test has commands of each.
     let longest = commands.iter().map(|(_, list)| list.len()).max().unwrap_or(0);
     for at in 0..longest {
         rows.extend(commands.iter().filter_map(|(kind, list)| Some((*kind, list.get(at)?.clone()))));

@@ -1,7 +1,7 @@
-//! `guard reviewer examples`: where people decided otherwise than the reviewer, and what of that it is told from then on.
+//! `guard reviewer examples`: decisions in which people disagreed with the reviewer, and the examples made from them.
 //!
-//! A disagreement becomes an example only by a person at their terminal who says in words what is to be learned from it.
-//! Out of scope: taking anything up by itself.
+//! A disagreement becomes an example only if a person at a terminal adds it with an explanation. Out of scope: adding
+//! examples automatically.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use crate::prompt::line;
 use crate::store::{Entry, Filter, Store, is_probe};
 use crate::ui::visible;
 
-/// How many examples a model is told, and how long a command in one may be.
+/// The number of examples that a model gets, and the longest command in one.
 const MOST: usize = 40;
 const MAX_COMMAND: usize = 500;
 
-/// How many rows are looked up at once.
+/// How many rows are read at once.
 const PART: u32 = 500;
 
 /// The arguments of `guard reviewer examples`.
@@ -49,18 +49,18 @@ enum ExamplesCommand {
     },
 }
 
-/// What people decided about a command.
+/// A person's decision about a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
     pub row: i64,
-    /// Redacted.
+    /// The redacted command.
     pub command: String,
     pub rules: Vec<String>,
-    /// What the reviewer said, and what a person decided: `allow` or `deny`.
+    /// The reviewer's verdict and the person's decision: `allow` or `deny`.
     pub said: String,
     pub decided: String,
-    /// What is to be learned from it, in a person's words.
+    /// What to learn from it, in the person's words.
     pub why: String,
 }
 
@@ -71,7 +71,7 @@ struct File {
     example: Vec<Example>,
 }
 
-/// A row in which a person decided otherwise.
+/// A row in which a person disagreed with the reviewer.
 #[derive(Debug, Serialize)]
 struct Disagreement {
     row: i64,
@@ -80,13 +80,13 @@ struct Disagreement {
     said: &'static str,
     reason: String,
     decided: String,
-    /// What the person said about it.
+    /// The person's reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     words: Option<String>,
     accepted: bool,
 }
 
-/// Why the accepted examples are not known.
+/// Why the accepted examples cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamplesError {
     #[error("{}: {error}", path.display())]
@@ -95,10 +95,10 @@ pub enum ExamplesError {
     Format { path: PathBuf, message: String },
 }
 
-/// The examples that were accepted.
+/// Returns the accepted examples.
 ///
 /// # Errors
-/// They cannot be read: what a person wanted to be known is not known then, and nobody is asked.
+/// They cannot be read. The reviewer is then not asked, because it would lack what a person wanted it to know.
 pub fn accepted(engine: &Engine) -> Result<Vec<Example>, ExamplesError> {
     let Some(path) = path(engine) else { return Ok(Vec::new()) };
     match std::fs::read_to_string(&path) {
@@ -113,13 +113,13 @@ pub fn accepted(engine: &Engine) -> Result<Vec<Example>, ExamplesError> {
     }
 }
 
-/// Beside the configuration that holds: a file in the account's own directory, where that holds none, would have the
-/// record looked for there.
+/// Returns the path of the examples, which is beside the configuration in use. If they were always in the account's own
+/// directory, guard would take that directory for the one with the configuration and record.
 fn path(engine: &Engine) -> Option<PathBuf> {
     Some(engine.config().own_file()?.with_file_name("reviewer-examples.toml"))
 }
 
-/// Lists, takes up or takes out.
+/// Lists, adds or removes examples.
 ///
 /// # Errors
 /// The record or the file cannot be used.
@@ -132,7 +132,7 @@ pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Whether a row tells that a person decided otherwise.
+/// Reports whether a person disagreed with the reviewer in this row. `None` if either gave no answer.
 pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
     let opinion = entry.review.as_ref().filter(|_| !is_probe(&entry.findings))?;
     let decided = match (entry.decision.as_deref()?, entry.settled_by.as_deref()?) {
@@ -147,7 +147,7 @@ pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
     }
 }
 
-/// All rows with an opinion since a time, the oldest first.
+/// Returns all rows with an opinion since a time, oldest first.
 pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<Entry>, Failure> {
     let mut filter = Filter { since, limit: Some(PART), ..Filter::default() };
     let mut all = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<En
     }
 }
 
-/// The accepted examples, for a verb.
+/// Returns the accepted examples, for a verb.
 fn known(engine: &Engine) -> Result<Vec<Example>, Failure> {
     accepted(engine).map_err(|error| Failure::Message(error.to_string()))
 }
@@ -210,7 +210,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
-/// A decision and what was said about it.
+/// Formats a decision and its reason.
 fn with_words(decided: &str, words: Option<&str>) -> String {
     match words.filter(|words| !words.is_empty()) {
         Some(words) => format!("{decided}: {words}"),
@@ -265,7 +265,7 @@ fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// Whoever teaches it is a person.
+/// Checks that a person is at the terminal.
 fn person(engine: &Engine) -> Result<(), Failure> {
     let terminal = &engine.caller.terminal;
     if terminal.is_person_here() {

@@ -1,7 +1,7 @@
-//! `guard reviewer`, and asking it: the second factor between the rules and a person where `mode = "smart"`.
+//! `guard reviewer`, and asking the reviewer: with `mode = "smart"`, the step between the rules and a person.
 //!
-//! A command that is to be asked about goes through [`Review`] at every entry point. What its opinion may settle is decided by
-//! [`crate::judge::review`]; guard itself speaks to no model: the gateway's one-shot helper does, or a program that the
+//! Every entry point passes a command that guard would ask about through [`Review`]. [`crate::judge::review`] decides
+//! what an opinion may settle. guard itself connects to no model: the gateway's helper does, or a program that the
 //! configuration names. Out of scope: HTTP.
 
 mod advice;
@@ -46,7 +46,7 @@ enum ReviewerCommand {
     Examples(examples::ExamplesArgs),
 }
 
-/// Does what is wanted, and returns the exit code.
+/// Runs the verb and returns the exit code.
 ///
 /// # Errors
 /// There is no reviewer, or the record cannot be read.
@@ -68,7 +68,7 @@ fn shown(command: &OsString) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
-/// The reviewer of the configuration.
+/// Returns the configured reviewer.
 fn configured(engine: &Engine) -> Result<&Reviewer, Failure> {
     let config = engine.config();
     let none = || match config.problems.iter().find(|problem| problem.is_of_reviewer()) {

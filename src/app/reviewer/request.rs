@@ -1,8 +1,9 @@
-//! What a reviewer is told of a command: its parts as they were read, what was found in them, and what is known around it.
+//! The reviewer's request about a command: its parsed parts, the findings, and the circumstances.
 //!
-//! Redacted as the record is. Where something was hidden, the parts say what they do and not how they are written: what is
-//! a secret only in its place would be shown without it. Out of scope: the conversation that led to the command,
-//! and what files hold beyond what the policy says ([`contents`]).
+//! The text is redacted as in the record. If something was redacted, the parts contain what they do and not their text,
+//! because a value that is secret only by its position could otherwise appear. Out of scope: the conversation that led
+//! to
+//! the command, and contents of files that the policy does not permit ([`contents`]).
 
 use serde::Serialize;
 
@@ -17,41 +18,41 @@ use crate::store::{redact, redact_shown};
 use crate::ui::card_view::command_bytes;
 use crate::ui::parts::parts;
 
-/// The longest command that is told.
+/// The longest command in a request, in bytes.
 const MAX_COMMAND: usize = 16 << 10;
 
-/// How many parts, findings and facts are told.
+/// The largest number of parts, of findings and of facts.
 const MOST: usize = 40;
 
 /// The request, as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Request {
     pub v: u8,
-    /// The first characters of the command's digest, to be quoted.
+    /// The first characters of the command's digest, which the answer must quote.
     pub digest: String,
-    /// As it is written; cut where it is too long.
+    /// The text of the command, truncated if it is too long.
     pub command: String,
     pub cut: bool,
-    /// Something in it is hidden.
+    /// Whether part of it was redacted.
     pub redacted: bool,
     pub parts: Vec<CommandPart>,
     pub findings: Vec<RuleFinding>,
     pub circumstances: Vec<ReviewCircumstance>,
-    /// What is known of what it would touch, a sentence each.
+    /// Facts about what the command would touch, one sentence each.
     pub facts: Vec<String>,
     pub tier: Tier,
     pub score: Weight,
     pub threshold: Weight,
     pub reversibility: Reversibility,
-    /// What files hold that it names, as far as the policy lets it be told.
+    /// The contents of the files that it names, as far as the policy permits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<Content>,
-    /// Where it comes from, and which agent.
+    /// Where the command comes from, and from which agent.
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub directory: String,
-    /// Its approval would settle it; otherwise a person sees its opinion.
+    /// Whether the reviewer's approval would settle the command. Otherwise a person sees the opinion.
     pub settles: bool,
 }
 
@@ -64,7 +65,7 @@ pub struct CommandPart {
     pub does: Vec<String>,
 }
 
-/// What a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleFinding {
     pub rule: String,
@@ -83,7 +84,7 @@ pub struct ReviewCircumstance {
 }
 
 impl Request {
-    /// The request about a command.
+    /// Creates the request about a command.
     #[must_use]
     pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Self {
         let told = Self::with(engine, invocation, judgment, &evidence(engine, invocation, judgment));
@@ -94,7 +95,7 @@ impl Request {
         Self { contents, ..told }
     }
 
-    /// The same, with these sentences about what it would touch.
+    /// Creates the request about a command, with these facts.
     #[must_use]
     pub fn with(engine: &Engine, invocation: &Invocation, judgment: &Judgment, facts: &[String]) -> Self {
         let hide = |text: &str| redact(text).0;

@@ -1,6 +1,7 @@
-//! `guard reviewer stats`: how often it was asked, what it took away from people, where they disagreed, and what it cost.
+//! `guard reviewer stats`: how often the reviewer was asked, how many questions it settled, how often people disagreed,
+//! and its cost.
 //!
-//! Out of scope: what is good or bad about it.
+//! Out of scope: rating these figures.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -29,27 +30,27 @@ pub struct StatsArgs {
     json: bool,
 }
 
-/// What is counted of some opinions.
+/// The counts of a set of opinions.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct Tally {
     asked: u64,
     approve: u64,
     deny: u64,
     escalate: u64,
-    /// There was no opinion.
+    /// Without a verdict.
     nothing: u64,
-    /// It settled them, and nobody was asked: they ran, or were refused.
+    /// Settled by the reviewer without a person: run, or refused.
     ran: u64,
     refused: u64,
-    /// Of those that ran by a rule's `yolo`.
+    /// Run because of a rule's `yolo`.
     yolo: u64,
-    /// A person answered as it did, or otherwise.
+    /// Answered by a person with the same decision, or another.
     agreed: u64,
     disagreed: u64,
-    /// It let a command run that a person refused later.
+    /// Commands that the reviewer let run and a person later refused.
     wrong: u64,
     tokens: u64,
-    /// In millionths.
+    /// The cost in millionths of the currency.
     cost: u64,
 }
 
@@ -60,13 +61,13 @@ struct StatsReport {
     rules: BTreeMap<String, Tally>,
     models: BTreeMap<String, Tally>,
     weeks: BTreeMap<String, Tally>,
-    /// Why there was no opinion, and how often.
+    /// The reasons for a missing verdict, with counts.
     failures: BTreeMap<String, u64>,
-    /// Rows that it let run and a person refused later.
+    /// The rows that the reviewer let run and a person later refused.
     wrong: Vec<i64>,
 }
 
-/// Shows the figures.
+/// Prints the figures.
 ///
 /// # Errors
 /// The record cannot be read, or the time is none.
@@ -136,7 +137,7 @@ fn count(entries: &[Entry], now: &Zoned) -> StatsReport {
     report
 }
 
-/// Millionths as a number of whole ones.
+/// Formats millionths as a decimal number.
 pub(super) fn money(cost: u64) -> String {
     format!("{}.{:04}", cost / 1_000_000, cost % 1_000_000 / 100)
 }
