@@ -2,8 +2,7 @@
 //!
 //! Out of scope: performing the call. The two calls that are made for every command (`guard -- …` and `guard -c …`) are
 //! parsed by hand, because building clap's parser would cost more than the rest of the start. clap parses the
-//! subcommands,
-//! and describes the whole command line for the help, the manual page and the completions.
+//! subcommands, and describes the whole command line for the help, the manual page and the completions.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
@@ -315,8 +314,7 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
 }
 
 /// Parses the arguments of a subcommand. The examples in its help are wrapped to the width of the terminal here,
-/// because clap
-/// would break their columns.
+/// because clap would break their columns.
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     fn fitted(command: clap::Command, columns: usize) -> clap::Command {
         let text = command.get_after_help().map(ToString::to_string);

@@ -127,8 +127,7 @@ impl Approvals {
         };
         let invocation = &whole.invocation;
         // This account may see less of another account's files. The process that runs the command checks there what it
-        // was
-        // judged by.
+        // was judged by.
         let is_others = self.queue.is_shared() && invocation.uid != self.engine.caller.account.uid;
         let caller = Caller {
             cwd: invocation.cwd.clone(),

@@ -33,10 +33,8 @@ use crate::world::paths;
 use crate::world::terminal::TerminalState;
 
 /// Asks at the terminal if a user is there; otherwise the command waits in the queue. If several approvers must sign,
-/// it also
-/// waits there for the others. guard does not ask about a command that the reviewer decides, and a user at the terminal
-/// does
-/// not have to wait for the reviewer.
+/// it also waits there for the others. guard does not ask about a command that the reviewer decides, and a user at the
+/// terminal does not have to wait for the reviewer.
 pub fn ask(
     engine: &Engine,
     invocation: &Invocation,
@@ -244,8 +242,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
 }
 
 /// Reports whether the record can be read, and no person has answered one of its newest commands of tier 3 and above.
-/// The
-/// test commands of the doctor are ignored.
+/// The test commands of the doctor are ignored.
 fn is_first(engine: &Engine) -> bool {
     /// The number of commands that are read.
     const NEWEST: u32 = 100;

@@ -54,8 +54,7 @@ pub(super) fn offer(invocation: &Invocation, until: GrantExpiry) -> GrantOffer {
 }
 
 /// Returns the grant of an approval that was given through the queue with this scope. `may_grant` says whether the card
-/// offers
-/// one.
+/// offers one.
 ///
 /// # Errors
 /// The card does not offer it.

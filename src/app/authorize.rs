@@ -115,8 +115,7 @@ fn may_say_yes(engine: &Engine, invocation: &Invocation, prompt: &Prompt) -> boo
 }
 
 /// Returns the approval of a command that a hook left to its agent's prompt, or that a person approved in the hook, if
-/// the
-/// agent now runs the command. The approval is used by this.
+/// the agent now runs the command. The approval is used by this.
 fn by_host(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Option<ApprovedCommand> {
     let Request::Line(line) = &invocation.request else { return None };
     // A command that the agent's command starts is a different one, even with the same text; so is one with positional

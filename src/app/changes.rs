@@ -120,8 +120,7 @@ fn brought_on(earlier: &[BroughtContent], from: &str, to: &str, moved: bool) -> 
 }
 
 /// Returns the source and the target of a move. The target is in a directory under the name of the source, or at one of
-/// two
-/// paths if only the command decides which.
+/// two paths if only the command decides which.
 fn ends(world: &World, from: &str, to: &str, found: bool, replaces: bool) -> Option<(String, Vec<String>)> {
     let (source, target) = (path(world, from)?, path(world, to)?);
     let name = Path::new(from).file_name()?.to_str()?;

@@ -78,8 +78,8 @@ enum Names {
     Checks,
 }
 
-/// What may stand where the last of these words is.
-/// `described` tells the gateway's own verbs, which guard passes on to it.
+/// What may stand where the last of these words is. `described` tells the gateway's own verbs, which guard passes on to
+/// it.
 fn wanted(
     words: &[String],
     known: &dyn Fn(Names) -> Vec<(String, String)>,

@@ -79,8 +79,7 @@ pub enum EngineError {
 
 impl Engine {
     /// Identifies the caller and loads the configuration. Pattern files are read when they are needed: those about the
-    /// programs
-    /// of the command when it is judged, all of them if it has a finding.
+    /// programs of the command when it is judged, all of them if it has a finding.
     ///
     /// # Errors
     /// [`EngineError`]: nothing can be judged.
@@ -128,8 +127,7 @@ impl Engine {
     }
 
     /// Reads all pattern files and returns their errors, one sentence each. If there are any, the configuration is
-    /// stricter from
-    /// then on.
+    /// stricter from then on.
     pub fn broken(&self) -> &[String] {
         let patterns = self.patterns.get_or_init(|| {
             let found = self.catalog.problems();
@@ -145,8 +143,7 @@ impl Engine {
     }
 
     /// Returns the errors in the configuration and the pattern files, one sentence each. If there are any, the policy
-    /// is
-    /// stricter.
+    /// is stricter.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let broken = self.broken().iter().cloned();
@@ -228,8 +225,7 @@ impl Engine {
     }
 
     /// Judges a command with facts about the system. While any pattern file has errors, a command with a finding is
-    /// judged by the
-    /// stricter policy.
+    /// judged by the stricter policy.
     #[must_use]
     pub fn work_out(&self, invocation: &Invocation) -> Judgment {
         let ledger = || self.ledger(invocation);
@@ -303,13 +299,11 @@ impl Engine {
     }
 
     /// Returns the ancestor process that is a guard. It is alive and executes the same file; guard does not rely on
-    /// anything
-    /// that a command could forge.
+    /// anything that a command could forge.
     #[must_use]
     pub fn parent(&self) -> Option<String> {
         // Most commands have no such ancestor. The names of the ancestors show that without a look at files: guard is
-        // called guard,
-        // or has the name of a shell.
+        // called guard, or has the name of a shell.
         let may_be = |name: &str| name.starts_with("guard") || ["bash", "sh", "zsh"].contains(&name);
         if !self.caller.ancestors.iter().any(|process| may_be(&process.name)) {
             return None;
@@ -384,8 +378,7 @@ fn judge_with(
 }
 
 /// Returns the first file whose content differs from what was judged. It is called right before the command runs; the
-/// file
-/// can still change after that.
+/// file can still change after that.
 #[must_use]
 pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<String> {
     let mut world = None;

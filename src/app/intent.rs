@@ -76,8 +76,7 @@ pub(super) fn milliseconds(time: Duration) -> u64 {
 }
 
 /// Records a decision with the given function, and sends the row to the collectors. If the policy keeps only commands
-/// with a
-/// finding, others are not recorded.
+/// with a finding, others are not recorded.
 ///
 /// # Errors
 /// It could not be recorded, and the command has tier 2 or above.

@@ -170,8 +170,7 @@ impl<'a> Asking<'a> {
     fn ask(&self, signed_here: bool) -> Result<AskOutcome, QueueError<'a>> {
         let begun = Instant::now();
         // Do not try again after a wrong code if several approvers signed, because all would have to sign again, or if
-        // the
-        // starter is notified, because it knows the request by one ID.
+        // the starter is notified, because it knows the request by one ID.
         let once = self.approvals > 1 || self.wait.notify == NotifyTarget::Starter;
         let mut codes_left = if once { 1 } else { CODES };
         loop {
@@ -235,8 +234,7 @@ impl<'a> Asking<'a> {
                     handle.set(&id);
                 }
                 // Earlier signatures are bound to the nonce of the earlier request. Look it up before anybody is
-                // notified,
-                // because afterwards the service may be unavailable for a while.
+                // notified, because afterwards the service may be unavailable for a while.
                 let signing = SigningContext::of(&queue, &id, fresh, approvals > 1).map_err(QueueError::Store)?;
                 if signed_here {
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {

@@ -368,8 +368,7 @@ impl<'a> ReviewSession<'a> {
     }
 
     /// Asks one question about exactly these requests. An answer counts only once the end of the list has been on the
-    /// screen
-    /// for a moment.
+    /// screen for a moment.
     fn ask_batch(&self, chosen: &[ShownRequest], screen: &mut Fullscreen<'_>) -> Result<bool, ViewStopped> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;

@@ -1,10 +1,8 @@
 //! `guard -- …` and `guard -c …`: from the command to its exit code.
 //!
 //! [`authorize`] judges the command, decides, asks if necessary, and records the intent. A command that ran without a
-//! prompt
-//! then replaces guard; guard waits for one that it asked about. A shell processes the commands on its standard input
-//! in the
-//! same way, one after the other (`shell::stdin`).
+//! prompt then replaces guard; guard waits for one that it asked about. A shell processes the commands on its standard
+//! input in the same way, one after the other (`shell::stdin`).
 
 use std::ffi::OsString;
 use std::io::Write;

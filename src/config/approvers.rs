@@ -1,10 +1,9 @@
 //! The enrolled approvers, each in a file `approvers/NAME.toml` next to the configuration.
 //!
 //! If the directory of the machine contains any, only these are enrolled; otherwise those of the account's own
-//! directory, and
-//! then of the one that HOME names: a process that can set a variable must not select the approvers. An error in one
-//! file
-//! invalidates all of them, because it is then unknown who is enrolled, and no required signature is accepted.
+//! directory, and then of the one that HOME names: a process that can set a variable must not select the approvers. An
+//! error in one file invalidates all of them, because it is then unknown who is enrolled, and no required signature is
+//! accepted.
 
 use std::fs;
 use std::io;

@@ -7,8 +7,7 @@ use crate::judge::risk::{CircumstanceFact, Weight};
 /// The values of each preset: relaxed, balanced, strict, paranoid. Balanced is the built-in policy (docs/risk.md).
 ///
 /// Relaxed allows agents more of tier 2; strict asks about tier 2 for every origin, and about tier 1 in certain
-/// circumstances;
-/// paranoid asks about everything that changes something. Thresholds and weights are in hundredths.
+/// circumstances; paranoid asks about everything that changes something. Thresholds and weights are in hundredths.
 #[rustfmt::skip]
 pub const PRESETS: &[(Key, [i64; 4])] = &[
     (Key::ThresholdCli,             [300, 300, 200, 100]),
@@ -44,10 +43,8 @@ pub const FAIL_CLOSED_THRESHOLD: Weight = Weight(101);
 /// Makes a configuration with errors stricter, so that no command with a finding runs without a prompt.
 ///
 /// Each value is the stricter of the configured and the built-in one. In addition, every threshold is at most 1.01,
-/// people
-/// decide (`mode = manual`), no directory is trusted, only the hosts in the patterns are known, no rule is disabled,
-/// everything
-/// is recorded, and `yolo` is off. Support commands still run.
+/// people decide (`mode = manual`), no directory is trusted, only the hosts in the patterns are known, no rule is
+/// disabled, everything is recorded, and `yolo` is off. Support commands still run.
 pub fn fail_closed(policy: &mut Policy) {
     let built_in = Policy::default();
     for (key, _) in PRESETS {

@@ -1,10 +1,8 @@
 //! The table of all keys of the configuration: name, type, default and purpose. The parser, `guard config show`, the
-//! manual page
-//! and the error messages use this table.
+//! manual page and the error messages use this table.
 //!
 //! Each value is a list of words, or a number on a scale from the laxest to the strictest value (for a word its
-//! position in its
-//! list, for a weight hundredths), so that one comparison decides whether a layer makes it stricter.
+//! position in its list, for a weight hundredths), so that one comparison decides whether a layer makes it stricter.
 
 use crate::judge::risk::Weight;
 use crate::judge::rules::model::MAX_APPROVALS;
@@ -298,8 +296,7 @@ impl Key {
     }
 
     /// Reports whether no layer can lower the value of an earlier one: if several approvers are required, one of them
-    /// must not be
-    /// able to change that.
+    /// must not be able to change that.
     #[must_use]
     pub const fn only_tightens(self) -> bool {
         matches!(self, Self::ApprovalsMedium | Self::ApprovalsHigh | Self::ApprovalsCritical)

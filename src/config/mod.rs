@@ -1,10 +1,8 @@
 //! Loads the configuration: the layers, their schema, and the origin of each value.
 //!
 //! [`load`] reads every layer, merges them by the rules in [`layers`], and returns one [`Policy`]. It never fails: if a
-//! file has
-//! errors, the policy is made stricter, so that no command with a finding runs without a prompt
-//! ([`defaults::fail_closed`]),
-//! grants are ignored, and each error is reported with its file, line and key.
+//! file has errors, the policy is made stricter, so that no command with a finding runs without a prompt
+//! ([`defaults::fail_closed`]), grants are ignored, and each error is reported with its file, line and key.
 //!
 //! Out of scope: the environment (only [`Roots::of`] reads it), and decisions about commands.
 
@@ -99,8 +97,7 @@ impl Loaded {
     }
 
     /// Checks the IDs of rules in the configuration: rules of tier 4 cannot be disabled or granted. An unknown ID is a
-    /// warning,
-    /// because rules are added and removed.
+    /// warning, because rules are added and removed.
     pub fn check_rules(&mut self, tier_of: impl Fn(&str) -> Option<Tier>) {
         let mut found = Vec::new();
         for rule in &self.policy.disabled_rules {
@@ -302,8 +299,7 @@ impl Loading<'_> {
     }
 
     /// Sets which findings are sent to the reviewer, and reports a missing reviewer. The file of a project cannot
-    /// change either: a
-    /// person decides about findings that it would no longer send to the reviewer.
+    /// change either: a person decides about findings that it would no longer send to the reviewer.
     fn with_reviewer(&mut self) {
         if self.joined.policy.mode != Mode::Smart {
             return;

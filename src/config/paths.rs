@@ -1,6 +1,5 @@
 //! Finds and reads configuration files safely: a missing file costs one `open`, a pipe or a device never blocks, and
-//! files that
-//! others can write are detected.
+//! files that others can write are detected.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -46,8 +45,7 @@ pub struct Roots {
 
 impl Roots {
     /// Returns the directories of a process. `home` is from the account database and not from the environment; under
-    /// sudo only it
-    /// is used.
+    /// sudo only it is used.
     #[must_use]
     pub fn of(environment: &Environment, home: Option<&Path>, uid: u32, cwd: &Path) -> Self {
         let under_sudo = uid == 0 && environment.get("SUDO_UID").is_some();
@@ -75,9 +73,8 @@ impl Roots {
     }
 
     /// Returns the directories of the project, the outermost first: from the git top level to the working directory.
-    /// Without a
-    /// repository, those below the home directory, or only the working directory elsewhere. Never a home directory or
-    /// `/`.
+    /// Without a repository, those below the home directory, or only the working directory elsewhere. Never a home
+    /// directory or `/`.
     #[must_use]
     pub fn project(&self) -> Vec<PathBuf> {
         let is_outer_end = |path: &Path| path.parent().is_none() || self.home.as_deref() == Some(path);

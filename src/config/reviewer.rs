@@ -1,8 +1,7 @@
 //! The table `[reviewer]` of the user's or the machine's file: the reviewer for `mode = "smart"`.
 //!
 //! A project cannot set it, because it could send commands to another address. The table does not contain the API key,
-//! but its
-//! source, which only the program that consults the model reads. Out of scope: the network.
+//! but its source, which only the program that consults the model reads. Out of scope: the network.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,7 @@
 //! Parses a configuration file by the table of keys.
 //!
 //! All errors of a file are reported at once. Its valid keys are still returned, because the merged values are made
-//! stricter
-//! afterwards; a file that is not valid TOML has no keys.
+//! stricter afterwards; a file that is not valid TOML has no keys.
 
 use std::path::Path;
 

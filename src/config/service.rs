@@ -1,10 +1,8 @@
 //! The table `[service]` of the machine's file: the account that keeps the record and the queue, and the accounts that
-//! may
-//! answer.
+//! may answer.
 //!
 //! Only root can write it. If it has errors, the service is still required, and nothing is recorded elsewhere instead:
-//! a command
-//! that has to be recorded does not run.
+//! a command that has to be recorded does not run.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,14 +1,10 @@
 //! Executes exactly what was approved.
 //!
 //! This is the only module that executes commands, and it accepts only an [`Approved`] and a [`Receipt`]. A command
-//! that runs
-//! without a prompt replaces guard ([`replace()`]). guard waits for one that it asked about ([`wait()`]), so that its
-//! result can
-//! be recorded. In both cases the process state is that with which guard was started ([`preserve`]). [`tool`] starts
-//! the
-//! programs that guard itself needs, [`program_query`] those that answer a question, and [`probe`] those that are
-//! tested; a test
-//! finds every other place that starts a process.
+//! that runs without a prompt replaces guard ([`replace()`]). guard waits for one that it asked about ([`wait()`]), so
+//! that its result can be recorded. In both cases the process state is that with which guard was started
+//! ([`preserve`]). [`tool`] starts the programs that guard itself needs, [`program_query`] those that answer a
+//! question, and [`probe`] those that are tested; a test finds every other place that starts a process.
 //!
 //! Out of scope: decisions, prompts, the record.
 

@@ -96,8 +96,7 @@ impl Prepared {
     /// Replaces this process by the command. It returns only if that fails, with the error number.
     ///
     /// It makes only system calls. The search is that of `execvp`: files that do not exist or are not programs are
-    /// skipped, a lack
-    /// of permission is remembered, and `/bin/sh` runs a text file without `#!`.
+    /// skipped, a lack of permission is remembered, and `/bin/sh` runs a text file without `#!`.
     pub fn exec(&mut self) -> c_int {
         let mut refused = None;
         let mut last = libc::ENOENT;
@@ -149,8 +148,7 @@ fn c_string(text: &OsStr, place: &str) -> Result<CString, ExecError> {
 }
 
 /// Returns the possible paths of a program: the name itself if it contains a slash, otherwise one for each directory of
-/// PATH,
-/// in which an empty directory is the working directory.
+/// PATH, in which an empty directory is the working directory.
 fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>, ExecError> {
     let name = program.as_bytes();
     if name.is_empty() {

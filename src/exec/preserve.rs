@@ -1,13 +1,10 @@
 //! Records the process state with which guard was started, and restores it before a command runs.
 //!
 //! Signal dispositions, the signal mask, a running alarm and closed standard descriptors are inherited through `exec`,
-//! so
-//! that a command would notice changes. The runtime of Rust changes some before `main`: it ignores SIGPIPE and opens
+//! so that a command would notice changes. The runtime of Rust changes some before `main`: it ignores SIGPIPE and opens
 //! `/dev/null` for closed standard descriptors. Therefore a constructor records them before that, and [`prepare`] makes
-//! the
-//! same changes if the runtime is not used. guard never changes limits and the umask, and everything that it opens is
-//! closed on
-//! `exec`.
+//! the same changes if the runtime is not used. guard never changes limits and the umask, and everything that it opens
+//! is closed on `exec`.
 
 use std::ffi::{OsString, c_int};
 use std::io;
@@ -35,8 +32,7 @@ static NOTED: AtomicBool = AtomicBool::new(false);
 guard_system::before_main!(note);
 
 /// Records the state with which the process was started. It uses only system calls and atomics, because the standard
-/// library
-/// is not initialised.
+/// library is not initialised.
 extern "C" fn note() {
     note_ignored(1..=LAST_NAMED);
     BLOCKED.store(bits(&current_mask()), Relaxed);
@@ -64,8 +60,7 @@ pub(super) fn note_all() {
 }
 
 /// Makes the changes of Rust's runtime on which guard relies, if the runtime is not used: a write to a closed pipe is
-/// an error,
-/// and no opened file gets the number of a closed standard descriptor. Call it before anything is opened.
+/// an error, and no opened file gets the number of a closed standard descriptor. Call it before anything is opened.
 pub fn prepare() {
     set_disposition(libc::SIGPIPE, libc::SIG_IGN);
     for descriptor in 0..3 {
@@ -142,8 +137,7 @@ impl Inherited {
     }
 
     /// Suspends an alarm that the caller set for the command, so that guard can use SIGALRM. The command gets it with
-    /// the remaining
-    /// time; [`super::wait()`] does the same for an alarm that is running when it is called.
+    /// the remaining time; [`super::wait()`] does the same for an alarm that is running when it is called.
     pub fn hold_alarm(&mut self) {
         if self.alarm.is_some() {
             return;
@@ -309,8 +303,7 @@ fn duration(time: libc::timeval) -> Duration {
 }
 
 /// Ends this process by the signal that ended the command, so that the caller sees the same status. guard writes no
-/// core dump;
-/// that of the command, if any, exists already.
+/// core dump; that of the command, if any, exists already.
 pub(super) fn die_of(signal: c_int) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `none` is valid; no memory is touched.

@@ -75,8 +75,7 @@ impl Probe<'_> {
     }
 
     /// Runs it on a new pseudo-terminal, on which `key` is pressed repeatedly, like a program that answers instead of a
-    /// person.
-    /// `stdout` contains what it displays.
+    /// person. `stdout` contains what it displays.
     ///
     /// # Errors
     /// It cannot be started.

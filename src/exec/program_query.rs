@@ -1,10 +1,8 @@
 //! Runs a program that answers a question: it gets input and prints an answer. It is killed with its children when the
-//! time
-//! limit is exceeded, or the answer is no longer needed.
+//! time limit is exceeded, or the answer is no longer needed.
 //!
 //! The caller polls for the answer. The program runs in its own session, with an environment that the requester does
-//! not
-//! control. Out of scope: the meaning of the answer, and programs that are not in the user's own configuration.
+//! not control. Out of scope: the meaning of the answer, and programs that are not in the user's own configuration.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};

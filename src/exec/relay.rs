@@ -1,12 +1,10 @@
 //! Relays signals to a command while guard waits for it.
 //!
 //! The command is in guard's process group. A signal of the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches both;
-//! one that
-//! was sent only to guard has to be relayed. The sender distinguishes them: a process, or the kernel. The kernel sends
-//! one
-//! signal only to guard: the hang-up of a terminal if guard leads the session. A signal that a process sent to the
-//! whole group
-//! is relayed too, because it cannot be distinguished from one for guard alone: receiving it twice is harmless.
+//! one that was sent only to guard has to be relayed. The sender distinguishes them: a process, or the kernel. The
+//! kernel sends one signal only to guard: the hang-up of a terminal if guard leads the session. A signal that a process
+//! sent to the whole group is relayed too, because it cannot be distinguished from one for guard alone: receiving it
+//! twice is harmless.
 
 use std::ffi::{c_int, c_void};
 use std::io::{self, PipeReader, PipeWriter};
@@ -28,8 +26,7 @@ static LEADS: AtomicBool = AtomicBool::new(false);
 static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
 /// Reports whether a signal is relayed. Not relayed are signals that cannot be caught, faults of guard itself, signals
-/// that are
-/// ignored by default, and those about the command.
+/// that are ignored by default, and those about the command.
 const fn is_relayed(signal: c_int) -> bool {
     !matches!(
         signal,
@@ -148,8 +145,7 @@ impl Relay {
         // SAFETY: sends a signal to this thread, which stops the process.
         unsafe { libc::raise(signal) };
         // The signal is delivered here at the latest; the call returns when the process is continued. In an orphaned
-        // group the system
-        // ignores all stop signals but SIGSTOP, and the call returns at once.
+        // group the system ignores all stop signals but SIGSTOP, and the call returns at once.
         set_mask(&mask_of(!bit(signal)));
         set_mask(&full_mask());
         if signal != libc::SIGSTOP {
@@ -158,8 +154,7 @@ impl Relay {
     }
 
     /// Ends the wait: signals are unblocked and still only recorded, so that guard can record the result of a command
-    /// that Ctrl-C
-    /// ended.
+    /// that Ctrl-C ended.
     pub fn end(self) {
         WAKE_FD.store(-1, SeqCst);
         set_mask(&mask_of(0));

@@ -8,8 +8,7 @@ use crate::judge::approved::{Approved, Receipt};
 /// Replaces guard by the approved command. It returns only if that fails.
 ///
 /// It is for commands that run without a prompt. After an error guard can only report it and end, because signals have
-/// the
-/// dispositions for the command.
+/// the dispositions for the command.
 #[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
 pub fn replace(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> ExecError {

@@ -1,14 +1,11 @@
 //! Feeds a shell that reads its commands from standard input: one approved command at a time.
 //!
 //! The commands themselves can read standard input: guard reads no byte beyond the line that ends a command, waits
-//! until the
-//! shell has executed that command, and only then reads the next one. The shell gets its commands through a pipe, each
-//! in a
-//! group whose standard input is the original one.
+//! until the shell has executed that command, and only then reads the next one. The shell gets its commands through a
+//! pipe, each in a group whose standard input is the original one.
 //!
 //! guard detects that the shell is ready without changing it: after each command it writes a blank, which no shell
-//! reads before
-//! it has executed the command, and which has no meaning before the next one.
+//! reads before it has executed the command, and which has no meaning before the next one.
 
 use std::ffi::c_int;
 use std::io::{self, PipeReader, PipeWriter, Write};
@@ -190,8 +187,7 @@ impl Feeder {
     }
 
     /// Passes the approved command to the shell, and waits until it was executed. `last`: no other command follows.
-    /// `false`: the
-    /// shell has ended.
+    /// `false`: the shell has ended.
     ///
     /// # Errors
     /// The shell cannot be waited for.

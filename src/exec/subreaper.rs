@@ -14,8 +14,7 @@ use nix::unistd::Pid;
 const ROUNDS: usize = 40;
 
 /// Makes this process a subreaper until it is dropped: orphaned descendants become children of this process. If the
-/// system does
-/// not support that, nothing is ended.
+/// system does not support that, nothing is ended.
 #[derive(Debug)]
 pub struct Subreaper {
     /// The children that existed before.

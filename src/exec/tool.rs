@@ -1,12 +1,9 @@
 //! Starts the programs that guard itself needs: the pager, the editor, `getent`, `ssh-keygen`, the gateway, guard.
-//! Never a
-//! command of a requester.
+//! Never a command of a requester.
 //!
 //! No other module starts them, so that each has an absolute path (never one in the working directory, unless the user
-//! gave
-//! it), a selected environment, and no inherited descriptor that it does not need. Descriptors that guard opens are
-//! closed on
-//! exec, and signals have their default dispositions. Out of scope: what the programs are used for.
+//! gave it), a selected environment, and no inherited descriptor that it does not need. Descriptors that guard opens
+//! are closed on exec, and signals have their default dispositions. Out of scope: what the programs are used for.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -48,8 +45,7 @@ impl Tool {
     }
 
     /// Creates it for a program that the user names: searched in the absolute directories of `PATH`, or given as a
-    /// path, which may
-    /// be relative to the working directory.
+    /// path, which may be relative to the working directory.
     ///
     /// # Errors
     /// There is no such program.
@@ -140,8 +136,7 @@ impl Tool {
     }
 
     /// Isolates it: only this environment, the directory `/`, no standard input, and no inherited descriptors but
-    /// standard output
-    /// and error. This is for services.
+    /// standard output and error. This is for services.
     #[must_use]
     pub fn alone(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.0.env_clear().envs(env).current_dir("/").stdin(Stdio::null());
@@ -221,8 +216,7 @@ impl Tool {
 }
 
 /// Returns the program with this name in the absolute directories of a search path. Relative ones may contain files of
-/// a
-/// repository.
+/// a repository.
 fn along(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
     let mut places = std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
     places.find(|place| place.is_file() && access(place, AccessFlags::X_OK).is_ok())

@@ -49,10 +49,8 @@ impl ExecutionResult {
 /// Runs the approved command and waits for its end.
 ///
 /// It is for commands that guard asked about. The command is in guard's process group: it receives signals of the
-/// terminal
-/// directly, signals for guard alone are relayed, and guard stops when it stops. Afterwards signals are only recorded,
-/// so that
-/// the result can be recorded; guard then ends by [`leave`].
+/// terminal directly, signals for guard alone are relayed, and guard stops when it stops. Afterwards signals are only
+/// recorded, so that the result can be recorded; guard then ends by [`leave`].
 ///
 /// # Errors
 /// The command cannot be started.

@@ -86,8 +86,7 @@ impl Approved {
     }
 
     /// Creates the approval of a command that a person approved. `shown` is the judgment that the card showed, `fresh`
-    /// the one
-    /// that was made after the answer.
+    /// the one that was made after the answer.
     ///
     /// # Errors
     /// [`Refusal::Changed`] if the two differ in anything to which the approval is bound.
@@ -100,8 +99,7 @@ impl Approved {
     }
 
     /// Creates the approval of a command that a reviewer approved. The opinion must also be sufficient for the judgment
-    /// that was
-    /// made after it.
+    /// that was made after it.
     ///
     /// # Errors
     /// [`Refusal::Changed`] if the judgments differ, or the opinion is not sufficient for the new one.
@@ -148,8 +146,7 @@ pub enum PriorApproval {
 }
 
 /// A judgment that was made after a person answered, with new facts about the system. It is a separate type, so that
-/// the
-/// judgment of the card cannot be passed instead.
+/// the judgment of the card cannot be passed instead.
 #[derive(Debug)]
 pub struct Rejudged(Judgment);
 

@@ -40,8 +40,7 @@ pub enum GrantSubject {
     /// Exactly this command; [`GrantPlace`] has the directory.
     Exact { command: String },
     /// Commands of this shape: program, subcommand and flags and, in brackets, the rules that they match. The paths
-    /// that they
-    /// name must be in the directory of the grant.
+    /// that they name must be in the directory of the grant.
     Shape { shape: String },
     /// Commands that match no other rule.
     Rule { rule: String },

@@ -40,8 +40,7 @@ pub fn glob_matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Returns all findings of an invocation, in the order of the acts. Parts that could not be analysed have findings too.
-/// If a
-/// question has no answer, the strictest one is assumed. More acts never remove a finding.
+/// If a question has no answer, the strictest one is assumed. More acts never remove a finding.
 #[must_use]
 pub fn find(
     invocation: &Invocation,
@@ -92,8 +91,7 @@ struct Findings<'a> {
 
 impl Findings<'_> {
     /// Adds a finding, unless it is a duplicate or the policy disables its rule. Rules of tier 4, rules that require
-    /// several
-    /// approvers, and decisions that a person has to take cannot be disabled.
+    /// several approvers, and decisions that a person has to take cannot be disabled.
     fn add(&mut self, finding: Finding) {
         let stays = finding.tier == Tier::Critical || finding.approvals > 1 || finding.is_decision();
         let off = !stays && self.disabled.contains(&finding.rule);
@@ -187,8 +185,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
 }
 
 /// Returns what a finding touches if the tested operands are not paths (`777` in `chmod 777 x`): the other operands, or
-/// the
-/// paths that the program changes.
+/// the paths that the program changes.
 fn changed_instead(view: &View<'_>, touched: &[&InspectedValue<'_>]) -> Option<Vec<String>> {
     let spans_of = |changes_only: bool| -> HashSet<Span> {
         let effects = view.context.effects_of(view.id).filter(|(_, effect)| !changes_only || effect.changes());

@@ -2,8 +2,7 @@
 //!
 //! [`judge`] parses an invocation, analyses it into acts, matches the acts against the rules, and combines the findings
 //! into a risk. It gets facts about the system from the answers that the caller passes, which may look each fact up
-//! when
-//! the judge asks for it.
+//! when the judge asks for it.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -97,8 +96,7 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
         return judgment;
     }
     // If the scripts of the command exceed the work limit, they are judged like scripts that are too large to read, so
-    // that
-    // the rest of the command is still analysed.
+    // that the rest of the command is still analysed.
     let Some(beside) = answers.with_files_too_large() else { return judgment };
     let inquiry = Inquiry::with(&beside, Fuel::half());
     let mut whole = judge_once(invocation, catalog, policy, &inquiry);
@@ -169,8 +167,7 @@ fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead
 
 impl Judgment {
     /// Returns what a shape grant for this command covers: the shape and, in brackets, the rules that it matches and
-    /// the
-    /// scripts that it runs.
+    /// the scripts that it runs.
     #[must_use]
     pub fn shape_to_grant(&self) -> Option<String> {
         let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);

@@ -64,8 +64,7 @@ pub struct Policy {
     /// Whether a threshold may be above 3.0. A rule has a setting of the same name.
     pub yolo: bool,
     /// Globs for the IDs of rules about whose findings guard consults the reviewer below the threshold too. Empty
-    /// unless the
-    /// mode in the user's own configuration is `smart`.
+    /// unless the mode in the user's own configuration is `smart`.
     pub review: Vec<String>,
     pub hook: Hook,
     /// The collectors to which guard sends each row of the record.

@@ -138,10 +138,9 @@ pub enum Outcome {
 
 /// What a reviewer may do with this command under this policy.
 ///
-/// Never anything at tier 4, nor where several approvers are wanted, nor what is a person's decision every time: that is
-/// not even shown to it. It settles tier 2 and below under 3.0 where nothing is
-/// irreversible, nothing in production and nothing that was just denied. A rule with `yolo` lifts the first two up to tier
-/// 3 for what it alone stands for.
+/// Never anything at tier 4, nor where several approvers are wanted, nor what is a person's decision every time: that
+/// is not even shown to it. It settles tier 2 and below under 3.0 where nothing is irreversible, nothing in production
+/// and nothing that was just denied. A rule with `yolo` lifts the first two up to tier 3 for what it alone stands for.
 #[must_use]
 pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     let risk = &judgment.risk;

@@ -145,8 +145,7 @@ impl Risk {
     }
 
     /// Combines findings and circumstances: the highest tier, the sum of the highest weight and of the circumstances,
-    /// and the
-    /// lowest reversibility. `base` is the tier of the programs without any finding.
+    /// and the lowest reversibility. `base` is the tier of the programs without any finding.
     #[must_use]
     pub fn join(base: Tier, findings: Vec<Finding>, context: Vec<Circumstance>) -> Self {
         let tier = findings.iter().map(|finding| finding.tier).fold(base, Tier::max);
@@ -157,8 +156,7 @@ impl Risk {
     }
 
     /// Returns the risk with more circumstances. Only a trusted directory lowers the score, never below zero and never
-    /// at tiers
-    /// 3 and 4. A change of production is at least tier 2.
+    /// at tiers 3 and 4. A change of production is at least tier 2.
     #[must_use]
     pub fn within(mut self, context: Vec<Circumstance>) -> Self {
         for circumstance in context {

@@ -1,10 +1,8 @@
 //! The shape of a command: its programs, subcommands and flags without operands. It is what a shape grant covers, in a
-//! form
-//! that users can read.
+//! form that users can read.
 //!
 //! The acts of a script that the command runs are not part of its shape. Instead, a shape grant is bound to the bytes
-//! of
-//! the script.
+//! of the script.
 
 use super::analysis::act::{Act, Facts, Source, Verb};
 use super::invocation::Digest;
@@ -14,8 +12,7 @@ use super::rules::model::{Wrap, WrapFrom};
 use super::sort;
 
 /// Returns the shape, if a shape grant is possible, and whether any grant may cover the command. A grant never covers
-/// tier 4,
-/// a command with a part that could not be analysed, a shell, an interpreter or a wrapper.
+/// tier 4, a command with a part that could not be analysed, a shell, an interpreter or a wrapper.
 #[must_use]
 pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, bool) {
     // Options that are not given do not make the program a wrapper: with them, the inner command is an act with

@@ -88,8 +88,7 @@ pub enum PromptClosed {
     #[error("the terminal was closed")]
     HungUp,
     /// The person pressed the key of this signal (Ctrl-C, Ctrl-\\): a denial that ends everything in the foreground.
-    /// The caller
-    /// should record the denial and then die of the signal.
+    /// The caller should record the denial and then die of the signal.
     #[error("interrupted by a person")]
     Interrupted(Signal),
     /// A signal arrived during the prompt. The caller should record that and then die of it.

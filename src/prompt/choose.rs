@@ -1,6 +1,5 @@
 //! Menus for subcommands: with the arrow keys, or by numbers if the cursor cannot be moved. They read the terminal and
-//! never
-//! standard input.
+//! never standard input.
 //!
 //! Out of scope: confirmations, which require a typed line ([`super::confirm`]).
 

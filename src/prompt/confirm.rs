@@ -4,8 +4,7 @@
 //! command.
 //!
 //! The answer is a line of dialoguer's `Input`, and not its `Confirm`, which accepts the last `y` among any keys
-//! (`maybe`, or a
-//! line that was meant for the shell).
+//! (`maybe`, or a line that was meant for the shell).
 
 use std::io;
 

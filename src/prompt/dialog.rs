@@ -97,8 +97,7 @@ impl Dialog {
     }
 
     /// Processes all keys of one read. Several keys at once are a paste or a program, and never an answer; on a slow
-    /// line two
-    /// letters of a word may arrive together.
+    /// line two letters of a word may arrive together.
     pub(super) fn keys(&mut self, keys: &[KeyPress]) -> KeyEffect {
         let keys: Vec<KeyPress> = keys.iter().copied().filter(|key| *key != KeyPress::Report).collect();
         if keys.is_empty() {

@@ -1,6 +1,5 @@
 //! Reads a line for a subcommand: a name, a code, or a passphrase that is not displayed. It reads the terminal and
-//! never standard
-//! input.
+//! never standard input.
 //!
 //! Out of scope: the meaning of the line.
 

@@ -1,8 +1,7 @@
 //! A lock that allows one card per terminal at a time.
 //!
 //! It is an advisory lock on an empty file that is named after the terminal. The kernel releases it when its holder
-//! dies. The
-//! file is never removed, because two processes could then lock two files with the same name.
+//! dies. The file is never removed, because two processes could then lock two files with the same name.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;

@@ -1,8 +1,7 @@
 //! Asks a person on the terminal.
 //!
 //! This module opens the terminal, waits for an answer, and restores the terminal. Out of scope: the appearance of the
-//! card
-//! ([`crate::ui`]), and the meaning of an answer (the callers).
+//! card ([`crate::ui`]), and the meaning of an answer (the callers).
 
 pub mod answer;
 pub mod choose;

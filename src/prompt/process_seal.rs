@@ -1,6 +1,5 @@
 //! Protects a process that shows a prompt or reads a passphrase from other processes of the same account: a process
-//! that is not
-//! dumpable cannot be traced, and its memory cannot be read.
+//! that is not dumpable cannot be traced, and its memory cannot be read.
 //!
 //! The protection ends if the process executes another program.
 

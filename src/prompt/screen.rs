@@ -87,16 +87,14 @@ impl Screen {
 }
 
 /// Moves to the beginning of an empty line. Blanks up to the margin wrap only if the line was not empty; otherwise the
-/// carriage
-/// return moves to its beginning.
+/// carriage return moves to its beginning.
 fn begin(columns: usize, out: &mut String) {
     out.push_str(&" ".repeat(columns.saturating_sub(1)));
     out.push_str("\r\x1b[K");
 }
 
 /// Scrolls the content of the window into the scrollback buffer, and moves the cursor to the top. After a change of the
-/// size the
-/// position of the first line is unknown: some terminals rewrap their content, others truncate it.
+/// size the position of the first line is unknown: some terminals rewrap their content, others truncate it.
 fn scroll_away(rows: usize, out: &mut String) {
     out.push_str(&format!("\x1b[{rows};1H{}\x1b[H\x1b[J", "\n".repeat(rows)));
 }

@@ -1,8 +1,7 @@
 //! Handles signals while a card is shown: the alarm of the timeout, and signals that end or stop the process.
 //!
 //! All of them are blocked except in [`Watch::wait`], so that none can arrive between a check and the wait. Handlers
-//! only set a
-//! bit. The dispositions, the mask and a pending alarm of the caller are restored at the end.
+//! only set a bit. The dispositions, the mask and a pending alarm of the caller are restored at the end.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};

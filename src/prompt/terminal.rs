@@ -2,14 +2,11 @@
 //!
 //! guard asks on the controlling terminal, never on standard input, and only if a user is there: this process is in the
 //! foreground group, standard input or standard error is that terminal, and no other program reads single keys from it.
-//! Input
-//! that was typed before the card appeared, in its first [`READING`](super::answer::READING), or in a burst is
-//! discarded, so
-//! that neither typing ahead nor pasting answers it.
+//! Input that was typed before the card appeared, in its first [`READING`](super::answer::READING), or in a burst is
+//! discarded, so that neither typing ahead nor pasting answers it.
 //!
 //! The alarm ends the prompt and updates the countdown. The clock is checked too, so that a deadline that passes while
-//! the
-//! process is stopped, or the machine asleep, denies the command. Everything that is not an explicit approval is a
+//! the process is stopped, or the machine asleep, denies the command. Everything that is not an explicit approval is a
 //! denial.
 
 use std::path::PathBuf;
@@ -43,8 +40,7 @@ pub fn ask(
 }
 
 /// As [`ask`], while a reviewer is consulted, for which the person does not have to wait. If an approval has to be
-/// signed first,
-/// it is not printed; [`say_yes`] prints it.
+/// signed first, it is not printed; [`say_yes`] prints it.
 pub fn ask_beside(
     question: PromptRequest<'_>,
     runtime: Option<PathBuf>,

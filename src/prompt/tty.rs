@@ -1,10 +1,8 @@
 //! The controlling terminal, which is opened by its name, never through standard input, and is restored.
 //!
 //! This module handles keys and modes instead of a library: crossterm has one reader per process, which reads standard
-//! input if
-//! that is a terminal and otherwise opens `/dev/tty` itself. It cannot be restricted to the terminal that guard opened,
-//! locked
-//! and flushed.
+//! input if that is a terminal and otherwise opens `/dev/tty` itself. It cannot be restricted to the terminal that
+//! guard opened, locked and flushed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -153,8 +151,7 @@ pub(super) struct Modes<'a> {
 
 impl<'a> Modes<'a> {
     /// Sets the modes: single keys without echo, and Ctrl-S does not stop output. Signal keys still send signals, so
-    /// that Ctrl-C
-    /// reaches the whole group as for any other command.
+    /// that Ctrl-C reaches the whole group as for any other command.
     ///
     /// # Errors
     /// The terminal hung up.
@@ -188,8 +185,7 @@ impl<'a> Modes<'a> {
     }
 
     /// Restores the modes, and discards late input. If another process changed the modes in the meantime (a shell that
-    /// took the
-    /// terminal), they are restored only if this process is still in the foreground.
+    /// took the terminal), they are restored only if this process is still in the foreground.
     pub(super) fn leave(&mut self) {
         if std::mem::take(&mut self.inside) {
             let front = self.tty.is_foreground().unwrap_or(false);

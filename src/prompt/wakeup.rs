@@ -1,10 +1,8 @@
 //! Waits for another process: with a named pipe that nobody reads, and with the signals that end a wait.
 //!
 //! A byte in the pipe wakes all waiting processes at once. It has no meaning: a process that wakes up checks what
-//! happened, so
-//! that a false signal is harmless. Without a pipe, and in case the other process was killed before it wrote, a timeout
-//! also
-//! wakes them. Out of scope: the event that is waited for.
+//! happened, so that a false signal is harmless. Without a pipe, and in case the other process was killed before it
+//! wrote, a timeout also wakes them. Out of scope: the event that is waited for.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};

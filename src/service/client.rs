@@ -106,8 +106,7 @@ impl Client {
     }
 
     /// Returns a connection over which a byte arrives whenever something happens to any request. Only the gateway's
-    /// account
-    /// may use it.
+    /// account may use it.
     ///
     /// # Errors
     /// As those of [`Self::ask`].

@@ -48,8 +48,7 @@ impl Lines {
     }
 
     /// Returns the next line without its newline, or `None` if the other end has closed the connection. The line must
-    /// begin
-    /// within `idle`; `None` means no limit.
+    /// begin within `idle`; `None` means no limit.
     ///
     /// # Errors
     /// The line did not arrive in time, or is too long.

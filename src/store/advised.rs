@@ -1,13 +1,10 @@
 //! The answers of hooks, so that guard asks only once about a command that both a hook and guard as the shell see.
 //!
 //! A hook that leaves a command to the prompt of its agent, or gets a person's approval, records that in its row. If
-//! the
-//! agent then runs this command with guard as its shell, guard finds the row and uses it: once, within a time limit,
-//! for the
-//! same process of the session, and at most for the tier that was asked about. The hook and the shell have different
-//! environments; therefore the row is found by an HMAC of the text, the directory and the process, and not by the
-//! digest of
-//! the invocation.
+//! the agent then runs this command with guard as its shell, guard finds the row and uses it: once, within a time
+//! limit, for the same process of the session, and at most for the tier that was asked about. The hook and the shell
+//! have different environments; therefore the row is found by an HMAC of the text, the directory and the process, and
+//! not by the digest of the invocation.
 //!
 //! Rows are never changed: an intent that refers to the row marks it as used.
 
@@ -88,8 +85,7 @@ impl Store {
     }
 
     /// Records that a command runs because of the row of a hook, which uses the row. `None`: there is no such row, and
-    /// nothing
-    /// was written; the caller has to ask.
+    /// nothing was written; the caller has to ask.
     ///
     /// # Errors
     /// The row is not written.

@@ -1,8 +1,7 @@
 //! Answers to requests of the queue, and resumptions of sessions, as rows of the chain.
 //!
 //! An approval is sealed: it contains a keyed digest of the request that it answers, so that the requester can
-//! distinguish
-//! an answer that guard recorded from a row that somebody inserted. Out of scope: who may answer.
+//! distinguish an answer that guard recorded from a row that somebody inserted. Out of scope: who may answer.
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension;
@@ -136,8 +135,7 @@ impl Store {
     }
 
     /// Marks answers, which together approve one request, as used. `false`: one of them was used before. The record
-    /// decides this,
-    /// whatever the queue contains.
+    /// decides this, whatever the queue contains.
     pub(super) fn use_answers(&self, rows: &[i64], now: Timestamp) -> Result<bool, StoreError> {
         self.write_durably(|connection| {
             let mut used = connection.prepare("SELECT 1 FROM record WHERE about = ?1 AND kind = 'taken'")?;
@@ -169,8 +167,7 @@ impl Store {
     }
 
     /// Returns the rows of answers since a time that the queue contains and the record does not: the end of the record
-    /// was
-    /// truncated, which cannot be detected from the chain alone.
+    /// was truncated, which cannot be detected from the chain alone.
     ///
     /// # Errors
     /// The record cannot be read.

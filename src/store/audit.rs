@@ -1,12 +1,9 @@
 //! Verifies the chain.
 //!
 //! The verification detects rows that were edited, removed or moved, and missing rows at the beginning unless a sealed
-//! row
-//! says that they were pruned ([`super::prune`]). It does not detect a truncated end, or a chain that was rebuilt from
-//! some
-//! row on. These can be detected with a head (the number and the hash of the last row) that is kept elsewhere or, for a
-//! week,
-//! with the queue if the missing rows are answers to its requests.
+//! row says that they were pruned ([`super::prune`]). It does not detect a truncated end, or a chain that was rebuilt
+//! from some row on. These can be detected with a head (the number and the hash of the last row) that is kept elsewhere
+//! or, for a week, with the queue if the missing rows are answers to its requests.
 
 use std::collections::BTreeMap;
 

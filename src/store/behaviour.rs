@@ -86,11 +86,9 @@ impl Store {
     }
 
     /// Returns a row that was changed, inserted or removed by hand since the session with this root process was last
-    /// resumed, so
-    /// that its denials cannot be counted; `None` if there is none among the last `LOOKED_BACK` rows. A truncated end
-    /// is
-    /// detected only if the queue contains answers of missing rows, and a rebuilt chain only with a head that is kept
-    /// elsewhere.
+    /// resumed, so that its denials cannot be counted; `None` if there is none among the last `LOOKED_BACK` rows. A
+    /// truncated end is detected only if the queue contains answers of missing rows, and a rebuilt chain only with a
+    /// head that is kept elsewhere.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -131,8 +129,7 @@ impl Store {
     }
 
     /// Returns the sessions with a prompt or a denial: the root process, the last name, and the time of the last one.
-    /// The newest
-    /// is first.
+    /// The newest is first.
     ///
     /// # Errors
     /// The record cannot be read.

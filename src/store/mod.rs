@@ -9,34 +9,27 @@
 //! Therefore the record has a write-ahead log: readers never block the writer, and a commit is one append to one file.
 //!
 //! A transaction takes the write lock when it begins (`BEGIN IMMEDIATE`), because it reads the end of the chain in
-//! order to
-//! continue it. If it began with a read, two processes could see the same end, and one of them would have to start
-//! again.
-//! With the lock, they wait for each other, and the chain cannot fork.
+//! order to continue it. If it began with a read, two processes could see the same end, and one of them would have to
+//! start again. With the lock, they wait for each other, and the chain cannot fork.
 //!
 //! With `synchronous=NORMAL` a commit does not wait for the disk. With a write-ahead log this never damages the file:
-//! after
-//! a power failure the last rows may be missing, as if the machine had stopped a moment earlier. The end of a process,
-//! even
-//! by kill -9, loses nothing that was committed. Rows of tier 3 and above are on the disk before the command runs,
-//! because
-//! such a command may crash the machine, and the time is negligible compared with a person's answer.
+//! after a power failure the last rows may be missing, as if the machine had stopped a moment earlier. The end of a
+//! process, even by kill -9, loses nothing that was committed. Rows of tier 3 and above are on the disk before the
+//! command runs, because such a command may crash the machine, and the time is negligible compared with a person's
+//! answer.
 //!
 //! A network file system has no shared memory for the log. There guard uses a rollback journal and waits for the disk,
-//! which
-//! is slower but correct.
+//! which is slower but correct.
 //!
 //! Most guard processes write one row and then execute another program. They lock the record exclusively for that
-//! moment
-//! (`write_alone`), so that no shared memory is needed. If another process has the record open, they share it.
+//! moment (`write_alone`), so that no shared memory is needed. If another process has the record open, they share it.
 //!
 //! The queue is a separate file ([`queue`]): its rows change, and exact commands are erased from them, neither of which
-//! is
-//! allowed in the record. It also keeps the schema of the record, which every command reads, short.
+//! is allowed in the record. It also keeps the schema of the record, which every command reads, short.
 //!
 //! guard does not copy the log into the file when it closes the record, because that waits for the disk. It does so
-//! only if
-//! the log is long, and then also truncates it, because every process that opens the record reads the whole log.
+//! only if the log is long, and then also truncates it, because every process that opens the record reads the whole
+//! log.
 
 mod advised;
 mod answers;
@@ -90,8 +83,7 @@ pub use rows::{Entry, ResultEntry, RowKind};
 pub use stats::{HASTY_MS, Stats};
 
 /// Returns the HMAC of bytes with the key of the record in this directory, for one purpose, in hexadecimal digits. If
-/// there
-/// is no record yet, its key is created.
+/// there is no record yet, its key is created.
 ///
 /// # Errors
 /// The key cannot be read or created.
@@ -129,8 +121,7 @@ impl Store {
     }
 
     /// Reports whether a head that was kept elsewhere is part of the chain; `None` if its row was pruned together with
-    /// later
-    /// rows, so that this is unknown. It is a proof only if [`Store::verify`] finds no fault.
+    /// later rows, so that this is unknown. It is a proof only if [`Store::verify`] finds no fault.
     ///
     /// # Errors
     /// The record cannot be read.

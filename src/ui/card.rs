@@ -34,8 +34,7 @@ const WIDEST: usize = 100;
 const LOW: usize = 14;
 
 /// Draws the card in at most `size.rows - 1` lines of at most `size.columns - 1` columns, if [`Size::is_enough`]. Parts
-/// that do
-/// not fit are omitted from the end, and a line says how much.
+/// that do not fit are omitted from the end, and a line says how much.
 #[must_use]
 pub fn card(view: &CardView, state: &CardState<'_>, size: Size, look: &Look) -> Vec<Line> {
     // The bar takes two columns, and the last column remains free, because some terminals wrap when it is written.

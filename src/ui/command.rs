@@ -100,8 +100,7 @@ impl Command {
     }
 
     /// Returns at most `room` lines, and at least [`Command::LEAST`]: the beginning, and the first part of a finding.
-    /// Lines in
-    /// between say how much is omitted.
+    /// Lines in between say how much is omitted.
     pub(super) fn lines(&self, room: usize) -> Vec<Line> {
         if self.height() <= room {
             return self.all();

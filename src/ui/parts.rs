@@ -10,8 +10,7 @@ use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 
 /// Returns the parts of a command: each program that would run, in the order of the text, below its enclosing part,
-/// with its
-/// effects; then the parts that could not be analysed.
+/// with its effects; then the parts that could not be analysed.
 #[must_use]
 pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let (facts, findings) = (&judgment.facts, judgment.risk.findings.as_slice());

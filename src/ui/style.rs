@@ -21,8 +21,7 @@ impl Look {
     pub const PLAIN: Self = Self { color: false, ascii: false, dumb: false };
 
     /// Determines it from the environment (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`, `TERM`, `LC_ALL`, `LC_CTYPE`,
-    /// `LANG`) and
-    /// whether the output is a terminal. Only a locale that is set and is not UTF-8 means ASCII.
+    /// `LANG`) and whether the output is a terminal. Only a locale that is set and is not UTF-8 means ASCII.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());

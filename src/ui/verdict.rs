@@ -6,8 +6,7 @@ use crate::judge::policy::{Decision, Refusal};
 use crate::judge::risk::{Finding, Risk};
 
 /// Returns the line on standard error for a refusal. It begins with the kind of refusal, so that the requester can
-/// distinguish
-/// a rule, a person, and a timeout.
+/// distinguish a rule, a person, and a timeout.
 #[must_use]
 pub fn refusal(refusal: &Refusal) -> Line {
     Line::of(Style::Strong, "guard: refused: ").with(Style::Plain, refusal.to_string())

@@ -1,10 +1,8 @@
 //! Makes every byte of a command visible.
 //!
 //! Characters that are not displayed, or not as themselves (controls, escape sequences, bidirectional overrides,
-//! zero-width and
-//! tag characters, invalid UTF-8, homoglyphs in command words), are written in brackets: `⟨ESC⟩`, `⟨U+202E⟩`, `⟨0xFF⟩`.
-//! Such a
-//! bracket in the command itself is written in the same way, so that it cannot be forged.
+//! zero-width and tag characters, invalid UTF-8, homoglyphs in command words), are written in brackets: `⟨ESC⟩`,
+//! `⟨U+202E⟩`, `⟨0xFF⟩`. Such a bracket in the command itself is written in the same way, so that it cannot be forged.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -62,8 +60,7 @@ impl fmt::Display for GlyphForm {
 }
 
 /// Returns the glyphs of a command, in order and without omissions. `words` are the byte ranges of its command words,
-/// in which
-/// a letter that is not ASCII is displayed with its code point; with `ascii`, everything that is not ASCII is.
+/// in which a letter that is not ASCII is displayed with its code point; with `ascii`, everything that is not ASCII is.
 #[must_use]
 pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
     let mut all: Vec<Glyph> = Vec::with_capacity(bytes.len());
@@ -164,8 +161,7 @@ const fn is_own(c: char) -> bool {
 }
 
 /// Reports whether a combining character is an ordinary accent of a letter (file names of macOS). Strokes and several
-/// accents are
-/// not ordinary.
+/// accents are not ordinary.
 fn is_accent(c: char, letter: char) -> bool {
     match c {
         '\u{300}'..='\u{333}' | '\u{339}'..='\u{345}' => letter.is_alphabetic(),
@@ -252,8 +248,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
 }
 
 /// Converts text to ASCII of the same width: guard's marks are replaced by similar characters, others by a question
-/// mark.
-/// ([`glyphs`] has converted the text of a command before.)
+/// mark. ([`glyphs`] has converted the text of a command before.)
 pub(super) fn ascii(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -1,8 +1,7 @@
 //! Wraps text to a width.
 //!
 //! Prose is wrapped by textwrap. This module wraps what that does not support: styled words, the glyphs of a command,
-//! all of
-//! which must be displayed, and text in the last column of a table.
+//! all of which must be displayed, and text in the last column of a table.
 
 use std::borrow::Cow;
 
@@ -112,8 +111,7 @@ pub struct WrappedRow {
 }
 
 /// Splits a command into rows of at most `columns`: after newlines, after the last blank that fits, or anywhere. The
-/// rows contain
-/// every glyph once and in order.
+/// rows contain every glyph once and in order.
 #[must_use]
 pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<WrappedRow> {
     let columns = columns.max(10);

@@ -2,8 +2,7 @@
 //! browser does.
 //!
 //! The gateway's program makes the checks (`guard-gateway check`), because this program does not use the network. Out
-//! of
-//! scope: how a channel is tested.
+//! of scope: how a channel is tested.
 
 use std::ffi::OsString;
 use std::time::Duration;

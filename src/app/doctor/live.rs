@@ -1,10 +1,8 @@
 //! `guard doctor --live`: runs the agent itself in a temporary home, with guard installed as `guard install` does it
-//! and
-//! a stand-in for its model (`guard-gateway model`).
+//! and a stand-in for its model (`guard-gateway model`).
 //!
 //! It uses nothing of the user but the agent's program: no configuration, no account, no key. Out of scope: how an
-//! agent
-//! is started, which is data (`patterns/agents/`, `live`).
+//! agent is started, which is data (`patterns/agents/`, `live`).
 
 mod cases;
 mod environment;

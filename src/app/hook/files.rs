@@ -25,8 +25,7 @@ pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Pat
 }
 
 /// Returns the target if the path goes through a link. Returns `None` if it does not, or if only the path to the
-/// working
-/// or home directory does.
+/// working or home directory does.
 fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String> {
     let named = lexical(&cwd.join(&change.path));
     let base = [Some(cwd), home].into_iter().flatten().find(|base| named.starts_with(base));

@@ -62,8 +62,7 @@ impl Host {
     }
 
     /// Returns the time after which guard denies by itself, for an agent that waits this many seconds: a tenth of the
-    /// time
-    /// before the agent gives up, at least one second and at most five.
+    /// time before the agent gives up, at least one second and at most five.
     #[must_use]
     pub const fn deadline(waits: u32) -> Duration {
         let tenth = waits / 10;

@@ -1,9 +1,8 @@
 //! Recognises what a tool would do from the shape of its input: a command, a changed file, a patch, a nested call.
 //!
 //! The agent's description takes precedence if it says that a tool is harmless or what its input means. The input of
-//! any
-//! other tool is interpreted by the names of its fields, whatever the tool's name. Out of scope: names of agents and
-//! tools, and judging.
+//! any other tool is interpreted by the names of its fields, whatever the tool's name. Out of scope: names of agents
+//! and tools, and judging.
 
 use serde_json::Value;
 

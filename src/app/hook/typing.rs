@@ -2,8 +2,7 @@
 //!
 //! If a hook sees the typed text, it is judged in the language of the program, together with the text already typed in
 //! the same line. If no hook sees it, guard asks about the start of the program instead. Out of scope: names of
-//! programs;
-//! a program's description says that it reads commands.
+//! programs; a program's description says that it reads commands.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,7 @@
 //! The deadline: a thread that denies when it passes, whatever else hangs.
 //!
 //! A host whose hook times out may run the command. So a denial is prepared before anything is read. Either guard or
-//! the
-//! deadline, whichever is first, gives the only answer and exits.
+//! the deadline, whichever is first, gives the only answer and exits.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};

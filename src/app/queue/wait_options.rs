@@ -65,8 +65,7 @@ pub struct WaitOptions {
 
 impl WaitOptions {
     /// Creates the options that the policy specifies. The time is limited by the caller: by `GUARD_WAIT`, and by the
-    /// time
-    /// after which the agent kills its commands.
+    /// time after which the agent kills its commands.
     #[must_use]
     pub fn of(engine: &Engine, invocation: &Invocation, elsewhere: bool, why: String) -> Self {
         let mut time = Duration::from_secs(engine.policy().queue_wait.into());

@@ -33,8 +33,7 @@ pub(super) struct SigningContext {
 
 impl SigningContext {
     /// Creates the context of a request that was just filed. With `theirs`, takes the nonce from the queue instead of
-    /// this
-    /// process's own.
+    /// this process's own.
     pub(super) fn of(queue: &Requests, id: &str, fresh: ApprovalNonce, theirs: bool) -> Result<Self, StoreError> {
         let whole = queue.full_request(id)?;
         let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
@@ -60,8 +59,7 @@ impl SigningContext {
 pub(super) enum WaitResult {
     Answered(AskOutcome),
     /// An approval by passkey that did not contain the code that this process has shown. Holds why it does not count.
-    /// The
-    /// approval is used up.
+    /// The approval is used up.
     WrongCode(&'static str),
 }
 

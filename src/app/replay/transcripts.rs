@@ -1,5 +1,4 @@
-//! The transcripts that agents keep: where they lie, and which commands and changes of files they
-//! tell of.
+//! The transcripts that agents keep: where they lie, and which commands and changes of files they tell of.
 //!
 //! What is read is what the agents write for themselves, in forms that they change: what is not understood is passed
 //! over, and what is broken is counted. Out of scope: names of agents and their forms ([`Transcript`]).

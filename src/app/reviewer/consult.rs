@@ -90,8 +90,7 @@ struct RunningReviewer {
 
 impl Consult {
     /// Starts asking if the policy requires an opinion on this command, for at most `most`. An unused answer of a
-    /// person
-    /// takes precedence.
+    /// person takes precedence.
     #[must_use]
     pub fn begin(engine: &Engine, invocation: &Invocation, judgment: &Judgment, most: Duration) -> Option<Self> {
         if review::role(judgment, engine.policy()) == Role::Absent {

@@ -1,8 +1,7 @@
 //! Contents of files for the reviewer: only of files that the command names and the policy lets it see.
 //!
 //! A file is opened component by component below the working directory, without following links. A file in a secret
-//! place
-//! or with a second hard link is not read. Out of scope: which files a command names.
+//! place or with a second hard link is not read. Out of scope: which files a command names.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -2,8 +2,7 @@
 //!
 //! The text is redacted as in the record. If something was redacted, the parts contain what they do and not their text,
 //! because a value that is secret only by its position could otherwise appear. Out of scope: the conversation that led
-//! to
-//! the command, and contents of files that the policy does not permit ([`contents`]).
+//! to the command, and contents of files that the policy does not permit ([`contents`]).
 
 use serde::Serialize;
 

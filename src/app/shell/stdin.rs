@@ -3,8 +3,7 @@
 //! Guarantees: the shell gets as commands only bytes of judged commands; guard takes no input away from a command; a
 //! refused command does not run and ends the script with exit code 126, after its exit trap, with the rest unread. Two
 //! commands are refused because they would break these guarantees: an `exec` that replaces standard input, from which
-//! the
-//! shell would then read commands, and a redirection of the descriptor that guard uses.
+//! the shell would then read commands, and a redirection of the descriptor that guard uses.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,8 +1,7 @@
 //! Acts: what each simple command would do, after quoting, wrappers and nesting are resolved.
 //!
 //! This module defines the values that rules are matched with. The other modules of the analysis compute them, and
-//! rules
-//! ([`super::super::rules`]) say which are dangerous.
+//! rules ([`super::super::rules`]) say which are dangerous.
 
 use std::rc::Rc;
 
@@ -99,8 +98,7 @@ impl OpaqueReason {
 pub struct Act {
     pub verb: Verb,
     /// The tier of the program or subcommand in its description; 1 for an undescribed program, 0 for an effect, whose
-    /// tier comes
-    /// from rules.
+    /// tier comes from rules.
     pub tier: Tier,
     /// The path of the subcommand in canonical names (`["remote", "remove"]`).
     pub sub: Vec<String>,
@@ -131,8 +129,7 @@ pub struct Act {
     /// The working directory; `None` if it is unknown.
     pub cwd: Option<Place>,
     /// The arguments and variables that name its target (a cluster context, a cloud profile, a database URL), for the
-    /// production
-    /// context.
+    /// production context.
     pub targets: Vec<Value>,
     /// The names of the enclosing wrappers, the outermost first.
     pub wrappers: Rc<[Rc<str>]>,
@@ -202,8 +199,8 @@ pub struct Code {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// The run of a program or a builtin, by its name without a directory. A call in code has the name
-    /// `language:callee`
-    /// (`python:shutil.rmtree`, `js:fs.rmSync`), and a statement of a query language `sql:drop` or `redis:flushall`.
+    /// `language:callee` (`python:shutil.rmtree`, `js:fs.rmSync`), and a statement of a query language `sql:drop` or
+    /// `redis:flushall`.
     Program { name: String, path: Option<String> },
     /// An effect on files or the network, from the description of a program or from a redirection.
     Effect(Effect),
@@ -267,18 +264,15 @@ pub enum UnknownReason {
     /// It is shell code that a known program prints to be evaluated.
     ShellCode,
     /// It is the result of arithmetic, a time, a counter, or an identifier of digits and letters. It never contains a
-    /// slash, and
-    /// is empty only in some shells.
+    /// slash, and is empty only in some shells.
     Number(NumberId),
     /// It is the name of a file or directory that `mktemp` creates, or the value of `TMPDIR` (`variable`) if the
-    /// command does
-    /// not set it, which may be any directory or empty.
+    /// command does not set it, which may be any directory or empty.
     Temporary { variable: bool },
     /// It is the name of a pipe (`<(…)`).
     Pipe,
     /// It is a path that `find` or a loop over a glob finds below this directory, if the directory is known. An empty
-    /// text after
-    /// a known piece means: below the path in that piece.
+    /// text after a known piece means: below the path in that piece.
     Found(Option<String>),
     /// Another reason, described by this text.
     Other(&'static str),

@@ -142,8 +142,7 @@ impl AnalysisInput<'_> {
     }
 
     /// Removes assignments of the value that a variable has already. Agents store a snapshot of the environment and
-    /// source it
-    /// for each command. The name of the variable remains, as declared.
+    /// source it for each command. The name of the variable remains, as declared.
     pub fn leave_out_what_holds_already(&self, act: &mut Act) {
         let is_declaring = |name: &str| DECLARING.contains(&name);
         if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {

@@ -1,8 +1,7 @@
 //! The input of the analysis: the invocation, the descriptions, and the answers about the system.
 //!
 //! This module answers questions that depend only on the input, and charges work. Out of scope: results of the walk, so
-//! that
-//! every pass can share the input.
+//! that every pass can share the input.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

@@ -2,8 +2,7 @@
 //! them.
 //!
 //! The result depends on the arguments alone. Out of scope: I/O, rules, and knowledge about programs, which is in the
-//! pattern
-//! files.
+//! pattern files.
 
 mod inner;
 mod options;
@@ -218,8 +217,7 @@ fn rehearsals<'a>(scan: &ArgumentScan<'a>) -> impl Iterator<Item = &'a FlagTest>
 }
 
 /// Reports whether one of the documented flags is given, or the last argument is one of the documented words (`help`,
-/// `/?`,
-/// `test=True`). A word of letters, which may also be a name, must be the only operand.
+/// `/?`, `test=True`). A word of letters, which may also be a name, must be the only operand.
 fn is_rehearsed(scan: &ArgumentScan<'_>, operands: &[Operand]) -> bool {
     let ends = |last: &&Operand| scan.args.last().is_some_and(|arg| arg.span == last.span && !arg.operand);
     let last = operands.last().filter(ends);
@@ -233,8 +231,7 @@ fn is_rehearsed(scan: &ArgumentScan<'_>, operands: &[Operand]) -> bool {
 }
 
 /// Reports whether another spelling of a documented `--help` is given: `help` instead of a subcommand, or `-h` or
-/// `-help` as
-/// the last argument if these have no other description.
+/// `-help` as the last argument if these have no other description.
 fn asks_for_help(scan: &ArgumentScan<'_>) -> bool {
     if !rehearsals(scan).any(|test| test.names.iter().any(|name| name == "--help")) {
         return false;

@@ -27,8 +27,7 @@ const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RAND
 const ZSH_TABLES: [&str; 5] = ["aliases", "commands", "functions", "galiases", "saliases"];
 
 /// Returns the elements of a table by key. In a list, elements without a subscript are alternately keys and values; a
-/// key may
-/// be unknown.
+/// key may be unknown.
 fn pairs(elements: &[(String, Value)], is_list: bool) -> Vec<(Option<Cow<'_, str>>, &Value)> {
     let is_listed = |key: &str| is_list && key.parse::<u64>().is_ok();
     let listed: Vec<&Value> = elements.iter().filter(|(key, _)| is_listed(key)).map(|(_, value)| value).collect();

@@ -188,8 +188,7 @@ fn echo(args: &[&Value]) -> Value {
 }
 
 /// Computes the output of `printf` with a known format; unknown arguments remain unknown in it. `None` for `-v`, which
-/// prints
-/// nothing.
+/// prints nothing.
 pub(super) fn printf(args: &[&Value]) -> Option<Value> {
     let (format, mut args) = args.split_first()?;
     let mut format = format.known()?;

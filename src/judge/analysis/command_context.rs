@@ -87,8 +87,8 @@ impl Context {
     }
 
     /// Reports whether a text with this error is not a command. In code of an unknown language, a name that is followed
-    /// by strings
-    /// is treated as a call, and such a string as a command string. A reached limit says nothing about the text.
+    /// by strings is treated as a call, and such a string as a command string. A reached limit says nothing about the
+    /// text.
     pub fn takes_for_no_command(&self, error: &ParseError) -> bool {
         let other = matches!(&self.source, Source::Code(language) if Language::of(language) == Some(Language::Other));
         other && !error.kind.is_limit()

@@ -27,9 +27,8 @@ fn typed_lines(text: &str) -> String {
 }
 
 /// Returns the keyword calls in a suite of Robot Framework, each as `the-keyword("argument", …)`. Cells are separated
-/// by two
-/// blanks, a tab or a bar; case, blanks and underscores in a name are not significant. Source: the Robot Framework User
-/// Guide.
+/// by two blanks, a tab or a bar; case, blanks and underscores in a name are not significant. Source: the Robot
+/// Framework User Guide.
 fn keyword_calls(text: &str) -> String {
     let mut code = String::new();
     for line in text.lines().filter(|line| line.starts_with([' ', '\t', '|'])) {
@@ -48,8 +47,8 @@ fn keyword_calls(text: &str) -> String {
     code
 }
 
-/// Returns the code in the cells of a Jupyter notebook; empty for another file.
-/// Source: the notebook format 4, `cells[].cell_type` and `cells[].source`.
+/// Returns the code in the cells of a Jupyter notebook; empty for another file. Source: the notebook format 4,
+/// `cells[].cell_type` and `cells[].source`.
 fn code_cells(text: &str) -> String {
     let notebook: Json = serde_json::from_str(text).unwrap_or_default();
     let cells = notebook.get("cells").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -63,8 +62,7 @@ fn code_cells(text: &str) -> String {
 }
 
 /// Returns the chunks of a report in Markdown with their engines (```` ```{r setup} ````), in order. Code in a fence
-/// without
-/// braces does not run. Source: R Markdown and Quarto.
+/// without braces does not run. Source: R Markdown and Quarto.
 fn code_chunks(text: &str) -> Vec<(String, String)> {
     let mut chunks: Vec<(String, String)> = Vec::new();
     let mut fence: Option<(usize, bool)> = None;

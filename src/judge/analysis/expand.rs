@@ -1,8 +1,7 @@
 //! Expands a word of the tree to arguments, as far as they are known.
 //!
 //! The order is that of shells: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote removal.
-//! The
-//! commands in substitutions are walked through the trait `Walk`.
+//! The commands in substitutions are walked through the trait `Walk`.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,7 @@
 //! The pass that expands words: its results, and its interface to the walk.
 //!
 //! It takes a word and the state of a shell, and returns arguments (`expand.rs`, `parameter.rs`, `transform.rs`).
-//! Commands in
-//! a word are walked through [`Walk`]. Out of scope: programs, descriptions and files.
+//! Commands in a word are walked through [`Walk`]. Out of scope: programs, descriptions and files.
 
 use std::collections::BTreeSet;
 

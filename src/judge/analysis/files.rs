@@ -34,8 +34,7 @@ impl FileModel {
     }
 
     /// Creates a sink for what is written to a file from here on. `conditional`: the write may not happen, so that the
-    /// previous
-    /// contents remain possible.
+    /// previous contents remain possible.
     #[inline(never)]
     pub fn open(&mut self, sinks: &mut Vec<Sink>, place: Place, append: bool, conditional: bool) -> SinkId {
         let old = self.written.get(&place).and_then(|written| written.contents.last());

@@ -19,8 +19,7 @@ const MAX_BEGINNINGS: usize = 3;
 
 impl Walker<'_> {
     /// Walks the commands that arguments may contain: each begins at an argument that names a described program and for
-    /// which
-    /// `counts` returns `true`.
+    /// which `counts` returns `true`.
     #[inline(never)]
     pub fn somewhere(
         &mut self,
@@ -61,8 +60,7 @@ impl Walker<'_> {
     }
 
     /// Walks what an undescribed program, or one that starts others, may run: the command that its arguments form, a
-    /// command
-    /// string in one of them, or a shell whose path is an argument.
+    /// command string in one of them, or a shell whose path is an argument.
     #[inline(never)]
     pub fn perhaps_wraps(
         &mut self,
@@ -106,8 +104,7 @@ impl Walker<'_> {
     }
 
     /// Walks a text that may be a command string: one that begins with a command, or the path of a shell, which then
-    /// reads
-    /// standard input.
+    /// reads standard input.
     fn perhaps_line(&mut self, state: &State, context: &Context, line: &str, span: Span) {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
@@ -129,8 +126,7 @@ impl Walker<'_> {
 }
 
 /// Returns the texts in an argument that may be command strings: the whole argument after an option, the value of an
-/// option
-/// or a setting, and the text after a shell escape.
+/// option or a setting, and the text after a shell escape.
 fn lines_in(text: &str, of_option: bool) -> impl Iterator<Item = &str> {
     let whole = (of_option || text.starts_with('/')).then_some(text);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:@".contains(c);
@@ -144,8 +140,7 @@ fn escaped(text: &str) -> Option<&str> {
 }
 
 /// Reports whether a name and its arguments look like a command. A common name of subcommands counts only with options
-/// of the
-/// program with that name.
+/// of the program with that name.
 fn is_written_out(catalog: &Catalog, name: &str, rest: &[Arg]) -> bool {
     let program = catalog.program(name).and_then(|program| program.as_argument.as_deref());
     let given = |letters: &str| {

@@ -1,8 +1,7 @@
 //! Classifies the hosts of URLs, addresses and remote paths.
 //!
 //! Out of scope: I/O. Names are not resolved: a DNS name of this machine or of a metadata service is recognised only if
-//! a
-//! list contains it.
+//! a list contains it.
 
 mod address;
 
@@ -17,10 +16,8 @@ use crate::judge::rules::model::HostClass;
 use crate::judge::rules::word_lists;
 
 /// Returns the class of the host in a value. `network`: the argument is a host or a URL by its position (what `curl`
-/// fetches),
-/// so that `example.org` or `server:path` is not a file. `known` are the known hosts of the policy, in the syntax of
-/// the
-/// catalog.
+/// fetches), so that `example.org` or `server:path` is not a file. `known` are the known hosts of the policy, in the
+/// syntax of the catalog.
 #[must_use]
 pub fn class(value: &Value, network: bool, catalog: &Catalog, known: &[String]) -> HostClass {
     let text = value.rough();
@@ -138,8 +135,7 @@ fn of_name(name: &str, catalog: &Catalog, known: &[String]) -> HostClass {
 }
 
 /// Reports whether a name or address is in the private network of this machine. Addresses are recognised only in their
-/// usual
-/// notation.
+/// usual notation.
 fn is_near(name: &str) -> bool {
     if let Ok(address) = name.parse::<Ipv4Addr>() {
         return address.is_private() || address.is_link_local();

@@ -248,8 +248,7 @@ impl Walker<'_> {
     }
 
     /// Walks a described program that a package manager or an interpreter starts by its name (`yarn prisma migrate
-    /// reset`,
-    /// `python manage.py flush`).
+    /// reset`, `python manage.py flush`).
     #[inline(never)]
     pub fn stands_for(
         &mut self,

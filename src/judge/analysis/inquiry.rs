@@ -1,8 +1,7 @@
 //! Questions about the system while a command is judged.
 //!
 //! The judge does no I/O. It asks the source that its caller passed, once per question. If a question has no answer,
-//! the
-//! judge assumes the strictest one. Out of scope: how a source finds answers.
+//! the judge assumes the strictest one. Out of scope: how a source finds answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -22,8 +21,7 @@ use crate::judge::reserved::UnaskableReason;
 pub type Source<'w> = dyn Fn(&Question) -> WorldAnswer + 'w;
 
 /// Answers by question: those that were given, and those that a source adds on demand. Answers are never replaced, so
-/// that a
-/// judgment is based on one answer to each question.
+/// that a judgment is based on one answer to each question.
 #[derive(Default)]
 pub struct Answers<'w> {
     source: Option<&'w Source<'w>>,
@@ -95,8 +93,7 @@ impl<'w> Answers<'w> {
     }
 
     /// Returns the present answers, in which every file with content is replaced by one that is too large, and without
-    /// a source.
-    /// `None` if no file was read.
+    /// a source. `None` if no file was read.
     #[must_use]
     pub fn with_files_too_large(&self) -> Option<Answers<'static>> {
         let is_text = |answer: &WorldAnswer| matches!(answer, WorldAnswer::File(FileFacts::Text { .. }));

@@ -169,8 +169,7 @@ impl PathText {
 
 impl Value {
     /// Returns its letters, with placeholders for unknown numbers and for a generated name of `mktemp` at its
-    /// beginning; `None` if
-    /// another part is unknown.
+    /// beginning; `None` if another part is unknown.
     pub(super) fn letters(&self) -> Option<Vec<Letter>> {
         let mut all = Vec::new();
         for (index, piece) in self.pieces().iter().enumerate() {

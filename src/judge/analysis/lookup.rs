@@ -1,8 +1,7 @@
 //! Resolves the name of a command in the directories of `PATH`, as it is at this point of the command.
 //!
 //! This module detects programs that were planted in a directory before those of the system. A name that is searched
-//! only in
-//! directories of the system needs no question. Out of scope: what a program does.
+//! only in directories of the system needs no question. Out of scope: what a program does.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -69,8 +68,7 @@ pub(super) struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     /// Resolves a name or a path. `by_shell`: a shell searches it, so that builtins take precedence. On another machine
-    /// the result
-    /// is unknown.
+    /// the result is unknown.
     pub fn leads_to(
         &mut self,
         progress: WalkProgress<'_, 'a>,
@@ -101,8 +99,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the file to which a name without a slash resolves, if that is not the usual program: a script or a
-    /// program in a
-    /// directory before those of the system.
+    /// program in a directory before those of the system.
     #[inline(never)]
     fn found_first(
         &mut self,
@@ -155,8 +152,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Reports whether a program that is called by its path in a directory of tools was written there by this session.
-    /// It is then
-    /// judged by its content and not by its name. On another machine the result is unknown.
+    /// It is then judged by its content and not by its name. On another machine the result is unknown.
     #[inline(never)]
     pub fn is_written(&mut self, input: &AnalysisInput<'a>, state: &State, path: &str, is_remote: bool) -> bool {
         let Some(at) = state.path(path).filter(|at| !is_remote && !is_of_system(at)) else { return false };

@@ -1,6 +1,5 @@
 //! Maps by name whose copies share unchanged entries. The state of a shell is copied for each pipe, substitution and
-//! branch,
-//! and most of it remains the same.
+//! branch, and most of it remains the same.
 //!
 //! The entries are in sorted runs. A copy shares the runs, and a change copies one run.
 

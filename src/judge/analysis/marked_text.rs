@@ -1,10 +1,8 @@
 //! Texts in other grammars than that of shells, with a mark for each unknown part.
 //!
 //! Makefiles, manifests and settings are parsed as plain text. The marks of a text are characters that it does not
-//! contain,
-//! neither literally nor by an escape, so that no part of it can be mistaken for a mark. Parts of the text are
-//! converted to
-//! values before other code gets them.
+//! contain, neither literally nor by an escape, so that no part of it can be mistaken for a mark. Parts of the text are
+//! converted to values before other code gets them.
 
 use std::collections::BTreeSet;
 

@@ -51,8 +51,7 @@ impl Walker<'_> {
     }
 
     /// Returns the names with a leading dash in the working directory: files that the command created and, if options
-    /// of the
-    /// program run commands, existing files.
+    /// of the program run commands, existing files.
     fn option_names(&mut self, state: &State, program: Option<&Program>) -> Vec<String> {
         let Some(dir) = state.cwd.as_ref() else { return Vec::new() };
         let here = |place: &Place| {

@@ -47,8 +47,7 @@ const SET_BY_SHELLS: [&str; 29] = [
 ];
 
 /// Reports whether a value is that of a variable which neither the command nor the environment sets. Variables with
-/// names of
-/// secrets count as set.
+/// names of secrets count as set.
 pub(super) fn is_unset_marker(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
         if !taint.has(Taint::NAMED))
@@ -70,8 +69,7 @@ enum ParameterValue {
 
 impl<W: Walk> Expander<'_, W> {
     /// Returns the value of a variable in the shell, or in the environment. A variable that neither sets is unknown,
-    /// because the
-    /// start-up files of the shell, or the caller, may set it.
+    /// because the start-up files of the shell, or the caller, may set it.
     #[inline(never)]
     pub fn lookup(&mut self, state: &State, name: &str) -> VariableValue {
         let mut name = name;

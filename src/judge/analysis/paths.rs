@@ -149,8 +149,7 @@ impl Placer {
     }
 
     /// Returns all classes of the path that a value names. It asks for the repository of the working directory only if
-    /// the path
-    /// is not obviously in the project.
+    /// the path is not obviously in the project.
     #[must_use]
     pub fn classes(&self, value: &Value, cwd: Option<&Place>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         // Without fuel the path is not classified.
@@ -257,8 +256,7 @@ impl Placer {
     }
 
     /// Returns the project directory: the top level of the repository of the first working directory, or that
-    /// directory. It is
-    /// never a home directory, a temporary directory or `/`.
+    /// directory. It is never a home directory, a temporary directory or `/`.
     #[must_use]
     pub fn project(&self, inquiry: &Inquiry<'_>) -> Option<String> {
         self.worked_in(inquiry).map(str::to_owned)
@@ -317,8 +315,7 @@ impl Placer {
     }
 
     /// Reports whether a path is a temporary directory, or in one. The project, home directories and their parents
-    /// never are. It
-    /// asks for the repository only if the working directory is in a temporary directory.
+    /// never are. It asks for the repository only if the working directory is in a temporary directory.
     #[must_use]
     pub fn is_temp(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> bool {
         if !self.temp_directories().any(|temp| path.relation(temp).within()) {
@@ -386,8 +383,7 @@ impl Placer {
     }
 
     /// Reports whether a path is an ancestor of guard's configuration or data, below a home directory or a directory
-    /// that the
-    /// environment names.
+    /// that the environment names.
     #[must_use]
     pub fn is_above_own(&self, path: &NormalPath) -> bool {
         const KEPT: [&str; 4] =
@@ -400,8 +396,7 @@ impl Placer {
     }
 
     /// Returns the classes in the catalog of a path, of the path without a glob at its end and, for generated files, of
-    /// its
-    /// parents.
+    /// its parents.
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
         let text = path.rough();
@@ -443,8 +438,7 @@ const BINARIES: [&str; 2] = ["guard", "guard-sh"];
 const MAX_ABOVE: usize = 12;
 
 /// Reports whether the first unknown name of a path is completely unknown, and is in a home directory or in a directory
-/// of
-/// settings there.
+/// of settings there.
 fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     if path.found || path.relation(home) != Relation::Below {
         return false;

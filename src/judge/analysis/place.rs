@@ -96,8 +96,7 @@ impl Place {
     }
 
     /// Returns the directory that a value names. A partly known name is accepted if the unknown parts are numbers or
-    /// names of
-    /// `mktemp`.
+    /// names of `mktemp`.
     pub fn of_directory(dir: Option<&Self>, value: &Value) -> Option<Self> {
         if let Some(text) = value.known() {
             return Self::at(dir, &text);
@@ -195,8 +194,7 @@ impl Place {
     }
 
     /// Reports whether a predicate is true for a parent directory. Its arguments are the directory, and the place of
-    /// files of
-    /// unknown name in it.
+    /// files of unknown name in it.
     pub fn any_above(&self, mut holds: impl FnMut(&Self, &Self) -> bool) -> bool {
         self.above().any(|dir| dir.any_in().is_some_and(|any| holds(&dir, &any)))
     }
@@ -207,8 +205,7 @@ impl Place {
     }
 
     /// Returns the rest of its path after a directory, with a leading slash, if it is below that directory; empty for
-    /// the directory
-    /// itself.
+    /// the directory itself.
     pub fn below(&self, dir: &Self) -> Option<PathText> {
         let (path, dir) = (self.path()?, dir.path()?);
         if dir.rough() == "/" {

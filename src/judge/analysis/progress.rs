@@ -1,8 +1,7 @@
 //! The command up to the current position: its acts, the data in pipes, and the files that it wrote.
 //!
 //! This module answers questions that depend only on that and on the input of the analysis. It changes nothing, so that
-//! it can
-//! be tested without a walk.
+//! it can be tested without a walk.
 
 use std::ops::Bound;
 

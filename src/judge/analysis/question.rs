@@ -86,8 +86,7 @@ pub struct ProgramFacts {
 pub struct PathFacts {
     pub kind: PathKind,
     /// The path with all symbolic links resolved. If it does not exist, the existing part is resolved and the rest
-    /// appended, so
-    /// that it is the path at which the file would be created.
+    /// appended, so that it is the path at which the file would be created.
     pub canonical: String,
     /// Whether the path itself is a symbolic link.
     pub symlink: bool,
@@ -115,8 +114,7 @@ pub struct GitFacts {
     /// Whether it is tracked, in HEAD, and its bytes on the disk are those of HEAD.
     pub clean: bool,
     /// Whether a committed and unchanged ignore file ignores it, and no other ignore file overrides that. Tracked
-    /// files, and
-    /// directories with tracked files, are never ignored.
+    /// files, and directories with tracked files, are never ignored.
     pub ignored: bool,
     /// Whether it is a directory with tracked files.
     pub holds_tracked: bool,
@@ -134,16 +132,13 @@ pub struct RepositoryFacts {
     /// The branch that HEAD of the first remote names.
     pub default_branch: Option<String>,
     /// The names and URLs of the remotes, after rewriting by the configuration. A remote has an entry for each URL from
-    /// which it
-    /// is fetched or to which it is pushed.
+    /// which it is fetched or to which it is pushed.
     pub remotes: Vec<(String, String)>,
     /// `alias.*` in the configuration of the repository, the user and the machine, one entry per name. Names are in
-    /// lower case,
-    /// because git ignores case.
+    /// lower case, because git ignores case.
     pub aliases: Vec<(String, String)>,
     /// Whether HEAD is its upstream or an ancestor of it, so that its commits were pushed. `None`: no upstream. `true`
-    /// if the
-    /// history is too long.
+    /// if the history is too long.
     pub pushed: Option<bool>,
 }
 

@@ -200,10 +200,8 @@ impl Recipes {
     }
 
     /// Returns the commands for these targets, or for the first target if there are none, in order. `given` are the
-    /// variables of
-    /// the command line. For a dry run, only commands that run nevertheless are returned. Each step is charged to
-    /// `pay`; without
-    /// fuel the rest is omitted.
+    /// variables of the command line. For a dry run, only commands that run nevertheless are returned. Each step is
+    /// charged to `pay`; without fuel the rest is omitted.
     pub fn commands(
         &self,
         targets: &[String],

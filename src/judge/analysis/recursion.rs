@@ -1,9 +1,8 @@
 //! Recursion: functions, scripts and definitions that call themselves.
 //!
 //! A recursive call with equal arguments in an equal state adds nothing. With others it may do something else, so it is
-//! walked
-//! again: a few times with its arguments, then once with unknown values for everything that changed since the outermost
-//! call.
+//! walked again: a few times with its arguments, then once with unknown values for everything that changed since the
+//! outermost call.
 
 use std::rc::Rc;
 
@@ -64,8 +63,7 @@ pub(super) enum NestedCalls {
 
 impl Walker<'_> {
     /// As [`WalkProgress::nested`], for a definition with these arguments. Returns the context inside it; `None`: it is
-    /// not
-    /// walked.
+    /// not walked.
     pub fn begin_definition(
         &mut self,
         state: &State,

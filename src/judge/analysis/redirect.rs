@@ -100,8 +100,7 @@ impl Walker<'_> {
                 } else {
                     effects.push((Effect::Load, operand()));
                     // A file that is opened for reading and writing is overwritten from its beginning and not
-                    // truncated. If it is standard
-                    // input, it is rarely written to.
+                    // truncated. If it is standard input, it is rarely written to.
                     if redirect.op == RedirectOp::ReadWrite {
                         let effect = if fd == 0 { Effect::Append } else { Effect::Write };
                         effects.push((effect, operand()));

@@ -387,8 +387,7 @@ pub(super) fn is_binary_at(input: &AnalysisInput<'_>, state: &State, path: &Valu
 }
 
 /// Reports whether a file is a binary and not a script: its first line is not text. A NUL later in the file is not
-/// sufficient,
-/// because some shells read beyond it.
+/// sufficient, because some shells read beyond it.
 fn is_binary(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_loaded = || bytes.starts_with(b"\x7fELF") || std::str::from_utf8(bytes).is_err();

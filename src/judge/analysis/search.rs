@@ -1,8 +1,7 @@
 //! Determines what `find … -delete` deletes: the alternatives in its expression under which a file is deleted.
 //!
 //! `find . -name '*.pyc' -o -delete` deletes files with other names. Rules examine the tests of a command; this module
-//! removes
-//! the tests that do not restrict the deletion, and turns each alternative into a command.
+//! removes the tests that do not restrict the deletion, and turns each alternative into a command.
 
 use super::act::{Effect, Value};
 use super::arguments::Arg;
@@ -83,8 +82,7 @@ impl SearchReader<'_> {
     }
 
     /// Parses alternatives up to a closing bracket or the end, each after the tests in `under`. Returns the tests that
-    /// a file has
-    /// passed after them. `None`: the expression could not be parsed.
+    /// a file has passed after them. `None`: the expression could not be parsed.
     fn list(&mut self, under: &[RequiredTests], depth: usize) -> Option<Vec<RequiredTests>> {
         let mut all = Vec::new();
         loop {

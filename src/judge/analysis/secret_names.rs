@@ -3,8 +3,7 @@
 use crate::judge::rules::word_lists;
 
 /// Reports whether the name of a variable suggests a secret: a token, a password, a private key, a URL with a password.
-/// Names
-/// are compared by their parts, so that `TOKENIZERS_PARALLELISM` and `PUBLIC_KEY` do not.
+/// Names are compared by their parts, so that `TOKENIZERS_PARALLELISM` and `PUBLIC_KEY` do not.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();

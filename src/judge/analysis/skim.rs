@@ -1,12 +1,9 @@
 //! Walks generated scripts statement by statement, each independently, in linear time.
 //!
 //! Such a script computes its commands, through variables that contain the compiler, its options and whole commands.
-//! Following
-//! them through hundreds of branches would be slow and would end in unknown words. Literal commands are still matched
-//! with the
-//! rules, from tier 3 on. Out of scope: which scripts are generated (descriptions), and scripts that the session wrote,
-//! which
-//! are analysed like any other.
+//! Following them through hundreds of branches would be slow and would end in unknown words. Literal commands are still
+//! matched with the rules, from tier 3 on. Out of scope: which scripts are generated (descriptions), and scripts that
+//! the session wrote, which are analysed like any other.
 
 use super::act::{OpaqueReason, Value};
 use super::analysis_input::AnalysisInput;
@@ -117,8 +114,7 @@ impl Walker<'_> {
 
 impl AnalysisInput<'_> {
     /// Reports whether a generated script changes a path that it names literally. A path that does not exist before the
-    /// run
-    /// belongs to the script, which deletes its test files.
+    /// run belongs to the script, which deletes its test files.
     pub fn says_plainly(&self, state: &State, effect: Effect, on: &Value) -> bool {
         let Some(text) = on.pattern() else { return false };
         if effect != Effect::Delete {
@@ -134,8 +130,7 @@ impl AnalysisInput<'_> {
 
 impl WalkProgress<'_, '_> {
     /// Reports whether a file is a generated script, by its name and its first lines, and neither the command nor the
-    /// session
-    /// created it.
+    /// session created it.
     pub fn is_generated(&self, path: &str, text: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some(program) = self.input.catalog.program(name).filter(|program| !program.generated.is_empty()) else {

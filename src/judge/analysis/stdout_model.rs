@@ -250,10 +250,8 @@ impl AnalysisInput<'_> {
 
 impl WalkProgress<'_, '_> {
     /// Reports whether a program prints shell code that is meant to be evaluated, by its description. A description
-    /// `setup:NAME`
-    /// says so for the program `NAME`, in addition to its other description. A program of that name in the project or
-    /// in the
-    /// temporary directory is another program.
+    /// `setup:NAME` says so for the program `NAME`, in addition to its other description. A program of that name in the
+    /// project or in the temporary directory is another program.
     #[inline(never)]
     fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
         let path = self.acts.get(id).and_then(|act| match &act.verb {
@@ -311,8 +309,7 @@ fn ending(words: &[&Value]) -> String {
 }
 
 /// Examines a set of characters that a filter keeps. `None` if they can form a path; otherwise whether they are only
-/// letters
-/// and digits.
+/// letters and digits.
 fn is_name_of(set: &Value) -> Option<bool> {
     let set = super::decode::characters(&set.known_text()?)?;
     let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));

@@ -1,8 +1,7 @@
 //! Terminals that a session opened: what it types into them is walked in the state that earlier input left there.
 //!
 //! Out of scope: which programs open terminals and type into them (descriptions), and terminals of others, whose state
-//! is
-//! unknown.
+//! is unknown.
 
 use super::act::{Act, Flag, Verb};
 use super::analysis_input::AnalysisInput;
@@ -78,8 +77,7 @@ impl TypedInput {
 
 impl Walker<'_> {
     /// Walks what a program types into a terminal, and marks the act. If the terminal is not the session's own, or the
-    /// input is
-    /// unknown, the act is not marked.
+    /// input is unknown, the act is not marked.
     #[inline(never)]
     pub fn typed(
         &mut self,
@@ -277,8 +275,7 @@ fn place<'n>(described: &Program, named: &'n NamedObject) -> Option<TerminalTarg
 }
 
 /// Returns how the session opened that terminal, and its input since then; `None` if the session did not open it, or
-/// closed
-/// it.
+/// closed it.
 fn opened<'n>(
     described: &Program,
     past: &'n [NamedObject],

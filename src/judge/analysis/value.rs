@@ -18,8 +18,7 @@ const MAX_PIECES: usize = 1024;
 pub struct Value {
     pieces: Vec<Piece>,
     /// Whether it is a keyword argument in code (`force=True`), which the parser of the code turned into an option. A
-    /// text in
-    /// code is never an option.
+    /// text in code is never an option.
     option: bool,
 }
 
@@ -131,8 +130,7 @@ impl Value {
     }
 
     /// Removes the first `bytes` bytes of its leading text. If that position is inside a character or after the text,
-    /// the whole
-    /// text is removed.
+    /// the whole text is removed.
     #[must_use]
     pub fn without_leading(&self, mut bytes: usize) -> Self {
         let mut pieces = Vec::with_capacity(self.pieces.len());

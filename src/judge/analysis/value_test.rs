@@ -71,8 +71,7 @@ pub fn written(words: &[String], args: &[&Value]) -> bool {
 }
 
 /// Evaluates the textual conditions of a test: one of the positive patterns (if there are any), none of the negative
-/// ones, and
-/// whether the text is known. The caller evaluates classes.
+/// ones, and whether the text is known. The caller evaluates classes.
 #[must_use]
 pub fn passes(test: &TextTest, value: &Value) -> bool {
     if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value) && !is_numbered(value))) {
@@ -92,8 +91,7 @@ pub fn passes(test: &TextTest, value: &Value) -> bool {
 }
 
 /// Returns the first given flag that passes a test, including that of its value. An unknown value passes unless its
-/// known
-/// parts contradict the test.
+/// known parts contradict the test.
 #[must_use]
 pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
     flags.iter().find(|flag| {

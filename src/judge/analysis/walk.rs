@@ -1,14 +1,11 @@
 //! The walk over the tree, which turns every simple command in every body, substitution and branch into acts.
 //!
 //! It is an abstract interpreter: it follows variables, directories, written files and the data in pipes as far as they
-//! are
-//! known. Work is limited in steps and depth in levels. If a limit is reached, the facts contain an opaque part; the
-//! rest is
-//! never assumed to be harmless.
+//! are known. Work is limited in steps and depth in levels. If a limit is reached, the facts contain an opaque part;
+//! the rest is never assumed to be harmless.
 //!
 //! Functions of the walk that are large or have one caller are `#[inline(never)]`. Otherwise their locals would be on
-//! the
-//! stack at each level of nesting, and the deepest nesting has to fit in 256 KiB
+//! the stack at each level of nesting, and the deepest nesting has to fit in 256 KiB
 //! (`no_nesting_overflows_a_small_stack`).
 
 use std::collections::BTreeSet;

@@ -3,8 +3,7 @@
 //! Out of scope: reporting that a limit was reached, and fuel.
 
 /// Maximum nesting of trees, functions, wrappers and texts together. A unit needs about one KiB of stack in an
-/// optimised
-/// build, so that the maximum fits in 256 KiB.
+/// optimised build, so that the maximum fits in 256 KiB.
 const MAX_DEPTH: u32 = 200;
 
 /// Maximum number of iterations of loops over known words in a command that are walked one by one.

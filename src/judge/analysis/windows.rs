@@ -1,8 +1,7 @@
 //! Finds the code in the arguments of PowerShell and cmd, joined as these programs join it.
 //!
 //! Their options can be abbreviated to any prefix, in any case, with a dash or a slash, and the code begins at the
-//! first
-//! other argument. No syntax of options in descriptions expresses that.
+//! first other argument. No syntax of options in descriptions expresses that.
 
 use super::act::Value;
 use super::arguments::CodeSource;

@@ -115,8 +115,7 @@ impl History {
     }
 
     /// Returns the acts that may create or change the path, anything below it, or a directory above it. Each step is
-    /// charged to
-    /// `pay`.
+    /// charged to `pay`.
     pub fn near(&self, path: &NormalPath, pay: &dyn Fn(u64)) -> Vec<ActId> {
         let mut found = self.loose.clone();
         let mut open: Vec<(usize, usize)> = vec![(0, 0)];

@@ -208,8 +208,8 @@ impl<'a> InspectedValue<'a> {
             Some(!NormalPath::absolute(&facts.canonical)?.relation(&project).within())
         };
         let kept = match inquiry.git(&facts.canonical) {
-            // There is no other copy of uncommitted changes.
-            // What was moved into a directory of generated files cannot be generated again.
+            // There is no other copy of uncommitted changes. What was moved into a directory of generated files cannot
+            // be generated again.
             Some(git) if git.root.is_some() => {
                 git.tracked && git.clean || git.ignored && !lowering::is_brought(context, &facts.canonical)
             }

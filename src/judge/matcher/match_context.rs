@@ -51,8 +51,7 @@ pub(super) struct AnyRules {
 }
 
 /// Maximum number of package names that are compared with all well-known ones in an invocation. The comparison only
-/// adds a
-/// hint to a finding.
+/// adds a hint to a finding.
 const MOST_COMPARED: u32 = 8;
 
 impl<'a> MatchContext<'a> {
@@ -84,8 +83,7 @@ impl<'a> MatchContext<'a> {
 
 impl MatchContext<'_> {
     /// Returns the rules for `*` that an act with these features could match. Rules about variables that it does not
-    /// have are
-    /// filtered once for all acts with the same variables.
+    /// have are filtered once for all acts with the same variables.
     pub fn any_rules(&self, act: &Act, features: Features) -> impl Iterator<Item = &Rule> {
         let speaks = |rule: &Rule| {
             let tests = &rule.when.env;

@@ -128,8 +128,7 @@ struct WriteSource {
 }
 
 /// Returns the sources of what a program writes. For a glob or a search this is its directory; for an unknown source
-/// that is
-/// moved it is the directory in which the program works.
+/// that is moved it is the directory in which the program works.
 fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
     let from = |act: &Act, operand: &Operand, moved: bool| {
         let path = context.placer.path(&operand.value, act.cwd.as_ref());

@@ -1,10 +1,8 @@
 //! Finds the acts whose output the caller sees: directly, through pipes and filters, or through a substitution whose
-//! value
-//! is printed.
+//! value is printed.
 //!
 //! The result is computed for all acts at once, backwards from those that print to the caller, so that the cost of a
-//! long
-//! pipe is proportional to its commands. Out of scope: the content of the output.
+//! long pipe is proportional to its commands. Out of scope: the content of the output.
 
 use std::collections::HashMap;
 
@@ -19,8 +17,7 @@ const LOOK: u64 = 4;
 const PRINTING: [&str; 3] = ["echo", "printf", "print"];
 
 /// Returns for each act whether the caller sees its output. An effect has the output of its program. If no fuel is
-/// left, the
-/// remaining acts count as not seen.
+/// left, the remaining acts count as not seen.
 pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
     let acts = &context.facts.acts;
     let mut shown = vec![false; acts.len()];

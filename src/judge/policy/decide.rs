@@ -7,8 +7,7 @@ use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
 /// Decides about a judged command in the order of docs/risk.md: deny rules, support commands, the floor, grants, the
-/// score;
-/// and, for commands that guard would ask about, the stop after denials and the prompt limit.
+/// score; and, for commands that guard would ask about, the stop after denials and the prompt limit.
 ///
 /// `grants` are those that are valid now: for this session, not expired, not revoked.
 pub fn decide(
@@ -185,8 +184,7 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
 }
 
 /// Reports whether a shape grant without rules covers the command. Such a grant is from a configuration file or from an
-/// old
-/// record, and covers at most tier 2.
+/// old record, and covers at most tier 2.
 fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
     let is_written = matches!(grant.id, GrantId::Configured(_));
     // A grant for a command that runs a script is bound to the bytes of the script, which such a grant does not

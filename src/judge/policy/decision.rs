@@ -129,8 +129,7 @@ pub enum Refusal {
     /// Nobody answered in time.
     Timeout { seconds: u32 },
     /// Fewer people than required answered a request of the queue in time; `so_far` names them. If `late` is set, the
-    /// request
-    /// can still be approved; `call` marks a tool call.
+    /// request can still be approved; `call` marks a tool call.
     Unanswered {
         request: String,
         seconds: u32,

@@ -1,9 +1,8 @@
 //! The checked content of pattern files, in the form that the matcher reads.
 //!
 //! This module defines rules, lists and examples; `program`, `inner`, `outcome` and `sources` define the descriptions
-//! of
-//! programs. The build script stores these values for the built-in files, and guard converts the files of users to them
-//! when it starts. [`super::source`] reads the TOML.
+//! of programs. The build script stores these values for the built-in files, and guard converts the files of users to
+//! them when it starts. [`super::source`] reads the TOML.
 
 use serde::{Deserialize, Serialize};
 
@@ -128,10 +127,8 @@ pub struct FlagTest {
 }
 
 /// A test of a text. One of the given patterns (`exact`, `glob`, `regex`) must match, the text must have one of the
-/// classes
-/// and one of the host classes, and no negative test may succeed. If the operand is a path, the patterns are matched
-/// with
-/// the text as written and with the absolute, lexically normalised path.
+/// classes and one of the host classes, and no negative test may succeed. If the operand is a path, the patterns are
+/// matched with the text as written and with the absolute, lexically normalised path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TextTest {
     pub exact: Vec<String>,
@@ -152,16 +149,14 @@ pub struct TextTest {
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
     /// A regular expression for the content of the file at that path before the command runs. It matches a file that
-    /// cannot be
-    /// read; it does not match if the file does not exist or its path is unknown.
+    /// cannot be read; it does not match if the file does not exist or its path is unknown.
     pub content: Option<String>,
     /// The path must be that of a file that is not empty and of which no other copy is known: it is outside the
-    /// project, or the
-    /// project's repository neither contains it unchanged nor ignores it. A partly unknown path does not match.
+    /// project, or the project's repository neither contains it unchanged nor ignores it. A partly unknown path does
+    /// not match.
     pub only_copy: bool,
     /// The text must name a package that is not well known in any of these indexes (`npm`), or whose name with a prefix
-    /// is not
-    /// (`npm:create-`).
+    /// is not (`npm:create-`).
     pub package: Vec<String>,
 }
 
@@ -298,8 +293,7 @@ impl HostClass {
 #[serde(rename_all = "kebab-case")]
 pub enum Lowering {
     /// A pattern classifies the path as generated, and the repository's committed ignore files ignore it. It is not a
-    /// symbolic
-    /// link and contains no repository.
+    /// symbolic link and contains no repository.
     Generated,
     /// The path is below the temporary directory.
     Temp,
@@ -352,8 +346,7 @@ pub enum SessionNote {
 }
 
 /// Globs for the paths of a class. `~` is any home directory, `**` matches any number of directories, and a pattern
-/// without
-/// a slash matches a base name.
+/// without a slash matches a base name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathList {
     pub class: PathClass,

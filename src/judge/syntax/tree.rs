@@ -1,7 +1,7 @@
 //! The syntax tree of a command string.
 //!
-//! In scope: the shapes that the parser builds and that everything above reads. Nothing
-//! here knows what a program does, and nothing is evaluated: quoting is kept as it was written.
+//! In scope: the shapes that the parser builds and that everything above reads. Nothing here knows what a program does,
+//! and nothing is evaluated: quoting is kept as it was written.
 //!
 //! Every node carries the byte span it was read from. A substitution is always a subtree, wherever
 //! it stands (in a parameter default, a subscript, arithmetic, a heredoc, a redirection target, a

@@ -80,8 +80,7 @@ pub struct OfferedTool {
 
 impl OfferedTool {
     /// Reports whether the tool is tested with a file. All others are tested with a command: guard finds a command in
-    /// the
-    /// input of any tool, even one that takes none, so the model is told of the refusal if the agent asks about the
+    /// the input of any tool, even one that takes none, so the model is told of the refusal if the agent asks about the
     /// tool.
     pub const fn is_for_files(&self) -> bool {
         self.writes && !self.runs

@@ -201,8 +201,7 @@ impl Run<'_> {
     }
 
     /// Returns the offered tools except the shell, the tool for files and tools known to be harmless: those to test,
-    /// and the
-    /// names of the rest.
+    /// and the names of the rest.
     fn others(&self, offered: &[OfferedTool]) -> (Vec<OfferedTool>, Vec<String>) {
         let first = |names: Vec<String>| names.into_iter().find(|name| offered.iter().any(|tool| tool.name == *name));
         let used = [first(self.runs()), first(self.writes())];

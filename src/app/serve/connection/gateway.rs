@@ -32,8 +32,7 @@ pub(super) const MAX_NAME: usize = 100;
 
 impl Connection<'_> {
     /// Checks that the client may make this request: the gateway's account may make only those of a gateway, and no
-    /// other
-    /// account may make these.
+    /// other account may make these.
     pub(super) fn may_ask(&self, ask: &ServiceRequest) -> ServiceResult<()> {
         let is_gateway = self.server.gateway == Some(self.uid());
         let why = match ask {
@@ -80,8 +79,7 @@ impl Connection<'_> {
     }
 
     /// Returns the message that an approver signs to approve a request as it was shown. Returns `None` if the request
-    /// has
-    /// changed since.
+    /// has changed since.
     pub(super) fn approval(&self, shown: &Pending, scope: AnswerScope) -> ServiceResult<Option<Base64Bytes>> {
         let whole = self.queue()?.full_request(&shown.id)?;
         let same = |whole: &FullRequest| {

@@ -169,8 +169,7 @@ impl Connection<'_> {
     }
 
     /// Stores a grant. It must be exactly one that came with an approval used over this connection, or the client must
-    /// be
-    /// one that may give grants itself.
+    /// be one that may give grants itself.
     pub(super) fn grant(&mut self, grant: &NewGrant<'_>) -> ServiceResult<i64> {
         let own = grant.user == self.user();
         let is_this = |((what, place), until, _): &((GrantSubject, GrantPlace), GrantExpiry, String)| {

@@ -148,8 +148,7 @@ impl Connection<'_> {
     }
 
     /// Notifies the client of the events of a request until it disconnects. If the client was waiting for the answer,
-    /// the
-    /// request is then withdrawn.
+    /// the request is then withdrawn.
     pub(super) fn listen(self, id: &str, mut lines: Lines) {
         let found = self.visible(id).and_then(|found| found.ok_or_else(|| AskError::NoRequest(id.to_owned())));
         match found {
@@ -162,8 +161,7 @@ impl Connection<'_> {
     }
 
     /// Sends a byte whenever something happens to a request, or to any request for [`ALL`], until the client sends
-    /// anything
-    /// or disconnects.
+    /// anything or disconnects.
     pub(super) fn tell_of(&self, id: &str, mut lines: Lines) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -19,8 +19,7 @@ pub(super) struct ArgumentScan<'a> {
     /// The indices of the operands in `args`.
     pub operands: Vec<usize>,
     /// The index in `args` of the value of an abbreviated option. If the program does not accept abbreviations, or has
-    /// an option
-    /// of that name, it is an operand.
+    /// an option of that name, it is an operand.
     pub perhaps_operand: Option<usize>,
     /// The commands between a word such as `-exec` and its `;`.
     pub enclosed: Vec<EnclosedCommand<'a>>,
@@ -250,8 +249,7 @@ impl<'a> ArgumentScan<'a> {
     }
 
     /// Selects the options of a subcommand for the following arguments. Earlier options belong to the program, even if
-    /// the
-    /// subcommand has an option of the same name (`git -C dir branch -C new`).
+    /// the subcommand has an option of the same name (`git -C dir branch -C new`).
     fn enter(&mut self, sub: &'a Sub) {
         if self.sub.replace(sub).is_some() {
             return;

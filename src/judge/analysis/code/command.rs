@@ -12,8 +12,7 @@ pub struct CallWord {
 }
 
 /// Returns the words of the template, in which `{method}` is the last part of the call's name, `{0}` an argument, `{}`
-/// all
-/// other arguments, and `{...}` all other arguments including options. Keyword arguments precede them as options.
+/// all other arguments, and `{...}` all other arguments including options. Keyword arguments precede them as options.
 #[must_use]
 pub fn words_of(template: &[String], call: &Call) -> Vec<CallWord> {
     let place = |word: &str| word.strip_prefix('{')?.strip_suffix('}')?.parse::<usize>().ok();
@@ -42,8 +41,7 @@ pub fn words_of(template: &[String], call: &Call) -> Vec<CallWord> {
 }
 
 /// Converts a keyword argument to an option: `force=True` to `--force`, `InstanceIds=x` to `--instance-ids=x`; `None`
-/// for a
-/// false value.
+/// for a false value.
 fn option(setting: &Value) -> Option<Value> {
     let leading = setting.leading();
     let (key, value) = leading.strip_prefix("--")?.split_once('=').filter(|(key, _)| !key.starts_with('_'))?;

@@ -8,8 +8,7 @@ use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
 /// Reports whether a call passes a statement to a database client, or a command to another machine. The arguments of
-/// the
-/// connection are not part of it.
+/// the connection are not part of it.
 pub(super) fn is_statement(callee: &str) -> bool {
     let Some((before, last)) = callee.rsplit_once('.') else { return false };
     // A program that runs here, or on another machine.
@@ -60,8 +59,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
 
 impl CallReader<'_> {
     /// Returns the tables that the code created before this statement, if creating an existing one would have failed,
-    /// and stores
-    /// those that the statement creates.
+    /// and stores those that the statement creates.
     pub(super) fn tables_made(&mut self, statement: Option<Slice<'_>>) -> Option<Value> {
         if !matches!(self.language, Language::Python | Language::Ruby) || self.goes_on {
             return None;

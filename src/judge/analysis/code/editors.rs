@@ -176,8 +176,7 @@ pub fn gdb(text: Slice<'_>) -> Vec<Call> {
 }
 
 /// Parses m4: the arguments of `syscmd` and `esyscmd`, and of the names that Autoconf gives them (`m4_esyscmd_s`), with
-/// the
-/// quotes `[` and `]`.
+/// the quotes `[` and `]`.
 pub fn m4(text: Slice<'_>) -> Vec<Call> {
     let command = |(at, name): (usize, &str)| {
         let rest = text.rough().get(at + name.len()..)?;

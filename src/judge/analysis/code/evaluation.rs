@@ -1,6 +1,5 @@
 //! Evaluates expressions of languages without a parser of their own, as far as the code determines them: texts,
-//! composed texts,
-//! and files of a directory.
+//! composed texts, and files of a directory.
 //!
 //! `patterns/languages/names.toml` says what calls return. Out of scope: what a call does, and binding names.
 

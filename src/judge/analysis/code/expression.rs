@@ -69,8 +69,7 @@ impl Expression {
         }
         match self.raw {
             Some(raw) => vec![value(&raw)],
-            // An opened file is represented by its name.
-            // Its content is unknown.
+            // An opened file is represented by its name. Its content is unknown.
             None => {
                 let opened = self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open"));
                 let file = self.carried.into_iter().next().filter(|_| opened);

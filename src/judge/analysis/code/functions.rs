@@ -1,8 +1,7 @@
 //! Functions that code defines and calls: the values of their parameters in each call.
 //!
 //! The code is parsed again for each call. A parameter has a known value only if the function occurs only in its
-//! definition and
-//! in plain calls, and the name of the parameter has no other meaning in the code.
+//! definition and in plain calls, and the name of the parameter has no other meaning in the code.
 
 use super::Language;
 use std::collections::HashMap;
@@ -73,8 +72,7 @@ impl Functions {
     }
 
     /// Returns how often the code has to be parsed with values of parameters, and selects the first call. A name with
-    /// another
-    /// meaning is not a parameter.
+    /// another meaning is not a parameter.
     pub fn turns(&mut self, bound: &HashMap<String, Expression>) -> usize {
         let calls = &self.calls;
         self.parameters.retain(|function, names| {

@@ -1,8 +1,7 @@
 //! Languages without a parser of their own: a name that is followed by strings is a call.
 //!
 //! That is sufficient for calls that run programs and delete files: `system("…")`, `(shell-command "…")`, `Sys.command
-//! "…"`,
-//! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. An undescribed name is not an act.
+//! "…"`, `System.cmd("rm", ["-rf", …])`, `"…".execute()`. An undescribed name is not an act.
 
 use super::constants::Constants;
 use super::evaluation::{Evaluation, Item};

@@ -1,10 +1,8 @@
 //! Parses code in other languages to find its calls.
 //!
 //! A parser turns code into calls: a name and its arguments, as far as they are known. The walk then treats a call like
-//! a
-//! program with the name `language:callee`, which pattern files describe. Text that is only printed is an argument of
-//! an
-//! undescribed call.
+//! a program with the name `language:callee`, which pattern files describe. Text that is only printed is an argument of
+//! an undescribed call.
 //!
 //! Out of scope: what a call does. Only literals, concatenations, plain assignments and described results are
 //! evaluated.
@@ -177,8 +175,7 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead 
 }
 
 /// Marks statements on tables that the code created itself, so that nothing is lost. `made` are the tables that it
-/// created
-/// before. If statements continue after a failed one, no table counts as created by the code.
+/// created before. If statements continue after a failed one, no table counts as created by the code.
 pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) {
     for call in calls.iter_mut().filter(|_| stops) {
         if sql::falls_on(call).is_some_and(|table| made.contains(&table)) {

@@ -108,8 +108,7 @@ impl CallReader<'_> {
     }
 
     /// Evaluates `of[key]`: `os['system']`, `process.env['X']`. With an unknown key that may be a function of the
-    /// system, its call
-    /// is unknown.
+    /// system, its call is unknown.
     pub fn member(&mut self, of: Expression, key: Expression) -> Expression {
         if of.text.is_some() {
             return Expression { secret: of.secret, ..Expression::of_text(Gap::Value) };

@@ -1,8 +1,7 @@
 //! PowerShell: cmdlets by their full names, methods, and programs.
 //!
 //! A cmdlet is a call of its name in lower case (`remove-item`), and its parameters are options (`--recurse`). A static
-//! method
-//! is a call of its type and name (`io.file.delete`); the name of a method of a value begins with a dot.
+//! method is a call of its type and name (`io.file.delete`); the name of a method of a value begins with a dot.
 
 mod names;
 mod words;

@@ -1,8 +1,7 @@
 //! The results of calls that can be computed from their arguments.
 //!
 //! `patterns/languages/names.toml` says what calls return; this module computes each kind of result. Out of scope:
-//! names of
-//! functions.
+//! names of functions.
 
 use super::element_texts::put_together;
 use super::expression::{Expression, MAX_TEXT};

@@ -31,8 +31,7 @@ const SPECIAL: &str = "#`'\"/<>()&;";
 const MAX_NESTING: u8 = 6;
 
 /// Splits a text into tokens. It never fails: other characters are punctuation. A string with interpolated code becomes
-/// its
-/// parts, joined by `+` in brackets.
+/// its parts, joined by `+` in brackets.
 pub fn tokens<'t>(language: Language, text: impl Into<Slice<'t>>) -> Vec<Token> {
     nested(language, text.into(), 0)
 }
@@ -310,8 +309,7 @@ impl Scanner {
     }
 
     /// Skips documentation at the beginning of a line (`=pod … =cut` of Perl, `=begin … =end` of Ruby), and the text
-    /// after the end
-    /// of the code.
+    /// after the end of the code.
     fn skip_document(&mut self) {
         // Inside a statement it is not documentation.
         let before = self.tokens.iter().rev().find(|token| **token != Token::Line);

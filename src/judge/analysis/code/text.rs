@@ -6,8 +6,7 @@ use super::processes;
 use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
 /// The placeholder for an unknown part in the displayed text. A literal NUL counts as an unknown part, because no path
-/// or
-/// command contains one.
+/// or command contains one.
 const NOTHING: char = '\0';
 
 /// An unknown part.

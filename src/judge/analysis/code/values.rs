@@ -1,6 +1,5 @@
 //! Functions as values. Functions that run programs or delete are followed if a name or a call accepts them; otherwise
-//! a call
-//! says that they are passed on.
+//! a call says that they are passed on.
 //!
 //! Out of scope: what a function does (descriptions).
 

@@ -1,8 +1,7 @@
 //! Files that are unpacked from archives or changed by patches.
 //!
 //! Archives are not read: a file that can only come from an archive is code that cannot be judged. A patch is applied,
-//! if its
-//! text is known.
+//! if its text is known.
 
 use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::arguments::Reading;

@@ -1,8 +1,8 @@
 //! Settings with keys whose values name files of code, or contain code: JSON, YAML, TOML, INI, XML, Nix, or code.
 //!
 //! Out of scope: parsing these formats exactly, and the meaning of keys, which descriptions define. A key precedes `:`
-//! or `=`,
-//! or is an element; its value is a string, a part in brackets, the rest of the line, or the indented lines below.
+//! or `=`, or is an element; its value is a string, a part in brackets, the rest of the line, or the indented lines
+//! below.
 
 use super::loads::option_values;
 use crate::judge::analysis::act::Value;
@@ -23,8 +23,7 @@ const MARKS: [char; 11] = [',', '[', ']', '{', '}', '(', ')', ';', '<', '>', '='
 
 impl Walker<'_> {
     /// Walks the files that settings name, and the code in them. `own`: the settings are unchanged in git, so that only
-    /// changed
-    /// files which they name are read.
+    /// changed files which they name are read.
     pub(super) fn config_keys(
         &mut self,
         state: &State,

@@ -1,6 +1,5 @@
 //! Code that a program loads in addition to its script, or by the name of a module: modules, preloaded files, commands
-//! in
-//! settings.
+//! in settings.
 
 use crate::judge::analysis::act::{Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;

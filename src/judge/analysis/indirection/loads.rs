@@ -332,8 +332,7 @@ impl WalkProgress<'_, '_> {
     }
 
     /// Returns the files with these names in the working directory that the command wrote and, for a name with `*`,
-    /// those that
-    /// the session wrote and that are new or changed in git.
+    /// those that the session wrote and that are new or changed in git.
     fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.cwd.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
         let is_named_here = |place: &Place| place.below(dir).is_some_and(|below| is_one_of(names, below.rough()));
@@ -347,8 +346,7 @@ impl WalkProgress<'_, '_> {
     }
 
     /// Returns the files below a directory with one of these names that earlier commands of the session wrote, and not
-    /// this one,
-    /// and that are new or changed in git.
+    /// this one, and that are new or changed in git.
     pub(super) fn written_earlier(&self, dir: &Place, names: &[String]) -> Vec<&str> {
         let (Some(dir), Some(ledger)) = (dir.text(), self.input.inquiry.ledger()) else { return Vec::new() };
         let is_named = |path: &&str| path.strip_prefix(dir).is_some_and(|below| is_one_of(names, below));

@@ -1,10 +1,8 @@
 //! The floor of paths: arguments of any program that name a sensitive path, and that no described effect mentions.
 //!
 //! A described program is never judged less strictly than an undescribed one. This module finds the arguments that name
-//! such
-//! paths, and the effects that mention them already. Out of scope: what a program does with its files, which is `files`
-//! and
-//! `effects` of its description.
+//! such paths, and the effects that mention them already. Out of scope: what a program does with its files, which is
+//! `files` and `effects` of its description.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -85,8 +83,7 @@ impl Walker<'_> {
     }
 
     /// Adds effects on sensitive paths in arguments that no described effect mentions: secrets, files that run later,
-    /// files of
-    /// guard, and files that are written by the name of an option.
+    /// files of guard, and files that are written by the name of an option.
     #[inline(never)]
     pub fn touched_paths(
         &mut self,
@@ -222,8 +219,7 @@ fn may_show_input(source: &CodeSource) -> bool {
 }
 
 /// Returns the arguments, or parts of them, that may name files and that no effect mentions. Arguments of an inner
-/// command
-/// belong to that command. For a described program it is known of which option an argument is the value.
+/// command belong to that command. For a described program it is known of which option an argument is the value.
 fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> Vec<NamedArgument> {
     let wraps = !reading.inner.is_empty();
     // A set, because there may be thousands of arguments.

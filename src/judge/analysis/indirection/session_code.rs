@@ -1,12 +1,9 @@
 //! Code that the session wrote, which a program that loads code of the project may run.
 //!
 //! Which files a test runner, a build or an interpreter loads depends on imports, plug-ins and settings, which are not
-//! all
-//! followed. Files that the session wrote below the directory, and that are new or changed in git, may be among them,
-//! so
-//! they are walked with the run. Findings below tier 3 are ignored, since much of a project is not loaded by a certain
-//! command.
-//! Out of scope: which programs load code (descriptions).
+//! all followed. Files that the session wrote below the directory, and that are new or changed in git, may be among
+//! them, so they are walked with the run. Findings below tier 3 are ignored, since much of a project is not loaded by a
+//! certain command. Out of scope: which programs load code (descriptions).
 
 use super::downloads::{language_of, runs_project};
 use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};

@@ -2,8 +2,7 @@
 //! git.
 //!
 //! Out of scope: parsing these formats exactly. A command is in a line of its own, or after a key or a dash; other
-//! words are
-//! not names of programs, or of harmless ones.
+//! words are not names of programs, or of harmless ones.
 
 use serde_json::Value as Json;
 
@@ -47,8 +46,7 @@ impl Walker<'_> {
 
 impl WalkProgress<'_, '_> {
     /// Returns the files with this name in a directory that the command wrote, or that are new or changed in git; for a
-    /// name with
-    /// `*`, those that the command or the session wrote.
+    /// name with `*`, those that the command or the session wrote.
     fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
         if name.contains('*') {
             let names = std::slice::from_ref(name);

@@ -1,6 +1,5 @@
 //! Scripts that a program gets as an operand, in an option or in a variable, and may run, because no description says
-//! what it
-//! does with them.
+//! what it does with them.
 //!
 //! Out of scope: names of programs. Programs that run none of their arguments have a description that says so.
 
@@ -23,8 +22,7 @@ const MARKS: [char; 11] = [' ', '=', ',', ':', ';', '|', '"', '\'', '@', '(', ')
 
 impl Walker<'_> {
     /// Walks the scripts in the arguments and variables of a program that may run them, if they are new or changed in
-    /// git and may
-    /// not have been reviewed.
+    /// git and may not have been reviewed.
     #[inline(never)]
     pub(super) fn unknown_scripts(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;

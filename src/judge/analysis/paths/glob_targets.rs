@@ -1,6 +1,5 @@
 //! Finds the listed paths at which a glob aims: `cat ~/.ssh/id*` and `cat /etc/shad?w` read listed files, although no
-//! glob of
-//! the lists matches these texts.
+//! glob of the lists matches these texts.
 //!
 //! A glob for files in general (`*.json`, `*`) aims at nothing, even if it matches a listed name.
 

@@ -57,8 +57,7 @@ impl Component {
     }
 
     /// Returns the name with a placeholder for unknown letters. Compare it only with names in patterns: names in a
-    /// command or on
-    /// the system may contain the character itself.
+    /// command or on the system may contain the character itself.
     pub fn text(&self) -> &str {
         self.name.rough()
     }

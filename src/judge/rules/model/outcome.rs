@@ -67,14 +67,12 @@ pub enum OutputTaint {
 }
 
 /// The output of a program with certain arguments, as far as it is known before the run. The first of several entries
-/// that
-/// can be evaluated applies.
+/// that can be evaluated applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prints {
     pub what: Printed,
     /// The arguments of such a run, word by word: a glob, a regular expression after `~`, or `...` for any number of
-    /// words.
-    /// Empty: any arguments.
+    /// words. Empty: any arguments.
     pub args: Vec<Vec<String>>,
 }
 

@@ -61,8 +61,7 @@ pub struct Program {
     /// An operand that ends in a slash means the content of that directory (`rsync`).
     pub merges: bool,
     /// Short options. If the arguments of an undescribed program contain the name of this program, followed by all
-    /// these
-    /// options, they are a command that the undescribed program may run; empty: with any arguments.
+    /// these options, they are a command that the undescribed program may run; empty: with any arguments.
     pub as_argument: Option<String>,
     /// Flags with which a subcommand continues or ends what an earlier run began (`git rebase --abort`).
     pub resumes: Vec<FlagTest>,
@@ -71,8 +70,7 @@ pub struct Program {
     /// The default values of variables in its files, as `NAME=value` (`make`).
     pub defaults: Vec<String>,
     /// For a script that another program generates: texts, one of which is in its first lines (`configure` of
-    /// Autoconf). Such
-    /// a script computes the commands that it runs, so that they cannot be read from it.
+    /// Autoconf). Such a script computes the commands that it runs, so that they cannot be read from it.
     pub generated: Vec<String>,
     /// Options that mount directories of this machine into a container.
     pub mounts: Vec<String>,

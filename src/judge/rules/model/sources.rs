@@ -23,16 +23,14 @@ pub struct Load {
     /// Variables that name a directory with `files`, if the command sets them.
     pub under: Vec<String>,
     /// Names of files that the program loads from its directory. Files that are unchanged in git are not read. A name
-    /// may
-    /// contain `*`: only files that the command wrote are found by it.
+    /// may contain `*`: only files that the command wrote are found by it.
     pub files: Vec<String>,
     /// Operands that are unchanged in git are not read.
     pub changed: bool,
     /// Only files that the command or the session wrote are read.
     pub session: bool,
     /// The program compiles the files and does not run them. They are read if the session wrote them, or if they are in
-    /// a git
-    /// work tree and changed there, and part of their content is known.
+    /// a git work tree and changed there, and part of their content is known.
     pub compiles: bool,
     /// Endings that a name may omit.
     pub endings: Vec<String>,
@@ -70,8 +68,7 @@ impl Load {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingLine {
     /// The first word of the line (empty: any), a glob for the whole line or, with `=` or `:` at the end, the key whose
-    /// value
-    /// is the command.
+    /// value is the command.
     pub begins: String,
     /// The number of words before the command.
     pub skip: u32,
@@ -160,8 +157,7 @@ pub enum Packed {
     /// Compressed files: each operand is replaced by the uncompressed file.
     File,
     /// A patch from standard input, `-i FILE` or the operands: all operands if `strip` is given, otherwise those after
-    /// the
-    /// first.
+    /// the first.
     Patch,
 }
 
@@ -181,8 +177,7 @@ pub struct Build {
 }
 
 /// A run in which a program reads commands from its terminal: an interpreter, a debugger, an editor that can start a
-/// shell,
-/// a terminal multiplexer, a session on another host.
+/// shell, a terminal multiplexer, a session on another host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Console {
     /// The programs to which the table applies. Other names of the same description are not affected.

@@ -14,8 +14,7 @@ pub struct Tool {
     /// Globs for the normalised name of the tool (`delete_event`).
     pub names: Vec<String>,
     /// Globs for the name of its server, in lower case; empty: any server, or none. [`NO_SERVER`] matches the agent's
-    /// own
-    /// tools.
+    /// own tools.
     pub servers: Vec<String>,
     pub tier: Tier,
     pub weight: Weight,
