@@ -1,7 +1,7 @@
-//! `guard allow`: standing grants, given, listed and taken back.
+//! `guard allow`: adds, lists and revokes standing grants.
 //!
-//! A grant is given by a person at their own terminal, who has read in words what it covers. Out of scope:
-//! deciding what a grant may cover at all, which is the judge's.
+//! A person gives a grant at a terminal of their own, after reading what it covers. Out of scope: what a grant may
+//! cover, which the judge decides.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -58,19 +58,19 @@ enum Action {
     },
 }
 
-/// An argument that is no number of a grant.
+/// An argument that is not the number of a grant.
 #[derive(Clone, Copy, Debug, Error)]
 #[error(
     "expected the number of a grant, as guard allow list shows it; a grant of the configuration is removed in its file"
 )]
 struct NumberError;
 
-/// The number of a grant.
+/// Parses the number of a grant.
 fn number(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError)
 }
 
-/// Why no grant may cover a command.
+/// Why no grant can cover a command.
 #[derive(Debug, PartialEq, Eq, Error)]
 enum GrantError {
     #[error("rule {0} is tier 4, which no grant can cover")]
@@ -124,10 +124,10 @@ struct AddArgs {
     always: bool,
 }
 
-/// Lists, gives or takes back, and returns the exit code: 126 when a grant is refused or a person says no.
+/// Lists, adds or revokes grants. Returns the exit code: 126 if a grant is refused or the person declines.
 ///
 /// # Errors
-/// There is no one to ask for, the record cannot be used, or an argument means nothing.
+/// The engine cannot start, the record cannot be used, or an argument is invalid.
 pub fn run(args: &AllowArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let now = Zoned::now();
@@ -150,7 +150,7 @@ fn list(engine: &Engine, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Fa
         Some(store) => store.grants(now.timestamp())?,
         None => Vec::new(),
     };
-    // Those of the configuration come first: they are the oldest, and no row ends them.
+    // Grants of the configuration come first: they are the oldest, and no row ends them.
     let configured =
         engine.config().grants.iter().map(|grant| GrantListing { grant: grant.clone(), user: None, ended: None });
     grants.splice(0..0, configured);
@@ -219,7 +219,7 @@ fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
     ]
 }
 
-/// Gives a grant after a person has read what it covers.
+/// Adds a grant after a person has read what it covers.
 fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
@@ -254,7 +254,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     if !confirm_prose(&shown, "Add this grant?")? {
         return refuse("grant not added");
     }
-    // A grant may let run what is of tier 3, again and again.
+    // A grant can let a command of tier 3 run repeatedly.
     let enrolled = engine.approvers();
     if sign::is_wanted(&enrolled, Tier::High, 1)
         && let Err(why) = sign::sign(&enrolled, "To add this grant", &approver::grant(&words), &[])
@@ -274,7 +274,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// What is to be covered, or why no grant may cover it.
+/// Returns what the grant covers, or why no grant can cover it.
 fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
@@ -314,7 +314,7 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantErr
     Ok(judgment.shape_to_grant().map(|shape| GrantSubject::Shape { shape }).ok_or(GrantError::NoShape))
 }
 
-/// What a grant of a shape covers, and what it does not.
+/// Describes what a grant of a shape covers and what it does not.
 pub(super) fn shaped(shape: &str) -> String {
     let (program, named) = shape
         .split_once(" [")
@@ -339,13 +339,13 @@ pub(super) fn shaped(shape: &str) -> String {
     format!("`{program}` with no other flags and with operands only inside the directory, if {only}")
 }
 
-/// The tool of a shape and the names of what it is given; `None` for a command.
+/// Returns the tool of a shape and the names of its arguments, or `None` if the shape is that of a command.
 fn of_tool(program: &str) -> Option<(&str, Vec<&str>)> {
     let mut words = program.strip_prefix("tool:")?.split(' ').filter(|word| !word.is_empty());
     Some((words.next()?, words.collect()))
 }
 
-/// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
+/// Returns examples for the person who gives a grant of a shape: commands that it covers, and one that it does not.
 pub(super) fn examples(shape: &str, directory: &str) -> String {
     let program = shape.split(" [").next().unwrap_or(shape);
     let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
@@ -366,7 +366,7 @@ pub(super) fn examples(shape: &str, directory: &str) -> String {
     format!("For example, it would allow in {directory}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
 }
 
-/// What a grant covers, as a sentence goes on.
+/// Describes what a grant covers, as part of a sentence.
 fn words(what: &GrantSubject, where_: &GrantPlace, until: &GrantExpiry, now: &Zoned) -> String {
     let what = match what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),

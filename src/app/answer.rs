@@ -1,7 +1,7 @@
 //! `guard approve`, `guard deny`: a person's answer to commands that wait in the queue.
 //!
-//! What is said here is which requests are meant and what comes together; how one is shown and answered is in
-//! [`super::approvals`]. Out of scope: running anything.
+//! This module selects the requests and groups them. [`super::approvals`] shows and answers each. Out of scope: running
+//! anything.
 
 use clap::Args;
 use jiff::Zoned;
@@ -33,12 +33,12 @@ pub struct ApproveArgs {
 }
 
 impl ApproveArgs {
-    /// One request, once.
+    /// Creates the arguments for one request, approved for one run.
     pub(super) fn one(id: &str) -> Self {
         Self { ids: vec![id.to_owned()], all: false, session: false, until: None, always: false }
     }
 
-    /// How far a yes reaches.
+    /// Returns the scope of an approval.
     fn scope(&self) -> Result<AnswerScope, Failure> {
         Ok(match &self.until {
             Some(time) => {
@@ -67,7 +67,7 @@ pub struct DenyArgs {
     reason: Option<String>,
 }
 
-/// Shows what waits and lets it run, and returns 0 when all that was named was approved, 126 otherwise.
+/// Shows waiting requests and approves them. Returns 0 if all named requests were approved, 126 otherwise.
 ///
 /// # Errors
 /// The queue or the terminal cannot be used.
@@ -85,7 +85,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
             Err(why) => report.no(&pending.id, why),
         }
     }
-    // What lasts is decided one by one.
+    // Lasting approvals are decided one by one.
     let single = (shown.len() == 1 && !args.all) || !scope.is_once();
     let (batch, by_themselves): (Vec<_>, Vec<_>) =
         shown.into_iter().partition(|one| !single && one.may_be_in_a_batch());
@@ -104,7 +104,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
     report.print()
 }
 
-/// Refuses what waits, and returns 0 when all that was named was refused.
+/// Denies waiting requests. Returns 0 if all named requests were denied.
 ///
 /// # Errors
 /// The queue cannot be used.

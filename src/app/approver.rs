@@ -1,7 +1,7 @@
-//! `guard approver`: who may approve what is of tier 3 and above, and with which key.
+//! `guard approver`: who may approve commands of tier 3 and above, and with which key.
 //!
-//! From the first one enrolled on, such a yes is signed over what it lets run, and the guard that waits checks the
-//! signature before it runs anything. Out of scope: the signing itself ([`sign`]).
+//! Once an approver is enrolled, such an approval must be signed, and the waiting guard verifies the signature before
+//! it runs the command. Out of scope: the signing itself ([`sign`]).
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ enum Action {
     },
     /// Remove an approver; an enrolled approver must sign for it
     Remove {
-        /// Who
+        /// The name of the approver
         name: String,
     },
 }
@@ -72,7 +72,7 @@ struct AddArgs {
     passkey: bool,
 }
 
-/// Why `guard approver` could not do what it was asked.
+/// Why `guard approver` failed.
 #[derive(Debug, Error)]
 pub enum ApproverError {
     #[error(transparent)]
@@ -87,7 +87,7 @@ pub enum ApproverError {
     Key(String),
 }
 
-/// Does it and returns the exit code.
+/// Runs the verb and returns the exit code.
 ///
 /// # Errors
 /// [`ApproverError`].
@@ -110,8 +110,8 @@ pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
     }
 }
 
-/// Enrols the first approver by a passphrase: what `guard setup` offers. It is asked in this process, for of a process
-/// below it would be said that a guard stands above it.
+/// Enrols the first approver with a passphrase, as `guard setup` offers. This process asks itself, because a child
+/// process would be refused for having a guard above it.
 ///
 /// # Errors
 /// [`ApproverError`].
@@ -176,15 +176,15 @@ fn remove(name: &str, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approver
     Ok(exit::ALLOW)
 }
 
-/// Whether one who is enrolled signs for a change, or as many as any command `wanted`; where nobody is, whether the person
-/// at the terminal wants it.
+/// Reports whether enough enrolled approvers sign for a change: one, or `wanted` as for a command. If none is enrolled,
+/// asks the person at the terminal.
 fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
     let what = format!("To {change} {} ({})", approver.name, approver.key.kind());
     if !enrolled.is_any() {
         return Ok(confirm("", &format!("{what}. Continue?"))?);
     }
     let message = enrolment(change, approver);
-    // Who could enrol or remove others alone could sign for two.
+    // An approver who could enrol or remove others alone could sign in place of two.
     let people = people(&enrolled.approvers).max(1);
     let mut signed: Vec<String> = Vec::new();
     while signed.len() < wanted.min(people) {
@@ -246,12 +246,12 @@ fn with_totp(name: &str) -> Result<Approver, ApproverError> {
     Ok(approver)
 }
 
-/// An address as the squares that a phone reads. Nothing where it is too long.
+/// Returns a URL as a QR code, or an empty text if it is too long.
 fn squares(address: &str) -> String {
     QRBuilder::new(address.as_bytes()).build().map_or_else(|_| String::new(), |code| code.to_str() + "\n")
 }
 
-/// RFC 4648, for a length that needs no padding.
+/// Encodes in Base32 (RFC 4648). The length needs no padding.
 fn base32(bytes: &[u8; 20]) -> String {
     const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
@@ -307,8 +307,8 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// What it is worth where the keys lie, and the commands that move them to where they are better kept. These are to be
-/// copied, so no line of theirs is broken.
+/// Describes how well the current location protects the keys, and returns the commands that move them to a better one.
+/// The commands are for copying, so their lines are not wrapped.
 fn how_to_move(enrolled: &Enrolled) -> (String, String) {
     let directory = enrolled.directory.display();
     (

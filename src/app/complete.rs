@@ -33,18 +33,18 @@ pub struct CompleteArgs {
     words: Vec<String>,
 }
 
-/// What may stand there.
+/// The candidates at the cursor.
 #[derive(Debug, PartialEq, Eq)]
 enum Completion {
-    /// One of these, each with what it is.
+    /// One of these words, each with its description.
     Words(Vec<(String, String)>),
     Files,
     Directories,
-    /// The word of this number, counted from guard's own, begins another command.
+    /// Another command begins at the word with this index.
     Command(usize),
 }
 
-/// Prints what may stand there. What cannot be found out is not offered.
+/// Prints the candidates. Candidates that cannot be determined are left out.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -78,14 +78,14 @@ enum Names {
     Checks,
 }
 
-/// What may stand where the last of these words is. `described` tells the gateway's own verbs, which guard passes on to
-/// it.
+/// Returns the candidates for the last of these words. `described` returns the gateway's own verbs, which guard passes
+/// on to it.
 fn wanted(
     words: &[String],
     known: &dyn Fn(Names) -> Vec<(String, String)>,
     described: &dyn Fn() -> Option<Described>,
 ) -> Completion {
-    // A shell that splits a word at `=` hands it over in three.
+    // bash splits a word at `=` into three.
     let split = words.iter().any(|word| word == "=");
     let words = joined(words);
     let Some((typed, before)) = words.split_last() else { return Completion::Words(Vec::new()) };
@@ -103,7 +103,7 @@ fn wanted(
         if value_of.take().is_some() {
             continue;
         }
-        // What follows is another command, for guard itself and for those verbs that judge one.
+        // Another command follows, for guard itself and for verbs that judge one.
         if word == "--" || (path.is_empty() && word == "-c") {
             let takes_one = path.is_empty() || matches!(path.as_slice(), ["check" | "explain"]);
             return if takes_one && word == "--" { Completion::Command(number + 2) } else { Completion::Files };
@@ -139,7 +139,7 @@ fn wanted(
     if let (["config", "set"], 1, Some(key)) = (path.as_slice(), places, before.last()) {
         return Completion::Words(values_of(key));
     }
-    // Those of guard itself are a command and its arguments, which stand behind `--`.
+    // The operands of guard itself are a command and its arguments, which follow `--`.
     let place = if path.is_empty() { None } else { positional(command, places) };
     match place.map(|arg| values(arg, context, "", known)) {
         Some(Completion::Words(words)) => all.extend(words),
@@ -149,7 +149,7 @@ fn wanted(
     Completion::Words(all)
 }
 
-/// A command of the gateway's, as it describes itself.
+/// A command of the gateway, as the gateway describes it.
 #[derive(Debug, Deserialize)]
 struct Described {
     name: String,
@@ -158,7 +158,7 @@ struct Described {
     verbs: Vec<Described>,
 }
 
-/// An option or an argument of one.
+/// An option or argument of such a command.
 #[derive(Debug, Deserialize)]
 struct DescribedArg {
     name: String,
@@ -171,7 +171,7 @@ struct DescribedArg {
 }
 
 impl Described {
-    /// The same as a command of this program's parser, which keeps names for as long as the process runs.
+    /// Converts it to a command of this program's parser. The names live as long as the process.
     fn command(self) -> Command {
         let mut command = Command::new(&*self.name.leak()).disable_help_subcommand(true).disable_help_flag(true);
         if let Some(about) = self.about {
@@ -207,13 +207,13 @@ impl DescribedArg {
     }
 }
 
-/// What the gateway says of itself; without one its verbs have nothing to complete.
+/// Asks the gateway for its description. Without a gateway its verbs have no candidates.
 fn described() -> Option<Described> {
     let output = Tool::at(gateway::find().ok()?).ok()?.arg("describe").stdin(Stdio::null()).output().ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }
 
-/// Words with what a shell split at `=` put together again.
+/// Joins words that a shell has split at `=`.
 fn joined(words: &[String]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut open = false;
@@ -237,7 +237,7 @@ fn text(about: Option<&clap::builder::StyledStr>) -> String {
     about.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The option of a command that a word names.
+/// Returns the option of a command that a word names.
 fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     let name = word.split('=').next().unwrap_or(word);
     command.get_arguments().find(|arg| match name.strip_prefix("--") {
@@ -254,14 +254,14 @@ fn options(command: &Command) -> Vec<(String, String)> {
     shown.filter_map(|arg| Some((format!("--{}", arg.get_long()?), text(arg.get_help())))).collect()
 }
 
-/// The argument at a place; the last one takes all that follow where it takes several.
+/// Returns the argument at an index. A last argument that takes several values also takes the following words.
 fn positional(command: &Command, place: usize) -> Option<&Arg> {
     let all: Vec<&Arg> = command.get_positionals().filter(|arg| !arg.is_last_set()).collect();
     let several = |arg: &&&Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
     all.get(place).or_else(|| all.last().filter(several)).copied()
 }
 
-/// What an argument takes.
+/// Returns the candidates for an argument.
 fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(String, String)>) -> Completion {
     let with = |all: Vec<(String, String)>| {
         Completion::Words(all.into_iter().map(|(word, about)| (format!("{lead}{word}"), about)).collect())
@@ -289,7 +289,7 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
     with(known(kind))
 }
 
-/// The words that a key of the configuration takes, where it takes words.
+/// Returns the words that a configuration key accepts, if it accepts words.
 fn values_of(key: &str) -> Vec<(String, String)> {
     let words: &[&str] = match KEYS.iter().find(|row| row.name == key).map(|row| row.kind) {
         Some(ConfigType::Word(words)) => words,
@@ -299,7 +299,7 @@ fn values_of(key: &str) -> Vec<(String, String)> {
     words.iter().map(|word| ((*word).to_owned(), String::new())).collect()
 }
 
-/// The names that there are on this machine.
+/// Returns the names of this kind on this machine.
 fn known(names: Names) -> Vec<(String, String)> {
     match names {
         Names::Agents => HOSTS.iter().map(|host| (host.name.to_owned(), host.title.to_owned())).collect(),
@@ -324,7 +324,7 @@ fn known(names: Names) -> Vec<(String, String)> {
     }
 }
 
-/// What waits, each with its command, as redacted as the queue has it.
+/// Returns the waiting requests, each with its command as redacted in the queue.
 fn requests() -> Result<Vec<(String, String)>, Failure> {
     let Some(queue) = engine::requests()? else { return Ok(Vec::new()) };
     let mut all = queue.list(Timestamp::now())?;

@@ -1,4 +1,4 @@
-//! `guard completions SHELL`: the completions of a shell, for where guard was installed without its files.
+//! `guard completions SHELL`: prints the completions of a shell, for installations without the completion files.
 
 use std::io::{self, Write as _};
 
@@ -28,7 +28,7 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// Of a shell that lines are typed to.
+    /// Returns the completions of an interactive shell.
     #[must_use]
     pub const fn of(shell: Interactive) -> Self {
         match shell {
@@ -38,7 +38,7 @@ impl Shell {
         }
     }
 
-    /// What the shell reads.
+    /// Returns the completion script.
     #[must_use]
     pub const fn script(self) -> &'static str {
         match self {

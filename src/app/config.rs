@@ -1,7 +1,6 @@
-//! `guard config`: the policy, where each value came from, what is wrong with it, and changes of the account's own
-//! file.
+//! `guard config`: shows the policy with the source of each value, checks it, and changes the account's own file.
 //!
-//! Out of scope: loading it. The configuration comes as it holds for the caller.
+//! Out of scope: loading the configuration, which comes as it holds for the caller.
 
 use std::io::{self, Write};
 
@@ -63,13 +62,13 @@ enum ConfigCommand {
     Init,
 }
 
-/// `guard config check`: something is wrong.
+/// The exit code of `guard config check` if the configuration has a problem.
 const WRONG: u8 = 1;
 
 /// Shows, checks or changes the configuration, and returns the exit code.
 ///
 /// # Errors
-/// There is no one to ask for, or a file cannot be read or written.
+/// The engine cannot start, or a file cannot be read or written.
 pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
     match &args.command {
         ConfigCommand::Set(args) => edit::set(args),
@@ -92,7 +91,7 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Prints what holds for the caller, with every file read.
+/// Prints the configuration of the caller, with every file read.
 fn printed(json: bool, print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let _ = engine.broken();
@@ -101,7 +100,7 @@ fn printed(json: bool, print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result
     unless_unread(done.map_err(Failure::from))
 }
 
-/// Support commands that are no such thing: of tier 3 or 4. They are gated like any other command.
+/// Returns the support commands of tier 3 or 4. They are asked about like any other command.
 fn support(engine: &Engine) -> Vec<String> {
     let mut problems = Vec::new();
     for support in &engine.config().policy.support {
@@ -124,7 +123,7 @@ fn support(engine: &Engine) -> Vec<String> {
     problems
 }
 
-/// What is wanted of approvers and cannot be had.
+/// Returns the requirements for approvers that cannot be met.
 fn approvals(engine: &Engine) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(why) = sign::lacking(&engine.approvers(), sign::most(engine)) {
@@ -195,7 +194,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     Ok(0)
 }
 
-/// The values of a key as a file would write them, each with its source.
+/// Returns the values of a key in the syntax of a file, each with its source.
 fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, String)> {
     let row = key.entry();
     let of_key: Vec<_> = sources.iter().filter(|source| source.key == key).collect();
@@ -230,7 +229,7 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
     }
 }
 
-/// What a key is when no file sets it.
+/// Returns the default of a key.
 fn default(key: Key) -> String {
     let policy = Policy::default();
     match (key.get(&policy), key.list(&policy)) {

@@ -1,16 +1,12 @@
 //! Merges the layers: built in < machine < user < redirected < project.
 //!
 //! - The file of the machine or the user replaces single values. Lists accumulate; an entry `!word` removes `word`,
-//!   `!*`
-//!   removes all.
+//!   `!*` removes all.
 //! - Keys in `locked` of the machine's file can only be made stricter by later layers. A locked table locks its keys, a
-//!   locked
-//!   preset all keys that it sets, and `"*"` everything.
+//!   locked preset all keys that it sets, and `"*"` everything.
 //! - A project, and a home that is not the account's own, can only make values stricter: a single value must be at
-//!   least as
-//!   strict, lists of protected things can grow, and lists of trusted things can shrink. Their preset applies only to
-//! values
-//!   for which it is stricter. Everything that would be laxer is an error.
+//!   least as strict, lists of protected things can grow, and lists of trusted things can shrink. Their preset applies
+//!   only to values for which it is stricter. Everything that would be laxer is an error.
 //! - Each layer can raise the number of required approvers; none can lower it.
 
 use std::fmt;
