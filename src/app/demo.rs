@@ -1,9 +1,9 @@
-//! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes, with a record of its
-//! own. On a terminal it waits for the person at each step, and shows an agent that asks in one half of the window and the
-//! person who answers in the other (`split_screen`).
+//! `guard demo`: shows the main job on real commands, in a temporary project with a record of its own. On a terminal it
+//! waits for Enter at each step, and shows a split screen: an agent that asks, and the person who answers
+//! (`split_screen`).
 //!
-//! Every command goes through this very binary, as a person would type it. None of them can harm
-//! anything: what is deleted was made here, and what is refused is a script that prints a line.
+//! Every command runs through this binary, as a person would type it. None of them can do harm: the deleted files were
+//! created here, and the refused command is a script that prints a line.
 
 mod split_screen;
 
@@ -54,13 +54,13 @@ pub struct DemoArgs {
     inside: bool,
 }
 
-/// What would lead to files of the account.
+/// Variables that could lead to files of the account.
 const FOREIGN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
-/// What the name of a scratch project's directory begins with.
+/// Part of the name of the temporary directory.
 const PURPOSE: &str = "demo";
 
-/// Why a step of the demonstration is not carried out.
+/// Why a step of the demo does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     #[error("the demo has no such step")]
@@ -71,11 +71,11 @@ pub enum StepError {
     Directory(#[from] io::Error),
 }
 
-/// Goes into the scratch project in which this process stands, for one step: nothing of the account is read or written
-/// from then on. The words that guard is called with; `None` where all of the demonstration is wanted.
+/// Prepares this process for one step in the temporary project, so that it does not use any files of the account.
+/// Returns the arguments of guard, or `None` for the whole demo.
 ///
 /// # Errors
-/// It stands in no such project, or there is no such step.
+/// The working directory is not such a project, or there is no such step.
 pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, StepError> {
     if args.step.is_none() && !args.inside {
         return Ok(None);
@@ -92,12 +92,12 @@ pub fn enter(args: &DemoArgs) -> Result<Option<Vec<OsString>>, StepError> {
     let project = std::env::current_dir()?;
     let root = project.parent().filter(|root| is_scratch(root)).ok_or(StepError::NoProject)?.to_owned();
     Account::live_in(root.join(HOME));
-    // A record of its own, where a service keeps that of the machine too.
+    // Use a separate record even if a service keeps the machine's.
     let _ = DIRECTORY.set(root.join("data"));
     Ok((!args.inside).then(|| words.iter().map(OsString::from).collect()))
 }
 
-/// Whether a directory is one that the demonstration makes: it can be entered by this account alone, and bears the name.
+/// Reports whether the demo created a directory: only this account can enter it, and it has the right name.
 fn is_scratch(root: &Path) -> bool {
     let named = root.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("guard-{PURPOSE}-")));
     let own = |about: fs::Metadata| {
@@ -106,10 +106,10 @@ fn is_scratch(root: &Path) -> bool {
     named && fs::symlink_metadata(root).is_ok_and(own)
 }
 
-/// The directory of the scratch project's own home.
+/// The home directory in the temporary directory.
 const HOME: &str = "home";
 
-/// What is shown: why, the arguments of guard, and what to see in what comes of it.
+/// A step: its purpose, the arguments of guard, and what to notice in the output.
 struct DemoStep {
     why: &'static str,
     arguments: &'static [&'static str],
@@ -163,10 +163,10 @@ What next:
    guard help start  the first minutes
 ";
 
-/// Shows the main job. Returns [`exit::ALLOW`] when all of it could be shown.
+/// Runs the demo. Returns [`exit::ALLOW`] if all steps could be shown.
 ///
 /// # Errors
-/// The scratch project could not be made, or guard could not be started again.
+/// The temporary project could not be created, or guard could not be started again.
 pub fn run(args: &DemoArgs) -> io::Result<u8> {
     if args.inside {
         return split_screen::run();
@@ -182,14 +182,14 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
         write!(out, "\n{}   $ guard {shown}\n", screen::fitted(&format!("{}. {why}", number + 1)))?;
         out.flush()?;
         drop(out);
-        // A home and a record of its own, which go with it. Where nobody is asked, nothing waits.
+        // The home and the record are temporary too. If nobody is asked, no request waits.
         let step = Tool::own()?.args(["demo", "--step", &number.to_string()]).dir(&scratch.project);
         let step = step.env("HOME", scratch.root.path().join(HOME)).env("GUARD_WAIT", "0");
         let step = step.without_env(&FOREIGN);
         let status = if guided {
             step.status()?
         } else {
-            // Nobody sits in front of what has neither input nor errors on a terminal.
+            // Without a terminal on standard input and standard error, guard does not ask here.
             let output = step.stdin(Stdio::null()).stderr(Stdio::piped()).start()?;
             let output = output.wait_with_output()?;
             io::stdout().write_all(screen::fitted(&String::from_utf8_lossy(&output.stderr)).as_bytes())?;
@@ -216,12 +216,12 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
     Ok(exit::ALLOW)
 }
 
-/// The scratch directory that an earlier process of this demonstration made, from now on this one's to remove.
+/// Takes over a temporary directory that an earlier process of this demo created, so that this process removes it.
 fn adopted(root: &Path) -> Scratch {
     Scratch::adopt(root)
 }
 
-/// The scratch project, removed when dropped.
+/// The temporary project, removed when dropped.
 struct Sandbox {
     root: Scratch,
     project: PathBuf,

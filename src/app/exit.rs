@@ -1,25 +1,25 @@
-//! Exit codes of `guard -- …` and `guard -c …`. A command that ran gives its own.
+//! Exit codes of `guard -- …` and `guard -c …`. A command that ran returns its own.
 
 use std::io;
 
-/// It may run (`guard check`).
+/// The command may run (`guard check`).
 pub const ALLOW: u8 = 0;
-/// A person would be asked (`guard check`).
+/// guard would ask a person (`guard check`).
 pub const ASK: u8 = 1;
-/// It would be refused (`guard check`).
+/// guard would refuse the command (`guard check`).
 pub const DENY: u8 = 2;
-/// It does not run without a word. An editor of lines makes room for that first, and asks again (`guard line`).
+/// guard would ask or print. A line editor makes room first and calls again (`guard line`).
 pub const NOT_UNASKED: u8 = 4;
-/// It waits in the queue, and nobody waits for it.
+/// The request is in the queue, and no process waits for it.
 pub const QUEUED: u8 = 75;
-/// guard itself failed, or was called wrongly.
+/// guard itself failed, or was used incorrectly.
 pub const FAILED: u8 = 125;
-/// Refused, or found and not executable.
+/// The command was refused, or was found but is not executable.
 pub const REFUSED: u8 = 126;
-/// Not found.
+/// The command was not found.
 pub const NOT_FOUND: u8 = 127;
 
-/// The code of a verb that has printed what it found. A reader who stops reading has seen enough: the code stays.
+/// Returns the exit code of a verb after printing. A reader that stops reading does not change the code.
 ///
 /// # Errors
 /// Printing failed for another reason.

@@ -32,10 +32,10 @@ pub struct ExplainArgs {
     argv: Vec<OsString>,
 }
 
-/// Draws the explanation; the exit code is that of `guard check`.
+/// Draws the explanation. The exit code is that of `guard check`.
 ///
 /// # Errors
-/// There is no one to judge for, or standard output cannot be written.
+/// The engine cannot start, or standard output cannot be written.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let request = match &args.command {

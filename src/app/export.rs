@@ -1,8 +1,7 @@
-//! `guard export`: the record for other systems, in the forms that they read; and sent to them as it is written
-//! (`deliver`).
+//! `guard export`: writes the record in formats of other systems, or sends new rows to them (`deliver`).
 //!
-//! Out of scope: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
-//! under a name of guard's own.
+//! Out of scope: selecting fields. Every row is exported completely, as redacted as it is stored; a value for which a
+//! format has no field gets a field name of guard's own.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -49,13 +48,13 @@ pub struct ExportArgs {
     status: bool,
 }
 
-/// How often is looked for new rows.
+/// The interval between two searches for new rows.
 const PACE: Duration = Duration::from_millis(500);
 
-/// How many rows are looked up at once.
+/// How many rows are read at once.
 const PART: u32 = 500;
 
-/// What a row becomes.
+/// The format of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     Jsonl,
@@ -66,10 +65,10 @@ enum ExportFormat {
     Otlp,
 }
 
-/// Writes rows to standard output, one a line, the oldest first.
+/// Writes rows to standard output, one per line, oldest first.
 ///
 /// # Errors
-/// The record cannot be read, a time is none, or standard output cannot be written.
+/// The record cannot be read, a time is invalid, or standard output cannot be written.
 pub fn run(args: &ExportArgs) -> Result<u8, Failure> {
     let done = match (&args.deliver, args.status) {
         (Some(to), _) => deliver::run(to.as_deref(), args.after, args.follow),
@@ -102,10 +101,10 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let mut filter = filter;
     let mut damage = None;
     loop {
-        // Opened for each look: who keeps the record open slows down everybody who writes.
+        // Open the record for each search: keeping it open slows down all writers.
         if let Some(store) = Store::open_existing(&paths)? {
             let newest = store.head()?.map(|head| head.row);
-            // No further than to where the record ended then, or somebody who writes could keep it from ever ending.
+            // Stop at the end that the record had at the start, or steady writers could keep this from ending.
             while let Some(last) = rows(&store, &filter, args.format, &host, &mut out, &mut damage)? {
                 filter.after = Some(last);
                 if Some(last) >= newest {
@@ -116,7 +115,7 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
         }
         out.flush()?;
         if !args.follow {
-            // What could be read was written; that it is not all must not go unsaid.
+            // The readable rows were written. Report that some are missing.
             return damage.map_or(Ok(exit::ALLOW), |damage| Err(damage.into()));
         }
         std::thread::sleep(PACE);
@@ -127,11 +126,11 @@ fn host() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default()
 }
 
-/// The next rows that a filter lets through. Where the file is damaged, one by one up to there, and then from where it can
-/// be read again.
+/// The next rows that pass a filter. Around damage in the file, rows are read one by one up to it, and then from the
+/// first readable row after it.
 enum RowBatch {
     Rows(Vec<i64>),
-    /// The row from which it can be read again, and what is wrong before.
+    /// The first readable row after the damage, and the error before it.
     Damaged(Option<i64>, StoreError),
 }
 
@@ -155,7 +154,7 @@ impl RowBatch {
     }
 }
 
-/// Writes the rows that a filter lets through, part by part, and returns the number of the last.
+/// Writes the next rows that pass a filter, and returns the number of the last.
 fn rows(
     store: &Store,
     filter: &Filter,
@@ -175,7 +174,7 @@ fn rows(
     for entry in store.entries(&found) {
         let entry = match entry {
             Ok(entry) => entry,
-            // Pruned, or made unreadable by another hand: the others are told all the same.
+            // Skip a row that was pruned or made unreadable; the others are still exported.
             Err(error @ (StoreError::Pruned { .. } | StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
                 writeln!(io::stderr(), "guard: {error}")?;
                 continue;

@@ -1,4 +1,4 @@
-//! Why a verb could not be done.
+//! Errors of verbs.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::install::places::PlacesError;
 use crate::prompt::answer::PromptClosed;
 use crate::store::StoreError;
 
-/// Why a verb could not be done, as it is said in one line.
+/// Why a verb failed, as printed in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -21,14 +21,14 @@ pub enum Failure {
     Places(#[from] PlacesError),
     #[error(transparent)]
     Gateway(#[from] GatewayError),
-    /// An argument that means nothing, or what is not there.
+    /// An invalid argument, or something that does not exist.
     #[error("{0}")]
     Message(String),
 }
 
 /// Why an interactive view ended early.
 pub(super) enum ViewStopped {
-    /// The person has seen enough.
+    /// The person quit.
     Enough,
     /// The terminal ended it.
     Closed(PromptClosed),
@@ -47,10 +47,10 @@ impl<E: Into<Failure>> From<E> for ViewStopped {
     }
 }
 
-/// What a verb that prints came to, where a reader who stops reading has seen enough.
+/// Returns the result of a verb that prints. A reader that stops reading is not an error.
 ///
 /// # Errors
-/// It failed for another reason.
+/// The verb failed for another reason.
 pub fn unless_unread(done: Result<u8, Failure>) -> Result<u8, Failure> {
     match done {
         Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(super::exit::ALLOW),

@@ -13,13 +13,13 @@ use crate::exec::tool::Tool;
 /// The name of the program.
 const PROGRAM: &str = "guard-gateway";
 
-/// Where a package may have put it when it does not lie beside guard.
+/// Directories in which a package may have installed it if it is not beside guard.
 const PLACES: [&str; 3] = ["/usr/local/libexec", "/usr/libexec", "/usr/lib/guard"];
 
-/// The verbs whose words the gateway reads itself.
+/// The verbs whose arguments the gateway parses.
 pub const PASSED_ON: [&str; 2] = ["token", "channel"];
 
-/// Words that the gateway reads itself.
+/// Arguments that the gateway parses.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct Words {
@@ -41,10 +41,10 @@ pub enum GatewayError {
     Start { program: PathBuf, error: std::io::Error },
 }
 
-/// Becomes the gateway, which calls itself in its help as the person called it.
+/// Executes the gateway in place of this process. Its help uses the command name that the person typed.
 ///
 /// # Errors
-/// It is not installed, or cannot be started.
+/// The gateway is not installed, or cannot be started.
 pub fn run(verb: &str, words: &Words) -> Result<u8, GatewayError> {
     let program = find()?;
     let error = Tool::at(&program)
@@ -52,7 +52,7 @@ pub fn run(verb: &str, words: &Words) -> Result<u8, GatewayError> {
     Err(GatewayError::Start { program, error })
 }
 
-/// The program, beside this one or where packages put it; never by what `PATH` says.
+/// Returns the path of the gateway's program: beside this one, or where packages install it. Never searches `PATH`.
 ///
 /// # Errors
 /// It is not installed.

@@ -1,6 +1,7 @@
-//! `guard init`: the lines that make an interactive shell ask guard before each line that is typed.
+//! `guard init`: prints the integration that makes an interactive shell ask guard before each typed line.
 //!
-//! They stand in the shell's own language beside this file, with the path of this program put in.
+//! The integration is a script in the language of the shell, in a file beside this one. The path of this program is
+//! filled in.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub struct InitArgs {
     shell: Interactive,
 }
 
-/// A shell that lines are typed to.
+/// An interactive shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Interactive {
     Bash,
@@ -31,10 +32,10 @@ pub enum Interactive {
 }
 
 impl Interactive {
-    /// All of them.
+    /// All interactive shells that are supported.
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 
-    /// The name of its program.
+    /// Returns the name of its program.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,16 +46,16 @@ impl Interactive {
     }
 }
 
-/// Prints the lines.
+/// Prints the integration.
 ///
 /// # Errors
-/// Standard output failed, or guard does not know where it lies itself.
+/// Standard output failed, or the path of guard cannot be determined.
 pub fn run(args: &InitArgs) -> io::Result<u8> {
     let text = text(args.shell, &std::env::current_exe()?);
     exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)
 }
 
-/// The lines for a shell, with this guard in them.
+/// Returns the integration for a shell, with the path of this guard.
 #[must_use]
 pub fn text(shell: Interactive, guard: &Path) -> String {
     let text = match shell {
@@ -65,7 +66,7 @@ pub fn text(shell: Interactive, guard: &Path) -> String {
     text.replace("@GUARD@", &quote(&guard.to_string_lossy()))
 }
 
-/// The file that an interactive shell reads when it starts.
+/// Returns the startup file of an interactive shell.
 #[must_use]
 pub fn start_up(shell: Interactive, home: &Path, env: &Environment) -> PathBuf {
     let named = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -76,7 +77,7 @@ pub fn start_up(shell: Interactive, home: &Path, env: &Environment) -> PathBuf {
     }
 }
 
-/// Whether a start-up file loads guard.
+/// Reports whether a startup file loads guard.
 #[must_use]
 pub fn loads(shell: Interactive, text: &str) -> bool {
     let wanted = format!("init {}", shell.name());

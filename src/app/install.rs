@@ -1,7 +1,7 @@
-//! `guard install`: an agent's configuration is changed so that it asks guard before each command, and changed back.
+//! `guard install`: changes an agent's configuration so that the agent asks guard before each command, and undoes this.
 //!
-//! Out of scope: what is written for which agent, which is data ([`hosts`]), and how a text is changed
-//! ([`change`]). Nothing is written before a person has seen it, unless `--yes` says so in advance.
+//! Nothing is written before a person has seen and accepted it, unless `--yes` is given. Out of scope: what is written
+//! for which agent, which is data ([`hosts`]), and how a text is changed ([`change`]).
 
 pub mod change;
 pub mod consent;
@@ -84,22 +84,22 @@ pub enum InstallError {
     Wrong(String),
 }
 
-/// What came of one agent.
+/// The result for one agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InstallResult {
     Changed,
     Nothing,
-    /// A person said no.
+    /// The person declined.
     Declined,
 }
 
-/// Wires agents, or takes guard out, and returns the exit code: 126 when it is refused or a person says no.
+/// Installs guard in agents, or removes it. Returns the exit code: 126 if it is refused or the person declines.
 ///
 /// # Errors
-/// A configuration is broken or cannot be written; nothing of that agent is changed then.
+/// A configuration cannot be parsed or written. Nothing of that agent is changed then.
 pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
     match install(args) {
-        // Whoever stops reading what would change has seen enough.
+        // A reader that stops reading the changes is not an error.
         Err(InstallError::Io(error)) if args.dry_run && error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
         done => done,
     }
@@ -156,7 +156,7 @@ fn look() -> Look {
     Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal())
 }
 
-/// Why nothing may be changed from here.
+/// Returns why this caller may not change anything.
 pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<String> {
     let behind = || Caller::agent_among(&caller.behind_the_terminal());
     if let Some(agent) = caller.session.agent.as_deref().or_else(behind) {
@@ -179,7 +179,7 @@ struct InstallSession<'a> {
     args: &'a InstallArgs,
     caller: &'a Caller,
     installer: HookInstaller<'a>,
-    /// The directory of the links that stand for shells.
+    /// The directory of the links named after shells.
     shims: PathBuf,
     look: Look,
 }
@@ -197,7 +197,7 @@ impl InstallSession<'_> {
         })
     }
 
-    /// Every agent that is there, each on its own: a broken one does not keep guard from the others.
+    /// Handles every installed agent separately: a broken configuration does not affect the others.
     fn all(&self) -> Result<u8, InstallError> {
         let mut code = exit::ALLOW;
         let mut found = 0;
@@ -227,7 +227,7 @@ impl InstallSession<'_> {
         Ok(code)
     }
 
-    /// One agent: shows what changes, asks, changes it, and says what is left to do.
+    /// Handles one agent: shows the changes, asks, makes them, and prints what is left to do.
     fn host(&self, host: &'static Host) -> Result<InstallResult, InstallError> {
         let version = self.installer.places.version(host);
         let done = self.hook(host, version.as_deref())?;
@@ -240,7 +240,7 @@ impl InstallSession<'_> {
         }
     }
 
-    /// The files of one agent.
+    /// Handles the files of one agent.
     fn hook(&self, host: &'static Host, version: Option<&str>) -> Result<InstallResult, InstallError> {
         let installer = &self.installer;
         let planned = installer.planned(host, version)?;
@@ -288,8 +288,8 @@ impl InstallSession<'_> {
         Ok(InstallResult::Changed)
     }
 
-    /// An agent that the hook interrupts in this version, in place of refusing: where guard stands in for its shell too, the
-    /// model is told why.
+    /// Handles a version of an agent that the hook interrupts instead of refusing: if guard also replaces its shell,
+    /// the model gets the reason.
     fn shell(&self, host: &Host, version: &str, from: &str) -> Result<InstallResult, InstallError> {
         let title = host.title;
         let directory = self.shims.as_path();

@@ -1,7 +1,7 @@
 //! `guard learn`: offers grants for commands that a person has allowed repeatedly.
 //!
-//! An offer needs a number of approvals of one shape and no denial. What cannot be undone is never offered, and only a
-//! person gives the grant.
+//! An offer needs a number of approvals of one shape and no denial. A command that cannot be undone is never offered,
+//! and only a person gives the grant.
 
 use std::io::{self, Write as _};
 
@@ -36,20 +36,20 @@ enum Action {
     },
 }
 
-/// So many approvals of one shape make an offer.
+/// How many approvals of one shape make an offer.
 const OFTEN: u32 = 10;
 
-/// They are looked for in so many days.
+/// The period in days in which they are counted.
 const DAYS: i64 = 30;
 
-/// What could be granted.
+/// A possible grant.
 struct LearnedGrant {
     answers: ShapeAnswers,
     directory: String,
     what: GrantSubject,
 }
 
-/// The least that covers what was allowed: one command that was repeated, else commands of the shape.
+/// Returns the narrowest subject that covers what was allowed: one repeated command, or else the shape.
 fn narrowest(answers: &ShapeAnswers) -> GrantSubject {
     match &answers.command {
         Some(command) => GrantSubject::Exact { command: command.clone() },
@@ -57,7 +57,7 @@ fn narrowest(answers: &ShapeAnswers) -> GrantSubject {
     }
 }
 
-/// Lists offers or gives one, and returns the exit code.
+/// Lists offers or accepts one, and returns the exit code.
 ///
 /// # Errors
 /// The record or the terminal cannot be used.
@@ -68,7 +68,7 @@ pub fn run(args: &LearnArgs) -> Result<u8, Failure> {
     }
 }
 
-/// What was allowed often enough, never denied, can be undone, and is not granted yet.
+/// Returns the shapes that were allowed often enough and never denied, can be undone, and are not covered by a grant.
 fn offers(engine: &Engine) -> Result<Vec<LearnedGrant>, StoreError> {
     let Some(store) = engine.existing()? else { return Ok(Vec::new()) };
     let now = Timestamp::now();
@@ -79,7 +79,7 @@ fn offers(engine: &Engine) -> Result<Vec<LearnedGrant>, StoreError> {
         if answers.allowed < OFTEN || answers.denied > 0 || answers.grave {
             continue;
         }
-        // Where most of them were: what is elsewhere is still asked about.
+        // Use the directory with the most approvals. guard still asks about the command elsewhere.
         let Some((directory, _)) = answers.directories.iter().max_by_key(|(_, count)| **count) else { continue };
         let directory = directory.clone();
         let what = narrowest(&answers);
@@ -136,7 +136,7 @@ fn accept(number: usize) -> Result<u8, Failure> {
     let Some(offer) = number.checked_sub(1).and_then(|at| offers.get(at)) else {
         return refused("no such suggestion; guard learn lists the suggestions");
     };
-    // A grant that an approver has to sign is given by the verb that asks for the signature.
+    // A grant that an approver must sign is given by `guard allow`, which asks for the signature.
     if sign::is_wanted(&approvals.engine.approvers(), Tier::High, 1) {
         return refused("an approver must sign a grant; use guard allow add --shape");
     }

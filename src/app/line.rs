@@ -1,7 +1,7 @@
-//! `guard line`: the question of an interactive shell before it runs a line. The lines of `guard init` ask it.
+//! `guard line`: judges a line before an interactive shell runs it. The integration of `guard init` calls it.
 //!
-//! 0 lets the line run, 1 says that it is not whole yet, 4 wants to be asked anew, anything else holds it back. The shell
-//! runs it, in itself.
+//! Exit code 0 lets the shell run the line, 1 means that the line is incomplete, and 4 that guard must be called again
+//! with room to ask. With any other code the shell does not run the line.
 
 use std::fs::File;
 use std::io;
@@ -34,13 +34,13 @@ pub struct LineArgs {
     names: std::ffi::OsString,
 }
 
-/// More lines may follow.
+/// The exit code for an incomplete line.
 const NOT_WHOLE: u8 = 1;
 
-/// Judges, asks where a person must be asked, and says whether the line may run.
+/// Judges the line, asks if necessary, and returns the exit code.
 ///
 /// # Errors
-/// There is no one to judge for.
+/// The engine cannot start.
 pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> {
     let dialect = match args.shell {
         Interactive::Zsh => Dialect::Zsh,
@@ -54,14 +54,14 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> 
     } else if syntax::completeness(&[&text, &b"\n"[..]].concat(), dialect) == Completeness::Incomplete {
         return Ok(NOT_WHOLE);
     }
-    // What cannot be read says nothing of the line; the line itself is judged whatever it calls.
+    // Ignore definitions that cannot be parsed. The line itself is still judged.
     if syntax::parse(&before, dialect).is_err() {
         before.clear();
     }
-    // An editor of lines keeps the terminal for itself; guard asks on one that waits for lines.
+    // A line editor has the terminal in raw mode; guard needs canonical mode to ask.
     let _modes = Cooked::make();
     let engine = Engine::open()?;
-    // Words are looked up as this shell does, whichever file it is.
+    // Look words up as this shell does, whichever file it is.
     let shell = engine.shell(Some(dialect)).or_else(|_| engine.shell(None))?.path;
     let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
     let invocation = engine.caller.invocation(Request::Line(line));
@@ -69,7 +69,7 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> 
     Ok(authorize::authorize(&engine, invocation, options, &mut inherited).map_or_else(|code| code, |_| 0))
 }
 
-/// The terminal, waiting for lines for as long as this lives.
+/// The terminal in canonical mode until this is dropped.
 struct Cooked {
     terminal: File,
     before: Termios,
@@ -97,7 +97,7 @@ fn is_foreground(terminal: &File) -> bool {
 
 impl Drop for Cooked {
     fn drop(&mut self) {
-        // The editor sets its own modes again when this fails.
+        // If this fails, the editor still sets its own modes again.
         let _: Result<(), io::Error> =
             termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before).map_err(Into::into);
     }

@@ -1,7 +1,6 @@
-//! `guard log`: what was decided, by whom, and what came of it.
+//! `guard log`: shows decisions, who took them, and the results of the commands.
 //!
-//! Out of scope: writing to the record (but for `guard log prune`), and reading it any other way than through
-//! `store`.
+//! Out of scope: writing to the record (except `guard log prune`), and reading it other than through `store`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
@@ -56,12 +55,12 @@ enum LogCommand {
 /// Shows the record, and returns the exit code.
 ///
 /// # Errors
-/// The record cannot be read, an argument means nothing, or standard output cannot be written.
+/// The record cannot be read, an argument is invalid, or standard output cannot be written.
 pub fn run(args: &LogArgs) -> Result<u8, Failure> {
     unless_unread(look_up(args))
 }
 
-/// Shows so many of the newest rows, without a pager.
+/// Shows this many of the newest rows, without a pager.
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
@@ -99,11 +98,11 @@ fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     }
 }
 
-/// How often is looked for new rows.
+/// The interval between two searches for new rows.
 const PACE: Duration = Duration::from_millis(250);
 
-/// Shows rows after one, as they are written. The record is opened for each look and closed again: who keeps it open
-/// slows down everybody who writes.
+/// Shows rows after this one as they are written. Opens the record for each search: keeping it open slows down all
+/// writers.
 fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure> {
     let paths = engine::paths()?;
     let terminal = io::stdout().is_terminal();
@@ -116,7 +115,7 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
             continue;
         }
         let found = store.find(&Filter { after: Some(shown), limit: None, ..filters.search(now)? })?;
-        // Rows that came in between are among those that were found.
+        // Rows written in between are among those that were found.
         shown = newest.max(found.last().copied().unwrap_or(0));
         let columns = screen::width();
         let layout = table::Layout::new(newest, columns, look.ascii, &Zoned::now());
@@ -132,11 +131,11 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
     }
 }
 
-/// Lists rows, and returns the number of the newest that was there.
+/// Lists rows, and returns the number of the newest row of the record.
 fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Failure> {
     let newest = store.map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let mut filter = filters.search(now)?;
-    // One more than is shown, to know whether there is more.
+    // Read one more than is shown, to know whether there are more.
     filter.limit = filter.limit.map(|limit| limit.saturating_add(1));
     let mut found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
     let newest = newest.max(found.last().copied().unwrap_or(0));
@@ -146,7 +145,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     }
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
-    // A pipe gets whole commands.
+    // Commands are not truncated in a pipe.
     let columns = screen::width();
     let mut out = Output::new(!(filters.no_pager || filters.json || filters.follow));
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii, now);
@@ -157,10 +156,10 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
         print(&mut out, &layout.head(), &look)?;
     }
     let mut sessions = Sessions::default();
-    // One at a time: a reader that stays in the record would keep its log from being emptied.
+    // Read one row at a time: a long read would keep the write-ahead log from being truncated.
     for id in found {
         let Some(store) = store else { break };
-        // A row that was removed meanwhile, or that another hand has made unreadable, hides no other.
+        // A row that was removed meanwhile or made unreadable does not hide others.
         match store.entry(id) {
             Ok(entry) if filters.json => json(&mut out, &entry)?,
             Ok(entry) if filters.by_session => sessions.take(&entry, layout.row(&entry)),
@@ -182,7 +181,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     Ok(newest)
 }
 
-/// A session for a person: who, which process, and in brackets the name that --session takes.
+/// Describes a session for a person: the agent, the process, and in brackets the name that --session accepts.
 fn in_words(session: &str, agent: Option<&str>) -> String {
     if let Some((who, process)) = session.split_once('@')
         && let [pid, _, _] = process.split('.').collect::<Vec<_>>().as_slice()
@@ -197,7 +196,7 @@ fn in_words(session: &str, agent: Option<&str>) -> String {
     }
 }
 
-/// Rows by the session that they are of, in the order in which the sessions come up.
+/// Rows grouped by session, in the order of first appearance.
 #[derive(Default)]
 struct Sessions(Vec<(String, Vec<Line>)>);
 
@@ -223,7 +222,7 @@ impl Sessions {
     }
 }
 
-/// A directory by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
+/// Returns the name under which a directory is recorded: with links as written, without `.` and `..`.
 pub(super) fn named(directory: &Path) -> String {
     let mut name = PathBuf::new();
     for component in directory.components() {
@@ -255,12 +254,12 @@ fn show(entry: &Entry, as_json: bool, paged: bool, now: &Zoned) -> Result<u8, Fa
     Ok(exit::ALLOW)
 }
 
-/// The request whose approval a row names, with the digest that was compared when it was approved; `None` where it names
-/// none, or the queue has forgotten it.
+/// Returns the request whose approval a row names, with the digest that was compared at the approval. Returns `None` if
+/// it names none or the queue no longer has it.
 fn request_of(entry: &Entry) -> Option<String> {
     let (id, _) = entry.words.as_deref()?.strip_prefix("request ")?.split_once(", approved by ")?;
     let request = engine::requests().ok()??.find(id).ok()??;
-    // A name is given again when its request is forgotten.
+    // The ID of a removed request is used again.
     (request.filed <= entry.time).then(|| format!("{id}, digest {}", request.short_digest()))
 }
 
@@ -273,7 +272,7 @@ fn print(out: &mut impl Write, line: &Line, look: &Look) -> io::Result<()> {
     writeln!(out, "{}", line.render(look).trim_end())
 }
 
-/// The arguments that a program of this name would be called with, for tests of the grammar.
+/// Parses arguments, for tests of the grammar.
 #[cfg(test)]
 fn parse(words: &[&str]) -> Result<LogArgs, clap::Error> {
     use clap::FromArgMatches as _;

@@ -1,7 +1,7 @@
-//! `guard man [PAGE]`: the manual pages, for where guard was installed without its files. On a terminal a page is read by
-//! `man`, or as plain text where there is none; elsewhere its source is printed.
+//! `guard man [PAGE]`: shows the manual pages, for installations without the files. On a terminal a page is shown by
+//! `man`, or as plain text if `man` is missing; elsewhere its source is printed.
 //!
-//! Out of scope: how a page becomes text (`plain`).
+//! Out of scope: converting a page to text (`plain`).
 
 mod plain;
 
@@ -26,7 +26,8 @@ pub struct ManArgs {
     roff: bool,
 }
 
-/// A manual page: its file name, what it is about (in the same words in README.md and docs/start.md), its source.
+/// The manual pages: the file name, the subject (with the same words as in README.md and docs/start.md), and the
+/// source.
 pub const PAGES: &[(&str, &str, &str)] = &[
     ("guard.1", "commands, options, configuration keys, exit codes", include_str!("../../man/guard.1")),
     (
@@ -80,7 +81,7 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// Whether `man` showed the page; `None` where there is none.
+/// Shows a page with `man`. Returns whether that worked, or `None` if `man` is missing.
 fn read(name: &str, source: &str) -> Option<bool> {
     let directory = Scratch::new("man").ok()?;
     let path = directory.path().join(name);

@@ -1,8 +1,8 @@
-//! What the system's name services know beyond its own files: accounts and hosts.
+//! Looks up accounts and hosts with the system's name services.
 //!
-//! On Linux `getent` is asked: a program that is linked statically cannot load the modules that know, and some of them
-//! end it when it tries. It is never found through `PATH`, gets no environment, and what it is asked for is never an
-//! option. `world` runs nothing itself: [`look_up_accounts`] tells it whom to ask.
+//! On Linux this runs `getent`: a statically linked program cannot load the modules of the name services, and some of
+//! them crash it. `getent` is not searched for in `PATH`, gets no environment, and never gets a key that looks like an
+//! option. `world` runs no programs itself: [`look_up_accounts`] gives it the function to call.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,14 +12,14 @@ use guard_system::LOOK_UP;
 use crate::exec::tool::Tool;
 use crate::world::identity::Account;
 
-/// From here on, accounts that `/etc/passwd` does not hold are looked up with the name services.
+/// From now on, accounts that are not in `/etc/passwd` are looked up with the name services.
 pub fn look_up_accounts() {
     if !LOOK_UP.is_empty() {
         Account::look_up_with(|key| ask("passwd", key));
     }
 }
 
-/// What a database of the name services says of a key, a line an entry. Nothing, when it does not know.
+/// Returns the entries of a key in a database of the name services, one per line. Empty if there are none.
 ///
 /// # Errors
 /// There is no `getent`, or it does not run.
@@ -27,10 +27,10 @@ fn ask(database: &str, key: &str) -> io::Result<Vec<u8>> {
     Ok(Tool::at_one_of(LOOK_UP)?.args([database, "--", key]).alone([]).output()?.stdout)
 }
 
-/// Where a host is to be found, best first. A name is looked up, which may wait.
+/// Returns the addresses of a host, best first. Looking up a name may take time.
 ///
 /// # Errors
-/// The host is not known.
+/// The host is unknown.
 pub(super) fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let unknown = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
     let found = match host.parse::<IpAddr>() {

@@ -1,7 +1,7 @@
-//! Telling a person that something waits: the program of `queue.notify`, once for each request that is filed.
+//! Notifies a person that a request waits: runs the program of `queue.notify` once for each filed request.
 //!
-//! It hears what a list shows, redacted. Nothing hangs on it: it may fail, be slow or not be there, and the request waits
-//! all the same. Out of scope: what is exact of a command, and any answer.
+//! The program gets what the list of requests shows, redacted. The request waits even if the program fails, is slow or
+//! is missing. Out of scope: the exact command, and any answer.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::ui::visible;
 /// How long the program may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The most of a command that is told; the rest is on the card.
+/// The longest command in a notification, in characters. The card has the rest.
 const MOST: usize = 4000;
 
-/// What the program may need of the caller's environment to reach a person's screen.
+/// The variables that the program may need to reach a person's screen.
 const HANDED: [&str; 8] =
     ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "LANG", "LC_ALL", "TZ", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"];
 
-/// Why the program that is configured cannot be started; `None` when it can, or there is none.
+/// Returns why the configured program cannot be started, or `None` if it can or none is configured.
 #[must_use]
 pub fn lacking(engine: &Engine) -> Option<String> {
     let program = engine.policy().queue_notify.first()?;
@@ -34,7 +34,7 @@ pub fn lacking(engine: &Engine) -> Option<String> {
     })
 }
 
-/// Tells of a request, and of the code that an approval with a passkey must carry.
+/// Notifies about a request, with the code that an approval by passkey must contain.
 pub fn tell(engine: &Engine, request: &Pending, code: Option<ConfirmCode>) {
     let account = &engine.caller.account;
     let home = account.home.as_deref();
@@ -51,11 +51,11 @@ pub fn tell(engine: &Engine, request: &Pending, code: Option<ConfirmCode>) {
     env.push(("USER".into(), account.name.clone().into()));
     env.extend(home.map(|home| ("HOME".into(), home.into())));
     let input = told(request, code);
-    // It waits all the same.
+    // The request waits even if this fails.
     let _ = Notice { program: &program, argv: &argv, env: &env, input: input.as_bytes(), limit: LIMIT }.send();
 }
 
-/// The request as one line of JSON, as `guard pending --json` has it.
+/// Formats the request as one line of JSON, as `guard pending --json` does.
 fn told(request: &Pending, code: Option<ConfirmCode>) -> String {
     let mut request = request.clone();
     request.command = cut(&request.command, MOST);
@@ -70,13 +70,13 @@ fn told(request: &Pending, code: Option<ConfirmCode>) -> String {
     if text.len() <= MAX_INPUT {
         return text;
     }
-    // Letters that take more room than others: what is left is enough to find the request by.
+    // Characters that are long when escaped: keep enough of the command to recognise the request.
     request.command = cut(&request.command, 200);
     request.cwd = cut(&request.cwd, 200);
     written(&request)
 }
 
-/// A request in one short line.
+/// Describes a request in one short line.
 fn summary(request: &Pending, code: Option<ConfirmCode>) -> String {
     let by = request.agent.as_deref().unwrap_or(&request.origin);
     let so_far =

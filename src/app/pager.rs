@@ -9,17 +9,17 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::exec::tool::Tool;
 
-/// Standard output, or a pager in front of it. Dropped, all is written and the person has left the pager.
+/// Standard output, or a pager. Dropping it writes everything and waits until the person quits the pager.
 pub(super) struct Output {
     to: PagerTarget,
 }
 
 enum PagerTarget {
     Stdout(io::BufWriter<io::StdoutLock<'static>>),
-    /// It fits on the screen so far.
+    /// The output so far fits on the screen.
     Held {
         text: Vec<u8>,
-        /// Cells that are left in the last line, and lines that are left on the screen.
+        /// The remaining cells of the last line, and the remaining lines of the screen.
         left: (usize, usize),
         columns: usize,
     },
@@ -27,14 +27,14 @@ enum PagerTarget {
 }
 
 impl Output {
-    /// With a pager where both ends are a terminal and the environment takes none away, and without one otherwise. What
-    /// the machine's service prints for others has a terminal at one end only.
+    /// Uses a pager if standard input and output are terminals and the environment does not disable it. When the
+    /// machine's service prints for a client, only one of them is.
     pub(super) fn new(paged: bool) -> Self {
         let stands = paged && io::stdin().is_terminal() && io::stdout().is_terminal() && pager().is_some();
         match crossterm::terminal::size() {
             Ok((columns, lines)) if stands && columns > 0 && lines > 1 => {
                 let columns = usize::from(columns);
-                // The shell's prompt takes a line.
+                // The shell's prompt needs one line.
                 let left = (columns, usize::from(lines) - 1);
                 Self { to: PagerTarget::Held { text: Vec::new(), left, columns } }
             }
@@ -77,7 +77,7 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             PagerTarget::Stdout(out) => out.flush(),
-            // What is held is written at the end.
+            // Held output is written at the end.
             PagerTarget::Pager(_) | PagerTarget::Held { .. } => Ok(()),
         }
     }
@@ -85,7 +85,7 @@ impl Write for Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        // Who prints has flushed where it matters; a terminal that is gone reads nothing.
+        // The printing code has flushed where it matters, and a closed terminal reads nothing.
         match &mut self.to {
             PagerTarget::Stdout(out) => drop(out.flush()),
             PagerTarget::Held { text, .. } => drop(io::stdout().write_all(text)),
@@ -97,8 +97,8 @@ impl Drop for Output {
     }
 }
 
-/// The pager as the environment names it: `less` when it says nothing and the terminal can do what that needs. `None`
-/// when there shall be none.
+/// Returns the pager that the environment names, or `less` if it names none and the terminal is capable. `None` if no
+/// pager should be used.
 fn pager() -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     named(variable("PAGER"), variable("TERM"))
@@ -111,7 +111,8 @@ fn named(pager: Option<String>, term: Option<String>) -> Option<String> {
     }
 }
 
-/// Starts the pager. Ctrl-C is its own from then on: it must not leave the person with a pager that nobody feeds.
+/// Starts the pager. From then on guard ignores Ctrl-C, which would otherwise end guard and leave the pager without
+/// input.
 fn started() -> Option<Child> {
     const OF_A_SHELL: &[char] =
         &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=', '%'];
@@ -122,7 +123,7 @@ fn started() -> Option<Child> {
         let mut words = pager.split_whitespace();
         Tool::named(words.next()?).ok()?.args(words)
     };
-    // Colours are let through, the screen stays as it is, the newest is in sight, and what guard writes is UTF-8.
+    // Pass colours through, keep the screen on exit, show the newest output, and expect UTF-8.
     for (name, value) in [("LESS", "FRX+G$"), ("LESSCHARSET", "utf-8"), ("LV", "-c")] {
         if std::env::var_os(name).is_none() {
             tool = tool.env(name, value);
@@ -132,7 +133,7 @@ fn started() -> Option<Child> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
     signals.add(Signal::SIGQUIT);
-    // They stay blocked: one that came in meanwhile was the pager's, and guard has nothing more to do than to wait for it.
+    // The signals stay blocked: one that arrived meanwhile was for the pager, and guard only waits for it.
     let _ = signals.thread_block();
     Some(child)
 }

@@ -1,6 +1,6 @@
-//! `guard patterns list|show|test|new`: the rules, where they come from, and whether they do what their examples say.
+//! `guard patterns list|show|test|new`: the rules, their sources, and whether they match their examples.
 //!
-//! Out of scope: judging. Examples go the way that every command goes.
+//! Out of scope: judging. Examples are judged like any other command.
 
 mod assumed;
 mod list;
@@ -89,7 +89,7 @@ struct NewArgs {
     to: Option<PathBuf>,
 }
 
-/// Why `guard patterns` could not do what it was asked.
+/// Why `guard patterns` failed.
 #[derive(Debug, Error)]
 pub enum PatternsError {
     #[error(transparent)]
@@ -106,24 +106,24 @@ pub enum PatternsError {
     Family(String),
 }
 
-/// What `guard patterns` works on: the catalog as it holds for the caller, what is wrong with any file of it, and where
-/// the caller's own files are.
+/// The input of `guard patterns`: the caller's catalog, the problems of its files, and the directory of the caller's
+/// own files.
 #[derive(Debug)]
 pub struct Sources<'a> {
     pub catalog: &'a Catalog,
-    /// What is wrong with pattern files, a sentence each.
+    /// The problems of pattern files, one sentence each.
     pub broken: &'a [String],
     /// The directory of the user's own pattern files.
     pub own: Option<&'a Path>,
 }
 
-/// Does it and returns the exit code.
+/// Runs the verb and returns the exit code.
 ///
 /// # Errors
 /// [`PatternsError`].
 pub fn run(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError> {
     match print(args, sources) {
-        // Whoever reads it has seen enough.
+        // A reader that stops reading is not an error.
         Err(PatternsError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
         other => other,
     }
@@ -138,7 +138,7 @@ fn print(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError
         PatternsCommand::Test(args) => test::run(args, sources, &mut out),
         PatternsCommand::New(args) => new::run(args, sources, &mut out),
     }?;
-    // Without a file of their own choice, all that holds is tested: what cannot be read does not hold.
+    // Without a named file, everything in use is tested. A file that cannot be read is not in use, so report it.
     if matches!(&args.command, PatternsCommand::Test(test) if test.file.is_none()) && !sources.broken.is_empty() {
         code = code.max(exit::ASK);
     }
@@ -149,7 +149,7 @@ fn print(args: &PatternsArgs, sources: &Sources<'_>) -> Result<u8, PatternsError
     Ok(code)
 }
 
-/// Where lines go, and how they may look.
+/// The output, and its style.
 struct RuleOutput<'a> {
     to: io::BufWriter<io::StdoutLock<'a>>,
     look: Look,

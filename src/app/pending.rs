@@ -1,6 +1,6 @@
 //! `guard pending`: the commands that wait for an answer.
 //!
-//! Out of scope: answering. Commands are shown redacted here; whoever may answer sees them whole on the card.
+//! Out of scope: answering. Commands are redacted here; an approver sees them in full on the card.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -32,7 +32,8 @@ pub struct PendingArgs {
     json: bool,
 }
 
-/// Commands that wait at once, by the request that is shown for them: the same command of the same caller is one.
+/// Groups waiting requests of the same command by the same caller. Returns the request shown for each group and its
+/// size.
 pub(super) fn collapsed(all: &[Pending]) -> Vec<(&Pending, usize)> {
     let mut shown: Vec<(&Pending, usize)> = Vec::new();
     for pending in all {
@@ -47,7 +48,7 @@ pub(super) fn collapsed(all: &[Pending]) -> Vec<(&Pending, usize)> {
     shown
 }
 
-/// Shows what waits.
+/// Shows the waiting requests.
 ///
 /// # Errors
 /// The queue cannot be read, or standard output cannot be written.
@@ -105,32 +106,32 @@ fn json(all: &[Pending]) -> io::Result<String> {
     Ok(text)
 }
 
-/// Whether the one who asked is there to take the answer.
+/// Reports whether the requesting process still waits for the answer.
 pub(super) fn is_waited_for(pending: &Pending) -> bool {
     pending.state == RequestState::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
 }
 
-/// Whether whoever asked went away before anybody answered: it ended, or gave up before its time was over.
+/// Reports whether the requesting process exited or gave up before its time was over and before anybody answered.
 fn is_abandoned(pending: &Pending, now: Timestamp) -> bool {
-    // A guard that waits until its time is over takes its name off the request then.
+    // A guard whose time is over removes its process from the request.
     let has_ended = pending.waiter.as_deref().is_some_and(|waiter| !Caller::lives(waiter));
     let gave_up = pending.state == RequestState::Late && pending.expires.duration_since(now).as_secs() > 0;
     pending.state.is_open() && (has_ended || gave_up)
 }
 
-/// Whether an answer still finds it: whoever asked is there, or it was filed for later. What timed out can be approved
-/// late, and waits for nobody.
+/// Reports whether an answer is still awaited: the process waits, or the request was filed without waiting. A request
+/// that timed out can be approved late, but nothing waits for it.
 pub(super) fn is_open(pending: &Pending, now: Timestamp) -> bool {
     let left = pending.expires.duration_since(now).as_secs();
     pending.state == RequestState::Waiting && (pending.waiter.is_none() || (left > 0 && is_waited_for(pending)))
 }
 
-/// What still waits before what does not; among those as the queue has them.
+/// Sorts requests that still wait before the others, otherwise in the order of the queue.
 pub(super) fn open_first(all: &mut [Pending], now: Timestamp) {
     sort::sort_by_key(all, |pending| !is_open(pending, now));
 }
 
-/// With fewer columns than this a command stands below what is said of it.
+/// With fewer columns than this, the command is on a line below its details.
 const NARROW: usize = 64;
 
 fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
@@ -138,7 +139,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
     if shown.is_empty() {
         return vec![Line::of(Style::Plain, "No requests are waiting.")];
     }
-    // Where there is no room for it beside the rest, a command has a line of its own.
+    // In a narrow terminal the command has a line of its own.
     let narrow = columns.is_some_and(|columns| columns < NARROW);
     let head = format!("{:8}  {:>4}  {:10}  {:10}", "REQUEST", "TIER", "STATE", "BY");
     let head = if narrow { head.trim_end().to_owned() } else { head + "  COMMAND" };
@@ -187,7 +188,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         }
         let detail = visible::line(detail.as_bytes(), ascii).to_string();
         match columns {
-            // In one line little more than the directory would be left.
+            // In one line, there would be room for little more than the directory.
             Some(columns) if narrow => {
                 let room = columns.saturating_sub(10).max(12);
                 let rows = prose(&detail, room).into_iter().map(|row| cut(&row, room));
@@ -203,7 +204,7 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
     lines
 }
 
-/// How long it still waits, or what became of it.
+/// Returns how long the request still waits, or its outcome.
 pub(super) fn waits(pending: &Pending, now: Timestamp) -> String {
     let left = pending.expires.duration_since(now).as_secs();
     match pending.state {

@@ -1,7 +1,7 @@
-//! `guard person`: whether a person stands here who may answer, for programs beside guard that change who answers.
+//! `guard person`: reports whether a person who may answer is at the terminal. For programs beside guard that change
+//! who can answer.
 //!
-//! It is asked by the program itself, whoever started that: what is looked at are the terminal and the processes above.
-//! Out of scope: what is changed.
+//! Such a program runs it itself. It checks the terminal and the processes above. Out of scope: what is changed.
 
 use std::io::{self, Write as _};
 
@@ -21,10 +21,10 @@ pub struct PersonArgs {
     doing: Vec<String>,
 }
 
-/// Ends with 0 where a person stands here, else with 126; the attempt is in the record.
+/// Returns 0 if a person is at the terminal, and otherwise 126 after recording the attempt.
 ///
 /// # Errors
-/// It cannot be told, which is no yes.
+/// It cannot be determined, which does not count as a person.
 pub fn run(args: &PersonArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     let Some(why) = not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) else { return Ok(exit::ALLOW) };

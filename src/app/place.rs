@@ -12,7 +12,7 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::store::{self, IntentRow};
 use crate::world::identity::{Caller, Process};
 
-/// Why nobody may answer from where this process stands.
+/// Returns why no answer is accepted from this process.
 pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
     if !caller.terminal.is_person_here() {
         let why = caller.terminal.to_string();
@@ -31,20 +31,20 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
     guard.then(|| "this terminal runs below a guard process that waits for its command".to_owned())
 }
 
-/// Writes down that somebody tried to answer from where nobody may.
+/// Records an attempt to answer from a process that may not.
 pub(in crate::app) fn attempt(engine: &Engine, verb: &str, why: &str) {
     let argv = verb.split(' ').map(OsString::from).collect();
     let invocation = engine.caller.invocation(Request::Argv(argv));
-    // It is refused whether it can be written down or not.
+    // It is refused whether or not it can be recorded.
     if let Ok(store) = engine.store() {
         attempted(&invocation, why, |row| drop(store.intent(row)));
     }
 }
 
-/// Who may, for whoever may not.
+/// The message that says who may answer.
 const WHO: &str = "Only a person at their own terminal can approve, grant or trust.";
 
-/// The row of such an attempt.
+/// Passes the row of such an attempt to a function.
 pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl FnOnce(&IntentRow<'_>)) {
     store::attempted(Timestamp::now(), invocation, (WHO, why), write);
 }
