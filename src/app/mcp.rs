@@ -1,10 +1,9 @@
-//! `guard mcp -- COMMAND …`: stands between an MCP client and a server that speaks over standard input and output, and
-//! judges each call of a tool. With `--http` the server is one that is reached over HTTP, and the gateway's program that
-//! carries messages there stands in its place. With `--listen` it is the client that comes over HTTP, and the gateway's
-//! program starts one of these for each session.
+//! `guard mcp -- COMMAND …`: a proxy between an MCP client and a server on standard input and output, which judges each
+//! tool call. With `--http` the server is reached over HTTP, through the gateway's program. With `--listen` the client
+//! connects over HTTP, and the gateway's program starts one proxy for each session.
 //!
-//! All that is no call of a tool passes through to the byte. A call that may run passes as it came; one that may not is
-//! answered here, as an error of the tool that a model understands. Out of scope: judging, and asking people.
+//! Every message that is not a tool call is passed on unchanged, and so is a call that may run. A call that may not run
+//! is answered here with a tool error that a model understands. Out of scope: judging, and asking people.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -38,19 +37,19 @@ mod message;
 mod pins;
 mod server;
 
-/// The longest message of a client that is read: the rest of a longer one is thrown away, and it is answered by an error.
+/// The longest message of a client, in bytes. A longer one is discarded and answered with an error.
 const LONGEST: u64 = 32 << 20;
 
-/// The longest list of tools that is looked into on its way back.
+/// The longest tool list of a server that is parsed, in bytes.
 const LONGEST_LIST: usize = 64 << 20;
 
-/// How often a client hears that a call still waits.
+/// The interval between two progress notifications about a waiting call.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How long calls are judged on that came before the client's input ended; what waits for a person then ends with it.
+/// How long calls are still judged after the client's input has ended. A call that waits for a person then ends.
 const TO_FINISH: Duration = Duration::from_secs(5);
 
-/// The longest part of a message of the server that is held at once: a longer one passes in parts.
+/// The longest message of the server that is buffered, in bytes. A longer one is passed on in parts.
 const LONGEST_BACK: u64 = 64 << 20;
 
 /// The arguments of `guard mcp`.
@@ -95,7 +94,7 @@ enum McpCommand {
     Pins(accept::PinsArgs),
 }
 
-/// Stands between, until one side has gone; the exit code is the server's.
+/// Runs the proxy until one side has exited. The exit code is that of the server.
 ///
 /// # Errors
 /// The server cannot be started, or a side cannot be read or written.
@@ -135,11 +134,11 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     };
     {
         let proxy = Arc::clone(&proxy);
-        // It reads until its client has gone; the process does not wait for it when the server has.
+        // This thread reads until the client has exited. The process does not wait for it if the server has exited.
         thread::spawn(move || {
             proxy.forth(BufReader::new(io::stdin()));
             proxy.finish();
-            // The server hears the end of its input.
+            // Close the server's input.
             lock(&proxy.server).take();
         });
     }
@@ -149,34 +148,34 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     Ok(code)
 }
 
-/// Says something to whoever reads the client's log, if anybody does.
+/// Writes a message to standard error, which most clients put in their log.
 fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "guard: {}", visible::text(what));
 }
 
-/// A lock that is held for a moment. Whoever panicked with it left nothing half done.
+/// Locks a mutex. A poisoned one is usable, because no change can be incomplete.
 fn lock<T: ?Sized>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The proxy between a client and a server, and what it knows of both.
+/// The state of the proxy.
 struct McpProxy {
     servers: Vec<String>,
     wait: Duration,
-    /// `None` when its input was closed.
+    /// The server's input, or `None` after it was closed.
     server: Mutex<Option<Box<dyn Write + Send>>>,
     client: Mutex<Box<dyn Write + Send>>,
-    /// What the server said of each tool, by name.
+    /// The server's descriptions of its tools, by name.
     tools: Mutex<HashMap<String, Value>>,
-    /// Its name among the pins, what is kept there, and what is wrong with its tools.
+    /// The name under which the tools of this server are pinned, the pins, and the warnings about the tools.
     pinned: String,
     pins: Pins,
     marks: Mutex<HashMap<String, Vec<ToolWarning>>>,
-    /// Secrets are taken out of what the server answers.
+    /// Whether secrets in the server's answers are hidden.
     redacts: bool,
-    /// The requests for lists of tools that are not answered yet.
+    /// The IDs of unanswered requests for tool lists.
     lists: Mutex<Vec<Value>>,
-    /// The calls that wait for a person, by the id of their request.
+    /// The calls that wait for a person, by the ID of their request.
     waiting: Mutex<HashMap<String, WaitingCall>>,
     /// How many messages are being judged.
     judging: AtomicUsize,
@@ -185,13 +184,13 @@ struct McpProxy {
 /// A call that waits for a person.
 #[derive(Clone, Default)]
 struct WaitingCall {
-    /// The client took it back.
+    /// Whether the client cancelled it.
     cancelled: bool,
     named: RequestHandle,
 }
 
 impl McpProxy {
-    /// From the client to the server.
+    /// Handles the messages from the client to the server.
     fn forth(self: &Arc<Self>, mut from: impl BufRead) {
         let mut line = Vec::new();
         loop {
@@ -211,7 +210,7 @@ impl McpProxy {
         }
     }
 
-    /// One message of the client.
+    /// Handles one message of the client.
     fn of_client(self: &Arc<Self>, line: &[u8]) {
         match message::read(line) {
             Message::Other => self.pass(line),
@@ -221,11 +220,11 @@ impl McpProxy {
             }
             Message::Cancelled { id } => {
                 let mut waiting = lock(&self.waiting);
-                // The server never heard of it.
+                // The server never received the call.
                 if let Some(held) = waiting.get_mut(&id.to_string()) {
                     held.cancelled = true;
                     if let Some(request) = held.named.get() {
-                        // Without a thread the time of the request ends it.
+                        // If no thread can be started, the request ends with its time limit.
                         let _ = thread::Builder::new().spawn(move || decide::cancel(&request));
                     }
                     return;
@@ -238,12 +237,12 @@ impl McpProxy {
                 let proxy = Arc::clone(self);
                 let line = line.to_vec();
                 if !self.takes(&calls) {
-                    // Under no id: the one that waits is not answered by this.
+                    // Answer without an ID, so that this is not taken for the answer to the waiting call.
                     let why = "guard: another call with this id is already waiting";
                     self.answer(&message::error(&Value::Null, -32600, why));
                     return;
                 }
-                // Each is judged beside the others: one that waits for a person keeps nobody waiting.
+                // Judge each call in a thread of its own, so that one that waits for a person does not delay others.
                 self.judging.fetch_add(1, Ordering::SeqCst);
                 let judged = thread::Builder::new().spawn(move || {
                     proxy.judge(&line, &calls);
@@ -261,7 +260,7 @@ impl McpProxy {
         }
     }
 
-    /// Waits until what the client wrote last is judged: it may have closed its input behind it, and wants the answer.
+    /// Waits until the client's last messages are judged. A client may close its output and still expect the answers.
     fn finish(&self) {
         let begun = Instant::now();
         let persons = || lock(&self.waiting).values().filter(|held| held.named.get().is_some()).count();
@@ -270,7 +269,7 @@ impl McpProxy {
         }
     }
 
-    /// Notes that these calls wait; false where another with the id of one does, so that nobody could tell them apart.
+    /// Registers these calls as waiting. Returns `false` if a waiting call has the same ID as one of them.
     fn takes(&self, calls: &[ToolRequest]) -> bool {
         let named = || calls.iter().map(|call| &call.id).filter(|id| !id.is_null());
         let mut own = HashSet::new();
@@ -282,7 +281,7 @@ impl McpProxy {
         true
     }
 
-    /// Judges the calls of one message, and passes it on when all may run.
+    /// Judges the calls of one message, and passes it on if all may run.
     fn judge(&self, line: &[u8], calls: &[ToolRequest]) {
         let mut refused = None;
         for call in calls {
@@ -305,7 +304,7 @@ impl McpProxy {
         };
         let cancelled = held.iter().filter(|held| held.cancelled);
         cancelled.clone().filter_map(|held| held.named.get()).for_each(|request| decide::forget(&request));
-        // What was not judged because it was taken back keeps the rest of its batch back too.
+        // A cancelled call is not judged, so the rest of its batch cannot be passed on either.
         if cancelled.count() > 0 {
             refused = Some((String::new(), "guard: refused: the client cancelled it".to_owned()));
         }
@@ -322,22 +321,22 @@ impl McpProxy {
         }
     }
 
-    /// Hands the server what the client wrote.
+    /// Passes a message of the client to the server.
     fn pass(&self, line: &[u8]) {
         if let Some(server) = lock(&self.server).as_mut() {
-            // A server that has gone ends the whole by the end of its output.
+            // If the server has exited, the end of its output ends the proxy.
             let _ = server.write_all(line).and_then(|()| server.flush());
         }
     }
 
-    /// Hands the client a message of guard's own.
+    /// Sends a message of guard to the client.
     fn answer(&self, message: &Value) {
         let mut client = lock(&self.client);
-        // A client that has gone ends the whole by the end of its input.
+        // If the client has exited, the end of its output ends the proxy.
         let _ = writeln!(client, "{message}").and_then(|()| client.flush());
     }
 
-    /// From the server to the client.
+    /// Handles the messages from the server to the client.
     fn back(&self, mut from: impl BufRead) -> io::Result<()> {
         let mut line = Vec::new();
         loop {
@@ -364,7 +363,7 @@ impl McpProxy {
         }
     }
 
-    /// Passes on a message of which this is the beginning, in parts and with nothing in between.
+    /// Passes on a long message that begins with these bytes, in parts, without other messages in between.
     fn pass_back_long(&self, begun: &[u8], from: &mut impl BufRead) -> io::Result<()> {
         let mut client = lock(&self.client);
         client.write_all(begun)?;
@@ -380,7 +379,7 @@ impl McpProxy {
         }
     }
 
-    /// Takes in what the server says of its tools, where a message answers the question for them.
+    /// Stores the descriptions of tools if a message is the answer to a request for them.
     fn learn(&self, line: &[u8]) {
         let Some((id, tools)) = message::listed(line) else { return };
         let mut lists = lock(&self.lists);
@@ -410,7 +409,7 @@ impl McpProxy {
     }
 }
 
-/// The call as it is judged: with all that the server said of the tool.
+/// Returns the call for judging, with the server's description of the tool.
 fn of(call: &ToolRequest, servers: &[String], described: Option<&Value>) -> ToolCall {
     let part = |name: &str| described.and_then(|tool| tool.get(name)).cloned();
     ToolCall {
@@ -424,7 +423,7 @@ fn of(call: &ToolRequest, servers: &[String], described: Option<&Value>) -> Tool
     }
 }
 
-/// Tells the client that a call still waits, where it wants to know.
+/// Notifies the client that a call still waits, if it asked for progress.
 struct Progress<'a> {
     proxy: &'a McpProxy,
     token: Option<&'a Value>,

@@ -1,8 +1,8 @@
-//! `guard mcp-serve`: guard's own tools for agents, over standard input and output: judge a command before it is
-//! proposed, see what waits, ask for several at once with reasons.
+//! `guard mcp-serve`: an MCP server on standard input and output with guard's own tools for agents: judge a command
+//! before proposing it, list waiting requests, and request several commands at once with reasons.
 //!
-//! Out of scope: answering a request, giving a grant, changing a setting, running anything. An agent that speaks
-//! to this has no more power than one that does not.
+//! Out of scope: answering a request, giving a grant, changing a setting, running anything. The server gives an agent
+//! no additional permissions.
 
 mod versions;
 
@@ -28,21 +28,21 @@ use crate::store::queue::{Justification, RequestState};
 use crate::ui::json::VerdictView;
 use crate::ui::verdict;
 
-/// The longest message that is read, and the most that is asked for at once.
+/// The longest message, in bytes, and the largest number of commands in one request.
 const LONGEST: u64 = 4 << 20;
 const BATCH: usize = 20;
 
-/// What a model is told of the tools.
+/// The instructions for the model.
 const INSTRUCTIONS: &str = "Judge a command with check_command before you propose it. If guard would ask a person \
                             about it, request approval with submit_batch; a person answers elsewhere, and then the \
                             same command or call runs.";
 
-/// Errors of JSON-RPC.
+/// Error codes of JSON-RPC.
 const UNREADABLE: i32 = -32700;
 const NO_METHOD: i32 = -32601;
 const WRONG: i32 = -32602;
 
-/// A command or a call of a tool, as an agent names it.
+/// A command or a tool call in an agent's request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Item {
@@ -53,11 +53,11 @@ struct Item {
     #[serde(default)]
     server: Servers,
     cwd: Option<PathBuf>,
-    /// Why it is wanted.
+    /// The agent's reason for it.
     reason: Option<String>,
 }
 
-/// Several of them.
+/// Several commands or tool calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Items {
@@ -113,13 +113,13 @@ fn failed(id: &Value, code: i32, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
 }
 
-/// The answer to a message; `None` where it wants none.
+/// Returns the answer to a message, or `None` if it needs none.
 fn answer(message: &Value) -> Option<Value> {
     let method = message.get("method").and_then(Value::as_str)?;
     let id = message.get("id")?;
     let params = message.get("params").cloned().unwrap_or_default();
     let exchange = match Exchange::of(&params) {
-        // What asks which versions there are names none that it could know.
+        // A client that asks which versions are supported cannot name one itself.
         _ if method == "server/discover" => Exchange::Stateless,
         Ok(exchange) => exchange,
         Err(error) => return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
@@ -196,7 +196,7 @@ fn tools() -> Value {
     ])
 }
 
-/// What an agent names, as an invocation of its own session.
+/// Returns an item as an invocation in the agent's session.
 fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, ToolError> {
     let request = match (&item.command, &item.tool) {
         (Some(command), None) => engine.plain_line(command.into())?,
@@ -231,7 +231,7 @@ fn check(item: &Item) -> Result<Value, ToolError> {
     Ok(told(&engine, &invocation, &judged))
 }
 
-/// What waits, as `guard pending --json` has it.
+/// Returns the waiting requests, in the format of `guard pending --json`.
 fn waiting() -> Result<Value, ToolError> {
     let all = match engine::requests()? {
         Some(queue) => queue.list(Timestamp::now())?,
@@ -258,7 +258,7 @@ fn submit(items: &Items) -> Result<Value, ToolError> {
     Ok(json!({ "results": items.items.iter().map(one).collect::<Vec<_>>() }))
 }
 
-/// Files one, where a person is to be asked.
+/// Files a request for an item if a person must be asked.
 fn file(engine: &Engine, item: &Item) -> Result<Value, ToolError> {
     let invocation = invocation(engine, item)?;
     let judged = engine.judge(&invocation);
@@ -295,7 +295,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, ToolError> {
                     let status = if is_approved { "approved" } else { "waiting" };
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
-                // Nobody waited here, so that nobody's yes was taken.
+                // This cannot happen: without waiting, no answer is used.
                 AskOutcome::Yes { .. } | AskOutcome::Reviewed(_) => return Err(ToolError::Outcome),
                 AskOutcome::No(refusal) | AskOutcome::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })

@@ -1,6 +1,6 @@
-//! What a file says of guard: whether it is wired in, how, and by which command. Texts in, texts out.
+//! Detects guard in an agent's file: whether it is installed, how, and with which command. Input and output are texts.
 //!
-//! What a file becomes when guard is wired in or taken out is in `edit`.
+//! `edit` adds guard to a file and removes it.
 
 mod edit;
 
@@ -8,43 +8,43 @@ use super::hosts::{Form, HookFile, Host, ListEntry};
 use super::json::{self, JsonKind, Node, SyntaxError, quoted};
 use super::{toml, yaml};
 
-/// Who is wired to whom.
+/// An agent and the guard that is installed in it.
 #[derive(Debug)]
 pub struct Wiring<'a> {
     pub host: &'a Host,
-    /// guard's own path.
+    /// The path of guard.
     pub guard: &'a str,
-    /// The agent's major version, where that is known.
+    /// The agent's major version, if known.
     pub major: Option<usize>,
-    /// Its version does not act on a refusal, so that the hook interrupts it.
+    /// Whether this version ignores a refusal, so that the hook interrupts it.
     pub interrupts: bool,
 }
 
-/// How far a file is wired.
+/// Whether and how guard is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WiredState {
     Absent,
-    /// guard is there, but not as it is written today: another path, another matcher.
+    /// guard is in the file, but not in the current form: another path, another matcher.
     Outdated,
     Present,
 }
 
-/// What an agent starts.
+/// The command that an agent starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookCommand {
     /// A program and its arguments.
     Argv(Vec<String>),
-    /// A line, for whatever the agent runs lines with.
+    /// A line for the shell that the agent uses.
     Line(String),
 }
 
-/// The first of these calls that is a line.
+/// Returns the first of these calls that is a line.
 #[must_use]
 pub fn first_line(calls: &[(String, HookCommand)]) -> Option<&str> {
     calls.iter().find_map(|(_, call)| if let HookCommand::Line(line) = call { Some(line.as_str()) } else { None })
 }
 
-/// A text as a word of a shell.
+/// Quotes a text as a shell word.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
@@ -59,26 +59,26 @@ fn strs(keys: &[String; 2]) -> [&str; 2] {
     [&keys[0], &keys[1]]
 }
 
-/// What a text inside double quotes has to look like, in JSON, TOML and YAML alike.
+/// Escapes a text for double quotes in JSON, TOML and YAML.
 fn inside_quotes(text: &str) -> String {
     let quoted = quoted(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
 impl<'a> Wiring<'a> {
-    /// An agent of this version with guard at this path.
+    /// Creates it for an agent of this version and guard at this path.
     #[must_use]
     pub fn of(host: &'a Host, guard: &'a str, version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse().ok());
         Self { host, guard, major, interrupts: host.interrupts_before(version).is_some() }
     }
 
-    /// An entry as the agent's version needs it.
+    /// Returns an entry in the form of the agent's version.
     fn entry(&self, entry: &ListEntry) -> String {
         self.filled(entry.older.as_ref().filter(|_| self.interrupts).unwrap_or(&entry.entry), false)
     }
 
-    /// The command line that calls guard.
+    /// Returns the command line that calls guard.
     #[must_use]
     pub fn line(&self) -> String {
         let waits =
@@ -86,7 +86,7 @@ impl<'a> Wiring<'a> {
         format!("{} hook --agent {}{waits}", shell_word(self.guard), self.host.name)
     }
 
-    /// A plugin for the agent's version; the newest where that is not known.
+    /// Returns the plugin for the agent's version, or the newest if the version is unknown.
     fn plugin(&self, plugins: &[String]) -> String {
         let index = self.major.map_or(usize::MAX, |major| major.saturating_sub(1)).min(plugins.len().saturating_sub(1));
         let named = format!("const GUARD = {};", quoted(self.guard));
@@ -96,14 +96,14 @@ impl<'a> Wiring<'a> {
     fn filled(&self, template: &str, plain: bool) -> String {
         let inside = |text: String| if plain { text } else { inside_quotes(&text) };
         let line = self.line();
-        // Where no shell reads the line, one is started that says no when guard fails.
+        // If the agent does not use a shell for the line, start one that denies if guard fails.
         let wrapped =
             || format!("sh -c {}", shell_word(&format!("{line} || echo {}", shell_word(&self.host.config.fallback))));
         let text = template.replace("@GUARD@", &inside(self.guard.to_owned())).replace("@LINE@", &inside(line.clone()));
         if text.contains("@WRAPPED@") { text.replace("@WRAPPED@", &inside(wrapped())) } else { text }
     }
 
-    /// Whether a text calls guard for this agent.
+    /// Reports whether a text calls guard for this agent.
     fn calls_guard(&self, text: &str) -> bool {
         let call = format!("hook --agent {}", self.host.name);
         text.match_indices(&call).any(|(at, _)| {
@@ -117,14 +117,14 @@ impl<'a> Wiring<'a> {
     fn is_ours(&self, node: &Node) -> bool {
         let mut texts = Vec::new();
         node.texts(&mut texts);
-        // The order of keys is the file's own, so that the arguments may come before the program.
+        // Keys can be in any order, so the arguments may come before the program.
         let arguments = ["hook", "--agent", self.host.name];
         let by_arguments = texts.windows(3).any(|words| words == arguments)
             && texts.iter().any(|text| text.ends_with("guard") || *text == self.guard);
         by_arguments || texts.iter().any(|text| self.calls_guard(text))
     }
 
-    /// What to write where guard does not write it.
+    /// Returns what a person should write if guard does not.
     #[must_use]
     pub fn by_hand(&self, wire: &HookFile) -> String {
         match &wire.form {
@@ -142,7 +142,7 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    /// The calls of guard that stand in a file, each with the event that it is for, as the agent would make them.
+    /// Returns the calls of guard in a file, each with its event, as the agent would make them.
     #[must_use]
     pub fn calls(&self, wire: &HookFile, text: &str, path: &std::path::Path) -> Vec<(String, HookCommand)> {
         match &wire.form {
@@ -178,7 +178,7 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    /// For how many seconds the agent waits for guard, by a file in which guard is: the least that it names.
+    /// Returns how many seconds the agent waits for guard according to a file: the smallest number in it.
     #[must_use]
     pub fn waits(&self, wire: &HookFile, text: &str) -> Option<u32> {
         let named = match &wire.form {
@@ -205,13 +205,13 @@ impl<'a> Wiring<'a> {
                 mine.iter().filter_map(|item| yaml::value(text.get(item.clone())?, "timeout")).collect()
             }
         };
-        // A number that is too large for a time is one in milliseconds, where the agent counts so.
+        // A number that is too large for seconds is in milliseconds, if the agent uses them.
         let seconds =
             |number: u32| if self.host.config.milliseconds && number >= 1000 { number / 1000 } else { number };
         named.iter().filter_map(|number| number.trim().parse().ok()).map(seconds).min()
     }
 
-    /// The call in an entry: the innermost object with a program.
+    /// Returns the call in an entry: the innermost object with a program.
     fn call_in(&self, node: &Node) -> Option<HookCommand> {
         let inner = node.get("hooks").map(Node::items).unwrap_or_default();
         if let Some(call) = inner.iter().filter(|inner| self.is_ours(inner)).find_map(|inner| self.call_in(inner)) {
@@ -227,10 +227,10 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// How far a file is wired; `None` for one that is not there.
+    /// Returns whether and how guard is in a file. `text` is `None` for a file that does not exist.
     ///
     /// # Errors
-    /// The file is not surely understood.
+    /// The file cannot be parsed reliably.
     pub fn state(&self, wire: &HookFile, text: Option<&str>) -> Result<WiredState, SyntaxError> {
         let Some(text) = text else { return Ok(WiredState::Absent) };
         let there = match &wire.form {
@@ -250,7 +250,7 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// Where guard is in a list: the element, and the one inside it where others share the element.
+    /// Returns the indices of guard in a list: of the element, and of the one inside it if others share the element.
     fn ours(&self, list: &Node) -> Vec<(usize, Option<usize>)> {
         let mut found = Vec::new();
         for (index, item) in list.items().iter().enumerate().filter(|(_, item)| self.is_ours(item)) {
@@ -275,7 +275,7 @@ fn at<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     keys.iter().try_fold(root, |node, key| node.get(key))
 }
 
-/// The list that keys lead to; `None` when there is none, or something else.
+/// Returns the list at these keys, or `None` if there is none.
 fn list<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     at(root, keys).filter(|node| matches!(node.kind, JsonKind::Array(_)))
 }

@@ -1,5 +1,5 @@
-//! What stands between an agent and a hook that is written down: switches, trust that its user gives, and how strictly
-//! it reads the file. Read from the agent's own files; nothing of them is changed.
+//! Reasons why an agent does not run an installed hook: switches, missing trust of its user, and a strict parser. They
+//! are read from the agent's own files, which are not changed.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
     Some(Obstacle { says: says.into(), remedy: remedy.into() })
 }
 
-/// What keeps an agent whose files name guard from asking it: the first such thing. `None` also where none of its files
-/// names guard.
+/// Returns the first reason why an agent does not ask guard although it is installed. Returns `None` if there is none
+/// or guard is not installed.
 #[must_use]
 pub fn of_agent(places: &Places<'_>, host: &'static Host) -> Option<Obstacle> {
     let guard = places.guard().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn of_agent(places: &Places<'_>, host: &'static Host) -> Option<Obstacle> {
     if is_wired { off_in_project(places, host).into_iter().next().map(|(_, obstacle)| obstacle) } else { None }
 }
 
-/// The files of the project in which the hooks of the account are switched off. An agent can write them.
+/// Returns the project's files that disable the account's hooks. An agent can write such files.
 #[must_use]
 pub fn off_in_project(places: &Places<'_>, host: &Host) -> Vec<(PathBuf, Obstacle)> {
     let shared = host.config.switches.iter();
@@ -58,7 +58,7 @@ pub fn off_in_project(places: &Places<'_>, host: &Host) -> Vec<(PathBuf, Obstacl
     off.collect()
 }
 
-/// What keeps an agent from running the hook in this file, as far as its own files tell.
+/// Returns why an agent does not run the hook in this file, according to its own files.
 #[must_use]
 pub fn in_the_way(places: &Places<'_>, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
     let directory = places.directory(host);
@@ -78,7 +78,7 @@ pub fn in_the_way(places: &Places<'_>, host: &Host, path: &Path, text: &str, lin
     switched_off(host, text).or_else(strictly).or_else(trusted)
 }
 
-/// A switch that keeps all hooks from running.
+/// Returns the switch that disables all hooks, if it is set.
 #[must_use]
 pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     let root = json::parse(text).ok()?;
@@ -97,7 +97,7 @@ pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     obstacle(format!("{} is configured to disable hooks ({switch})", host.title), format!("remove {switch}"))
 }
 
-/// An agent that passes over a file with comments, trailing commas or keys that it does not know.
+/// Returns the reason if the agent ignores a file with comments, trailing commas or unknown keys.
 fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
     let skips = format!("{} ignores the whole file", host.title);
     let Ok(value) = serde_json::from_str::<Value>(text) else {
@@ -107,7 +107,7 @@ fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
     obstacle(format!("{skips}, because of the unknown key {strange:?}"), format!("remove {strange:?}"))
 }
 
-/// An agent whose user is asked before it runs a hook.
+/// An agent that asks its user before it runs a hook.
 #[derive(Clone, Copy)]
 struct HookConsent<'a> {
     title: &'a str,
@@ -115,7 +115,7 @@ struct HookConsent<'a> {
 }
 
 impl HookConsent<'_> {
-    /// Where a file keeps a hash of what each hook does that is trusted: `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`.
+    /// Checks a file that stores a hash of each trusted hook: `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`.
     fn by_hash(self, kept: &str, path: &Path, text: &str) -> Option<Obstacle> {
         let Self { title, trust } = self;
         let untrusted =
@@ -149,7 +149,7 @@ impl HookConsent<'_> {
         }
     }
 
-    /// Where a file lists the events and commands that are accepted.
+    /// Checks a file that lists the accepted events and commands.
     fn by_line(self, config: &str, kept: &str, line: &str) -> Option<Obstacle> {
         let Self { title, trust } = self;
         let automatic = config.lines().any(|line| {
@@ -167,8 +167,7 @@ impl HookConsent<'_> {
     }
 }
 
-/// Where guard's hook stands in a file, and the hash that is kept of it: of its meaning, so that how the file is laid out
-/// does not matter.
+/// Returns the position of guard's hook in a file, and its hash, which does not depend on the formatting of the file.
 fn hash(event: &str, text: &str) -> Option<(usize, usize, String)> {
     let root: Value = serde_json::from_str(text).ok()?;
     let groups = root.pointer("/hooks/PreToolUse")?.as_array()?;
@@ -184,12 +183,12 @@ fn hash(event: &str, text: &str) -> Option<(usize, usize, String)> {
         if let (Some(matcher), Some(fields)) = (group.get("matcher"), identity.as_object_mut()) {
             fields.insert("matcher".to_owned(), matcher.clone());
         }
-        // Keys come out in their order.
+        // The keys are sorted.
         Some((index, handler, format!("sha256:{}", file::digest(identity.to_string().as_bytes()))))
     })
 }
 
-/// The value of a key, where there are keys.
+/// Returns the value of a key of a table.
 fn within<'a, 'i>(value: &'a DeValue<'i>, key: &str) -> Option<&'a DeValue<'i>> {
     if let DeValue::Table(table) = value { table.get(key).map(|value| value.get_ref()) } else { None }
 }

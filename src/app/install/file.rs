@@ -1,5 +1,5 @@
-//! Files of others, read and replaced: whole or not at all, with their mode, through symbolic links, and with what they
-//! were before kept in guard's own directory.
+//! Reads and replaces other programs' files: atomically, keeping the mode, through symbolic links, and with a backup in
+//! guard's own directory.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// Why a file is left as it is: a sentence without its name.
+/// Why a file is not changed: a sentence without its name.
 #[derive(Debug, Error)]
 pub enum FileError {
     #[error("is a dangling symbolic link; remove it, or create its target")]
@@ -39,15 +39,15 @@ pub enum FileError {
     Copy { directory: PathBuf, error: io::Error },
 }
 
-/// A larger file is no configuration.
+/// The largest configuration file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The text of a file; `None` when there is none.
+/// Returns the text of a file, or `None` if it does not exist.
 ///
 /// # Errors
 /// A sentence without the name of the file.
 pub fn read(path: &Path) -> Result<Option<String>, FileError> {
-    // Not to block: a pipe in the place of a file must not make guard wait.
+    // Do not block if the path is a pipe.
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -74,13 +74,13 @@ pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     })
 }
 
-/// The number of the line that holds a byte.
+/// Returns the number of the line with a byte.
 #[must_use]
 pub fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// Puts `new` in the place of what the file holds, if that is still `old`.
+/// Replaces the content of a file with `new`, if it is still `old`.
 ///
 /// # Errors
 /// A sentence without the name of the file.
@@ -113,7 +113,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     });
     match done {
         Ok(()) => {
-            // The name is on the disk once its directory is.
+            // Sync the directory, so that the new name is on the disk.
             let _ = File::open(directory).and_then(|directory| directory.sync_all());
             Ok(())
         }
@@ -124,7 +124,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     }
 }
 
-/// Makes the directories above a file and returns those that were made, the outermost first.
+/// Creates the directories above a file and returns the new ones, outermost first.
 ///
 /// # Errors
 /// A sentence without the name of the file.
@@ -137,37 +137,37 @@ pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// What is kept of a file that guard changed.
+/// The backup of a file that guard changed.
 #[derive(Debug)]
 pub struct Backup {
-    /// What it held before; `None` when it was not there.
+    /// The old content, or `None` if the file did not exist.
     pub before: Option<String>,
-    /// Whether it is still as guard left it.
+    /// Whether the file is unchanged since guard wrote it.
     pub untouched: bool,
-    /// The directories that were made for it.
+    /// The directories that guard created for it.
     pub directories: Vec<PathBuf>,
 }
 
-/// Guard's own directory for what files were before.
+/// The directory of the backups.
 #[derive(Debug)]
 pub struct Backups {
     directory: PathBuf,
 }
 
-/// SHA-256, in hexadecimal digits.
+/// Returns the SHA-256 in hexadecimal.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Backups {
-    /// The backups in guard's directory for data.
+    /// Creates it for guard's data directory.
     #[must_use]
     pub fn new(data: &Path) -> Self {
         Self { directory: data.join("installed") }
     }
 
-    /// Where the old content of a file is kept.
+    /// Returns the path of a file's backup.
     #[must_use]
     pub fn copy(&self, path: &Path) -> PathBuf {
         self.named(path, "before")
@@ -178,7 +178,7 @@ impl Backups {
         self.directory.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
     }
 
-    /// What is known of a file that now holds `now`; `None` when guard never changed it.
+    /// Returns the backup of a file with the current content `now`, or `None` if guard never changed the file.
     #[must_use]
     pub fn kept(&self, path: &Path, now: &str) -> Option<Backup> {
         let note: Value = serde_json::from_str(&fs::read_to_string(self.named(path, "json")).ok()?).ok()?;
@@ -190,7 +190,7 @@ impl Backups {
         Some(Backup { before, untouched: note["after"] == digest(now.as_bytes()), directories: directories.collect() })
     }
 
-    /// Keeps what a file was before guard, and what guard made of it.
+    /// Stores the content of a file before guard's change and the digest of the new content.
     ///
     /// # Errors
     /// A sentence without the name of the file.
@@ -221,11 +221,11 @@ impl Backups {
         write(&self.named(path, "json"), &note.to_string()).map_err(cannot)
     }
 
-    /// Forgets a file.
+    /// Deletes the backup of a file.
     pub fn forget(&self, path: &Path) {
         let _ = fs::remove_file(self.named(path, "json"));
         let _ = fs::remove_file(self.copy(path));
-        // Only an empty one goes.
+        // This removes only an empty directory.
         let _ = fs::remove_dir(&self.directory);
     }
 }

@@ -1,6 +1,6 @@
-//! What becomes of the files of one agent: worked out first, shown, then written.
+//! Changes the files of one agent: plans the changes, shows them, then writes them.
 //!
-//! Out of scope: asking anybody, and how a text is changed ([`super::change`]).
+//! Out of scope: asking, and how a text is changed ([`super::change`]).
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::app::screen;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
-/// Whether an agent's configuration names guard.
+/// Reports whether an agent's configuration has guard in it.
 #[must_use]
 pub fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     let guard = places.guard().unwrap_or_default();
@@ -25,18 +25,18 @@ pub fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     })
 }
 
-/// One file and what becomes of it.
+/// The change of one file.
 #[derive(Debug)]
 pub struct FileEdit {
     pub path: PathBuf,
     wire: &'static HookFile,
     pub old: Option<String>,
-    /// `None`: the file goes.
+    /// The new text, or `None` if the file is deleted.
     pub new: Option<String>,
     kept: Option<Backup>,
 }
 
-/// The files of one agent that change.
+/// The changes of one agent's files.
 #[derive(Debug)]
 pub struct PlannedChanges {
     pub host: &'static Host,
@@ -46,7 +46,7 @@ pub struct PlannedChanges {
 }
 
 impl PlannedChanges {
-    /// The changes as a person reads them.
+    /// Formats the changes for a person.
     #[must_use]
     pub fn render(&self, look: &Look) -> String {
         let mut text = String::new();
@@ -68,7 +68,7 @@ impl PlannedChanges {
     }
 }
 
-/// Wires agents, or takes guard out of them.
+/// Installs guard in agents, or removes it.
 #[derive(Debug)]
 pub struct HookInstaller<'a> {
     pub places: Places<'a>,
@@ -78,10 +78,10 @@ pub struct HookInstaller<'a> {
 }
 
 impl HookInstaller<'_> {
-    /// What becomes of the files of an agent of this version.
+    /// Plans the changes of the files of an agent of this version.
     ///
     /// # Errors
-    /// A file is not understood, or the agent has none there.
+    /// A file cannot be parsed, or the agent has none there.
     pub fn planned(&self, host: &'static Host, version: Option<&str>) -> Result<PlannedChanges, InstallError> {
         let guard = self.places.guard()?;
         let mut planned = PlannedChanges { host, changes: Vec::new(), guard, version: version.map(str::to_owned) };
@@ -112,7 +112,7 @@ impl HookInstaller<'_> {
         Ok(planned)
     }
 
-    /// Writes what was worked out.
+    /// Writes the planned changes.
     ///
     /// # Errors
     /// A file cannot be written, or was changed meanwhile.
@@ -122,14 +122,14 @@ impl HookInstaller<'_> {
             self.write(&wiring, change).map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))
         };
         if self.uninstall {
-            // What was made last goes first, so that directories are empty when their turn comes.
+            // Undo in reverse order, so that directories are empty when they are removed.
             planned.changes.iter().rev().try_for_each(write)
         } else {
             planned.changes.iter().try_for_each(write)
         }
     }
 
-    /// What becomes of a file when guard is taken out; `None` when guard is not in it.
+    /// Plans the removal of guard from a file. Returns `None` if guard is not in it.
     fn taken_out(
         &self,
         wiring: &Wiring<'_>,
@@ -171,7 +171,7 @@ impl HookInstaller<'_> {
             return Ok(());
         }
         let directories = file::make_directories(path)?;
-        // What the file was before guard: the copy where only guard changed it since, else what it is now without
+        // The text before guard: the backup if only guard changed the file since, or else the current text without
         // guard.
         let (before, directories) = match (kept, old) {
             (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.directories.clone()),
@@ -192,13 +192,13 @@ impl HookInstaller<'_> {
         file::replace(path, old.as_deref(), new, executable)
     }
 
-    /// Forgets a file that guard is out of, and the directories that were made for it.
+    /// Deletes the backup of a file without guard, and the directories that were created for it.
     fn forget(&self, path: &Path, old: Option<&str>) {
         if !path.exists() {
             let directories =
                 self.backups.kept(path, old.unwrap_or_default()).map(|kept| kept.directories).unwrap_or_default();
             for directory in directories.iter().rev() {
-                // Only an empty one goes.
+                // This removes only an empty directory.
                 let _ = std::fs::remove_dir(directory);
             }
         }
@@ -206,7 +206,7 @@ impl HookInstaller<'_> {
     }
 }
 
-/// A file that guard does not touch, where it is wrong, and how to do it by hand.
+/// Returns the error for a file that guard cannot parse: where the problem is, and how to make the change by hand.
 fn broken(path: &Path, text: Option<&str>, error: &SyntaxError, wiring: &Wiring<'_>, wire: &HookFile) -> InstallError {
     let line = file::line_of(text.unwrap_or_default(), error.at);
     let by_hand = wiring.by_hand(wire);

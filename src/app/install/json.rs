@@ -1,6 +1,7 @@
-//! JSON as people keep it, with where each part stands: comments, trailing commas, tabs and line ends stay as they are.
+//! JSON with comments and trailing commas, with the position of each part. Edits keep comments, tabs and line ends.
 //!
-//! Out of scope: files, and what any key means. A text is changed by cutting and inserting, never by writing it anew.
+//! Out of scope: files, and the meaning of keys. A text is changed by cutting and inserting, never by formatting it
+//! anew.
 //!
 //! The syntax tree of jsonc-parser does not give back the bytes of before: it breaks `{"a": [0]}` over lines to add an
 //! element and leaves the line end when it takes it out again. It also moves comments at the end of a list, and takes
@@ -12,10 +13,10 @@ pub use edit::{Layout, added, quoted, removed, replaced};
 
 use std::ops::Range;
 
-/// Deeper nesting is no configuration.
+/// The deepest nesting that is parsed.
 const MAX_DEPTH: usize = 64;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub span: Range<usize>,
@@ -27,7 +28,7 @@ pub enum JsonKind {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Text(String),
-    /// A number, `true`, `false` or `null`, as it is written.
+    /// A number, `true`, `false` or `null`, as written.
     Bare(String),
 }
 
@@ -35,7 +36,7 @@ pub enum JsonKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     pub key: String,
-    /// Where the key begins.
+    /// The position of the key.
     pub start: usize,
     pub value: Node,
 }
@@ -48,31 +49,31 @@ pub struct SyntaxError {
 }
 
 impl Node {
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.members().iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// The members of an object; none for anything else.
+    /// Returns the members of an object; empty for anything else.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         if let JsonKind::Object(members) = &self.kind { members } else { &[] }
     }
 
-    /// The elements of an array; none for anything else.
+    /// Returns the elements of an array; empty for anything else.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         if let JsonKind::Array(items) = &self.kind { items } else { &[] }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let JsonKind::Text(text) = &self.kind { Some(text) } else { None }
     }
 
-    /// Every string in it, in order.
+    /// Collects every string in it, in order.
     pub fn texts<'a>(&'a self, into: &mut Vec<&'a str>) {
         match &self.kind {
             JsonKind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
@@ -82,7 +83,7 @@ impl Node {
         }
     }
 
-    /// Whether two values mean the same; the order of keys does not matter.
+    /// Reports whether two values are equal, ignoring the order of keys.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
@@ -95,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Where the elements or members begin and end.
+    /// Returns the ranges of the elements or members.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
             JsonKind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
@@ -105,7 +106,7 @@ impl Node {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 ///
 /// # Errors
 /// It is not JSON, even with comments and trailing commas allowed, or a key occurs twice in one object.
@@ -135,7 +136,7 @@ impl JsonReader<'_> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Passes over blanks and comments.
+    /// Skips blanks and comments.
     fn skip(&mut self) -> Result<(), SyntaxError> {
         loop {
             let rest = self.rest();
@@ -215,7 +216,7 @@ impl JsonReader<'_> {
         Ok(JsonKind::Array(items))
     }
 
-    /// Whether a comma follows rather than the end.
+    /// Reports whether a comma follows, and not the end.
     fn comma(&mut self, end: u8) -> Result<bool, SyntaxError> {
         self.skip()?;
         match self.peek() {

@@ -1,5 +1,5 @@
-//! What `guard install` says when no agent is named: those that it knows, which of them are on this machine, and what to
-//! type next.
+//! The output of `guard install` without an agent: the known agents, which of them are installed, and what to type
+//! next.
 
 use std::io::{self, Write as _};
 
@@ -9,7 +9,7 @@ use super::hosts::HOSTS;
 use super::places::Places;
 use crate::app::{exit, screen};
 
-/// Lists the agents. Nothing was installed: the exit code is that of a command without its argument.
+/// Lists the agents. The exit code is that of a missing argument, because nothing was installed.
 pub(super) fn list(places: &Places<'_>) -> Result<u8, InstallError> {
     let mut out = io::stdout().lock();
     writeln!(out, "Which agent should ask guard before each command?\n")?;

@@ -1,7 +1,8 @@
-//! `guard install mcp`: the servers in the configuration of MCP clients are started by `guard mcp`, and as before again.
+//! `guard install mcp`: changes the configurations of MCP clients so that `guard mcp` starts their servers, and undoes
+//! this.
 //!
-//! Which client keeps its servers where is data (`patterns/clients/mcp.toml`), and how a text is changed is in `wrap`.
-//! Out of scope: the wiring of hooks.
+//! Where each client keeps its servers is data (`patterns/clients/mcp.toml`); `wrap` changes the text. Out of scope:
+//! hooks.
 
 mod remote;
 mod wrap;
@@ -39,7 +40,7 @@ struct Client {
     file: Vec<ServersFile>,
 }
 
-/// A file with servers in it.
+/// A file that lists servers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ServersFile {
@@ -49,16 +50,16 @@ struct ServersFile {
     project: bool,
     #[serde(default)]
     form: ServersFormat,
-    /// How servers are written that are reached over HTTP.
+    /// The form of servers that are reached over HTTP.
     #[serde(default)]
     http: Shape,
     keys: Vec<Vec<String>>,
-    /// In a file of YAML, the keys one of which an entry has that is a server: its program or its address.
+    /// For a YAML file: an entry with one of these keys, its program or its address, is a server.
     #[serde(default)]
     starts: Vec<String>,
 }
 
-/// How a server is written.
+/// The form of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ServersFormat {
@@ -78,8 +79,8 @@ impl ServersFile {
         places.home().join(mac.unwrap_or(&self.path))
     }
 
-    /// The text of this file with its servers behind guard, or without guard again: where only guard changed it, as it
-    /// was before.
+    /// Returns the text of this file with guard in front of its servers, or without guard: the backup if only guard
+    /// changed the file since.
     fn changed(
         &self,
         path: &Path,
@@ -108,7 +109,7 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-/// The copies of the clients' files from before guard, below the directory of the record.
+/// Returns the backups of the clients' files, which are below the directory of the record.
 #[must_use]
 pub fn backups(data: &Path) -> Backups {
     Backups::new(&data.join("mcp"))
@@ -117,13 +118,13 @@ pub fn backups(data: &Path) -> Backups {
 /// The clients' configurations without guard.
 #[derive(Debug, Default)]
 pub struct TakenOut {
-    /// Each that changes: as it is, and as it is without guard.
+    /// The files that change, each with its current text and its text without guard.
     pub files: Vec<(PathBuf, String, String)>,
-    /// A sentence for each that guard changed and cannot read any more.
+    /// A sentence for each file that guard changed earlier and can no longer parse.
     pub problems: Vec<String>,
 }
 
-/// The files of the account whose servers are behind guard, without guard.
+/// Returns the account's files without guard in front of their servers.
 ///
 /// # Errors
 /// guard's own list of clients, or guard itself, cannot be found.
@@ -139,7 +140,7 @@ pub fn taken_out(places: &Places<'_>, backups: &Backups) -> Result<TakenOut, Ins
         match place.changed(&path, &old, &guard, backups, true) {
             Ok(done) if done.text == old => {}
             Ok(done) => all.files.push((path, old, done.text)),
-            // A file that guard never changed is nobody's concern here.
+            // Ignore the error if guard never changed the file.
             Err(why) if backups.kept(&path, &old).is_some() => {
                 all.problems.push(format!("{}: {why}; not changed", path.display()));
             }
@@ -157,10 +158,10 @@ pub(super) struct Install<'a> {
 }
 
 impl Install<'_> {
-    /// Every client, or the one that is named; the exit code is 126 where a person says no.
+    /// Handles every client, or the named one. The exit code is 126 if the person declines.
     ///
     /// # Errors
-    /// A configuration is broken or cannot be written; nothing of that client is changed then.
+    /// A configuration cannot be parsed or written. Nothing of that client is changed then.
     pub fn run(&self) -> Result<u8, InstallError> {
         let clients = clients()?;
         let names = || clients.client.iter().map(|client| client.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -202,7 +203,7 @@ impl Install<'_> {
         Ok(code)
     }
 
-    /// Says which servers stand in a file that guard does not change; `None` where there are none.
+    /// Returns a message about the servers in a file that guard does not change, or `None` if there are none.
     fn left_out(
         &self,
         client: &Client,
@@ -228,7 +229,7 @@ impl Install<'_> {
         Ok(Some(exit::ALLOW))
     }
 
-    /// One file; `None` where it is not there or holds no servers.
+    /// Handles one file. Returns `None` if it does not exist or has no servers.
     fn file(&self, client: &Client, place: &ServersFile) -> Result<Option<u8>, InstallError> {
         let path = place.path(self.places);
         let wrong = |why: &dyn Display| InstallError::Wrong(format!("{}: {why}; not changed", path.display()));
@@ -270,7 +271,7 @@ impl Install<'_> {
             self.backups.forget(&path);
             writeln!(out, "{}: guard removed", client.title)?;
         } else {
-            // What the file was before guard: the copy where only guard changed it since, else what it is now.
+            // The text before guard: the backup if only guard changed the file since, or else the current text.
             let before = kept.filter(|kept| kept.untouched).and_then(|kept| kept.before).unwrap_or_else(|| old.clone());
             self.backups.keep(&path, Some(&before), &done.text, &[]).map_err(|why| wrong(&why))?;
             file::replace(&path, Some(&old), &done.text, false).map_err(|why| wrong(&why))?;

@@ -1,4 +1,4 @@
-//! Where the agents of an account lie on this machine, and where guard itself does.
+//! The paths of an account's agents on this machine, and of guard itself.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +17,7 @@ use crate::judge::invocation::Environment;
 use crate::world::identity::Caller;
 use crate::world::programs::ProgramSearch;
 
-/// Why a path that a configuration needs is not known.
+/// Why a path that a configuration needs is unknown.
 #[derive(Debug, Error)]
 pub enum PlacesError {
     #[error("there is no home directory; set HOME")]
@@ -30,17 +30,17 @@ pub enum PlacesError {
     Unwritable(PathBuf),
 }
 
-/// The directories that paths of the table start from.
+/// The directories to which the paths of the agents' descriptions are relative.
 #[derive(Debug)]
 pub struct Places<'a> {
     caller: &'a Caller,
     home: PathBuf,
-    /// guard, where it is not this program.
+    /// The path of guard, if it is not this program.
     guard: Option<PathBuf>,
 }
 
 impl<'a> Places<'a> {
-    /// For a caller: `HOME` as the agents see it, else the account's own.
+    /// Creates it for a caller: uses `HOME` as the agents do, or else the account's home.
     ///
     /// # Errors
     /// There is neither.
@@ -50,38 +50,38 @@ impl<'a> Places<'a> {
         Ok(Self { caller, home, guard: None })
     }
 
-    /// The same, with guard at this path.
+    /// Changes the path of guard.
     #[must_use]
     pub fn served_by(self, guard: &Path) -> Self {
         Self { guard: Some(guard.to_owned()), ..self }
     }
 
-    /// The environment that agents are started with.
+    /// Returns the environment of the agents.
     #[must_use]
     pub const fn env(&self) -> &Environment {
         &self.caller.env
     }
 
-    /// The home that agents see.
+    /// Returns the home directory that agents use.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The directory of an agent.
+    /// Returns the directory of an agent.
     #[must_use]
     pub fn directory(&self, host: &Host) -> PathBuf {
         own_directory(host.config, &self.home, &self.caller.env)
     }
 
-    /// The top of the project: the nearest directory with a repository, else the working directory.
+    /// Returns the root of the project: the nearest directory with a repository, or else the working directory.
     #[must_use]
     pub fn project(&self) -> &Path {
         let cwd = &self.caller.cwd;
         cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
     }
 
-    /// The files of an agent that are to be written, each with how.
+    /// Returns the files of an agent that guard writes, each with its description.
     #[must_use]
     pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static HookFile)> {
         let wires = if project { &host.project } else { &host.user };
@@ -103,7 +103,7 @@ impl<'a> Places<'a> {
         wires.iter().copied().filter_map(place).collect()
     }
 
-    /// Whether a file of the project is one of the account's: where somebody stands in their home it is.
+    /// Reports whether a file of the project is also one of the account, as in the home directory.
     #[must_use]
     pub fn is_the_accounts(&self, host: &'static Host, path: &Path) -> bool {
         let real = |path: &Path| {
@@ -113,33 +113,32 @@ impl<'a> Places<'a> {
         self.files(host, false).iter().any(|(own, _)| own == path || real(own) == real(path))
     }
 
-    /// The first of an agent's programs on the PATH.
+    /// Returns the first of an agent's programs in `PATH`.
     #[must_use]
     pub fn program(&self, host: &Host) -> Option<PathBuf> {
         self.program_of(host.agent)
     }
 
-    /// The same, of an agent that may have no hook.
+    /// As [`Self::program`], for an agent that may have no hook.
     #[must_use]
     pub fn program_of(&self, agent: &Agent) -> Option<PathBuf> {
         let search = ProgramSearch::new(&self.caller.env, &self.caller.cwd);
         agent.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
     }
 
-    /// Whether one of an agent's programs is on the PATH, or it is an editor's extension, which has none.
+    /// Reports whether one of an agent's programs is in `PATH`, or the agent is an editor's extension, which has none.
     #[must_use]
     pub fn is_here(&self, host: &Host) -> bool {
         host.agent.in_editor || self.program(host).is_some()
     }
 
-    /// The version of an agent: as the package says that its program belongs to; where it comes without one too, it is
-    /// asked itself.
+    /// Returns the version of an agent: from the package of its program, or else from the program itself.
     #[must_use]
     pub fn version(&self, host: &Host) -> Option<String> {
         self.version_of(host.agent)
     }
 
-    /// The same, of an agent that may have no hook.
+    /// As [`Self::version`], for an agent that may have no hook.
     #[must_use]
     pub fn version_of(&self, agent: &Agent) -> Option<String> {
         let program = self.program_of(agent)?;
@@ -157,7 +156,7 @@ impl<'a> Places<'a> {
         if found.is_some() || !agent.asks_version {
             return found;
         }
-        // Asked in a home of its own: some write logs and settings whenever they start.
+        // Run it in a temporary home: some programs write logs and settings whenever they start.
         let scratch = Scratch::new("version").ok()?;
         let argv = [program.into_os_string(), "--version".into()];
         let own = |name: &OsString| {
@@ -177,17 +176,17 @@ impl<'a> Places<'a> {
         version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }
 
-    /// Whether an agent is there: its directory, or a program of its.
+    /// Reports whether an agent is installed: its directory or one of its programs exists.
     #[must_use]
     pub fn is_there(&self, host: &Host) -> bool {
         self.directory(host).is_dir() || self.program(host).is_some()
     }
 
-    /// guard's own path: as the PATH has it where that is this very program, so that an update through a link is
-    /// followed; else where it lies.
+    /// Returns the path of guard: the one in `PATH` if it leads to this program, so that an update through a link takes
+    /// effect, or else the real path.
     ///
     /// # Errors
-    /// It cannot be told, or cannot be written into a configuration.
+    /// It cannot be determined, or cannot be written to a configuration.
     pub fn guard(&self) -> Result<String, PlacesError> {
         if let Some(guard) = &self.guard {
             return Ok(guard.display().to_string());
@@ -203,7 +202,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// An agent's own directory, for an account with this home.
+/// Returns an agent's directory for an account with this home.
 #[must_use]
 pub fn own_directory(config: &Config, home: &Path, env: &Environment) -> PathBuf {
     if let Some(named) = absolute(env, &config.variable) {
@@ -215,13 +214,13 @@ pub fn own_directory(config: &Config, home: &Path, env: &Environment) -> PathBuf
     home.join(&config.directory)
 }
 
-/// The absolute path that a variable holds.
+/// Returns the value of a variable if it is an absolute path.
 #[must_use]
 pub fn absolute(env: &Environment, name: &str) -> Option<PathBuf> {
     env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// The version of a package for Python, by the directory that describes it beside its program.
+/// Returns the version of a Python package, from its metadata directory beside the program.
 fn distributed(program: &Path, real: &Path, agent: &Agent) -> Option<String> {
     let near = [program, real].into_iter().filter_map(|path| path.parent()?.parent());
     let libraries = near.filter_map(|root| std::fs::read_dir(root.join("lib")).ok()).flatten().flatten();

@@ -1,4 +1,4 @@
-//! A directory of links that bear a shell's name and lead to guard, for agents that look for `bash` and the like.
+//! A directory of links to guard named after shells, for agents that search for `bash` and other shells.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,17 +13,17 @@ use crate::judge::syntax::tree::Dialect;
 use crate::world::identity::Caller;
 use crate::world::shell;
 
-/// The shells that guard stands in for.
+/// The shells that guard can replace.
 const SHELLS: [(&str, Dialect); 3] = [("bash", Dialect::Bash), ("sh", Dialect::Sh), ("zsh", Dialect::Zsh)];
 
-/// A entry point that is opened by the directory of the links in front of the others.
+/// The value of an entry point that needs the directory of the links first in `PATH`.
 const BEFORE_PATH: &str = "DIR:$PATH";
 
-/// Where scripts lie below the directory of the links, for agents that run a command without a shell when their shell is
-/// not there: the script stays when guard goes, and runs nothing then.
+/// The directory of scripts below that of the links, for agents that run a command without a shell if their shell is
+/// missing. A script remains when guard is removed, and then runs nothing.
 const SCRIPTS: &str = "script";
 
-/// Why the links were not made, or not removed.
+/// Why the links were not created or not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimsError {
     #[error("{}: already exists and is not a link of guard; choose another directory with --dir", .0.display())]
@@ -38,7 +38,7 @@ pub enum ShimsError {
     Print(#[from] io::Error),
 }
 
-/// Where the links are made, below the directory of the record.
+/// Returns the directory of the links, which is below that of the record.
 #[must_use]
 pub fn directory(data: &Path) -> PathBuf {
     data.join("shims")
@@ -57,13 +57,13 @@ pub struct Shims<'a> {
     pub guard: &'a Path,
 }
 
-/// What does not pass an agent's entry point, as a sentence.
+/// Describes what does not go through an agent's entry point.
 #[must_use]
 pub fn note(agent: &Agent) -> Option<String> {
     (!agent.shell.note.is_empty()).then(|| format!("{}: {}", agent.title, agent.shell.note))
 }
 
-/// What agents load to start guard in place of a shell of their own.
+/// Returns the plugins that make agents start guard instead of their shell.
 fn loaded() -> impl Iterator<Item = &'static PluginFile> {
     agents::all().flat_map(|agent| &agent.shell.files)
 }
@@ -71,7 +71,7 @@ fn loaded() -> impl Iterator<Item = &'static PluginFile> {
 /// The beginning of a script that starts a link.
 const HEAD: &str = "#!/bin/sh\n# Starts guard instead of this shell; if guard is missing, nothing runs.\n";
 
-/// The link that a script of guard's starts; `None` where the file is no such script.
+/// Returns the link that a script of guard starts, or `None` if the file is not such a script.
 #[must_use]
 pub fn started_by(script: &Path) -> Option<PathBuf> {
     let name = script.file_name()?;
@@ -81,20 +81,20 @@ pub fn started_by(script: &Path) -> Option<PathBuf> {
     (text == format!("{HEAD}exec {word} \"$@\"\n")).then_some(link)
 }
 
-/// What became of the links.
+/// The changes of the links.
 #[derive(Debug)]
 pub struct ShimChanges {
-    /// The shells that they stand for.
+    /// The shells that they replace.
     pub names: Vec<&'static str>,
-    /// What was changed, a line each.
+    /// The changes, one line each.
     pub changed: Vec<String>,
 }
 
 impl Shims<'_> {
-    /// Makes the links, or removes them, and says which lines open which entry point.
+    /// Creates or removes the links, and prints the settings for each entry point.
     ///
     /// # Errors
-    /// Something else stands in a link's place, or the directory cannot be written.
+    /// A path of a link is in use, or the directory cannot be written.
     pub fn run(&self, uninstall: bool, dry_run: bool) -> Result<u8, ShimsError> {
         let mut out = io::stdout().lock();
         let mut say = |line: &str| writeln!(out, "{line}");
@@ -120,13 +120,13 @@ impl Shims<'_> {
         Ok(exit::ALLOW)
     }
 
-    /// The links of guard that are there.
+    /// Returns the existing links to guard.
     #[must_use]
     pub fn links(&self) -> Vec<PathBuf> {
         SHELLS.iter().map(|(name, _)| self.directory.join(name)).filter(|link| self.is_ours(link)).collect()
     }
 
-    /// What a person has to do once the links are gone.
+    /// Describes what a person must do after the links are removed.
     #[must_use]
     pub fn lines_stay(&self) -> String {
         format!(
@@ -149,16 +149,16 @@ impl Shims<'_> {
                 self.forget(&path);
             }
         }
-        // Only an empty one goes.
+        // This removes only an empty directory.
         let _ = fs::remove_dir(self.directory.join(SCRIPTS));
         let _ = fs::remove_dir(self.directory);
         Ok(())
     }
 
-    /// Makes the links that are not there yet.
+    /// Creates the missing links.
     ///
     /// # Errors
-    /// Something else stands in a link's place, or the directory cannot be written.
+    /// A path of a link is in use, or the directory cannot be written.
     pub fn make(&self, dry_run: bool) -> Result<ShimChanges, ShimsError> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
@@ -180,7 +180,7 @@ impl Shims<'_> {
             }
             let cannot = |path: &Path, error| ShimsError::Create { path: path.to_owned(), error };
             fs::create_dir_all(self.directory).map_err(|error| cannot(self.directory, error))?;
-            // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
+            // Replace an outdated link of guard atomically, because a shell may start at any moment.
             let new = self.directory.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(|error| cannot(&link, error))?;
         }
@@ -196,7 +196,7 @@ impl Shims<'_> {
         Ok(ShimChanges { names, changed })
     }
 
-    /// The scripts that start these links, and what stands in each.
+    /// Returns the scripts that start these links, and their contents.
     fn scripts<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(PathBuf, String)> {
         let text = |name: &str| {
             let link = shell_word(&self.directory.join(name).display().to_string());
@@ -207,7 +207,7 @@ impl Shims<'_> {
         scripts.chain(loaded).collect()
     }
 
-    /// Removes what an agent's language made of a file that is gone.
+    /// Removes the file that an agent's language compiled from a removed one.
     fn forget(&self, path: &Path) {
         let Some(file) = loaded().find(|file| path.ends_with(&file.name)) else { return };
         let Some((directory, begins)) = &file.kept else { return };
@@ -217,11 +217,11 @@ impl Shims<'_> {
                 let _ = fs::remove_file(made.path());
             }
         }
-        // Only an empty one goes.
+        // This removes only an empty directory.
         let _ = fs::remove_dir(directory);
     }
 
-    /// Writes a script in one step: somebody may start it at any moment.
+    /// Writes a script atomically, because it may be started at any moment.
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         let directory = self.directory.join(SCRIPTS);
         fs::create_dir_all(&directory)?;
@@ -231,7 +231,7 @@ impl Shims<'_> {
         fs::rename(&new, path)
     }
 
-    /// The shells of which the machine has a real one: a link to nothing would only get in the way.
+    /// Returns the shells that are installed. A link for another would only cause errors.
     fn wanted(&self) -> Vec<(&'static str, PathBuf)> {
         let found = SHELLS.iter().filter_map(|(name, dialect)| {
             let shell = shell::named(*dialect, &self.caller.account, &self.caller.env, &self.caller.cwd).ok()?;
@@ -240,7 +240,7 @@ impl Shims<'_> {
         found.collect()
     }
 
-    /// A link that leads to guard: to this program, or by its name to one that is gone.
+    /// Reports whether a link leads to guard: to this program, or by its name to a removed one.
     fn is_ours(&self, link: &Path) -> bool {
         let Ok(target) = fs::read_link(link) else { return false };
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
@@ -248,7 +248,7 @@ impl Shims<'_> {
         same || target.file_name().is_some_and(|name| name == "guard")
     }
 
-    /// The lines that open each entry point.
+    /// Returns the settings for each entry point.
     fn entry_points(&self, names: &[&str]) -> Vec<String> {
         let mut lines = vec![
             format!(
@@ -258,7 +258,7 @@ impl Shims<'_> {
             ),
             String::new(),
         ];
-        // Agents that are opened alike share a line.
+        // Agents with the same setting share a line.
         let mut entry_points: Vec<(String, Vec<&str>)> = Vec::new();
         for agent in agents::all() {
             let Some(line) = self.line(agent, names) else { continue };
@@ -274,17 +274,17 @@ impl Shims<'_> {
         lines
     }
 
-    /// The line that opens an agent's entry point, and for whom.
+    /// Returns the setting for an agent's entry point, with the name of the agent.
     #[must_use]
     pub fn entry_point(&self, agent: &Agent, names: &[&str]) -> Option<String> {
         Some(format!("{}    for {}", self.line(agent, names)?, agent.title))
     }
 
-    /// What to write where so that an agent finds guard in its shell's place: a setting, or a variable.
+    /// Returns what to write so that an agent uses guard as its shell: a setting or a variable.
     fn line(&self, agent: &Agent, names: &[&str]) -> Option<String> {
         let name = names.first().copied().unwrap_or("sh");
         let below = agent.shell.how.split_once("DIR/").map_or(Path::new(""), |(_, path)| Path::new(path));
-        // What it loads lies there under one name, whatever shells there are.
+        // The file that it loads has one name, whatever shells are installed.
         let below = if agent.shell.files.is_empty() { below.with_file_name(name) } else { below.to_owned() };
         let shell = self.directory.join(below).display().to_string();
         if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
@@ -303,7 +303,8 @@ impl Shims<'_> {
         Some(format!("export {name}={value}"))
     }
 
-    /// The variable that opens an agent's entry point, and its value; `None` where it is opened otherwise.
+    /// Returns the variable that makes an agent use guard as its shell, with its value. `None` if it needs something
+    /// else.
     #[must_use]
     pub fn variable<'a>(&self, agent: &'a Agent) -> Option<(&'a str, String)> {
         let (name, value) = agent.shell.how.split_once('=')?;

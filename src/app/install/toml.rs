@@ -1,4 +1,4 @@
-//! A table of guard's in a TOML file: appended and cut out as text, and checked by reading the result.
+//! Adds and removes guard's table in a TOML file: edits the text, and parses the result as a check.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use ::toml::de::{DeTable, DeValue};
 
 use super::json::SyntaxError;
 
-/// The tables of an array that guard wrote, as ranges of the text.
+/// Returns the ranges of the tables in an array that guard wrote.
 ///
 /// # Errors
-/// The text is no TOML.
+/// The text is not TOML.
 pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, SyntaxError> {
     count(text, array)?;
     let header = format!("[[{array}]]");
@@ -27,7 +27,7 @@ pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<
                 continue;
             }
         }
-        // Blank lines and comments behind a table belong to what follows.
+        // Blank lines and comments after a table belong to the following one.
         if let Some(block) = blocks.last_mut().filter(|_| open && !trimmed.is_empty() && !trimmed.starts_with('#')) {
             block.end = end;
         }
@@ -36,10 +36,10 @@ pub fn found(text: &str, array: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<
     Ok(blocks)
 }
 
-/// The text with a table appended.
+/// Returns the text with a table appended.
 ///
 /// # Errors
-/// The text is no TOML, or has the array in another form.
+/// The text is not TOML, or has the array in another form.
 pub fn added(text: &str, array: &str, body: &str) -> Result<String, SyntaxError> {
     let before = count(text, array)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -57,10 +57,10 @@ pub fn added(text: &str, array: &str, body: &str) -> Result<String, SyntaxError>
     }
 }
 
-/// The text without a table and the blank line before it.
+/// Returns the text without a table and the blank line before it.
 ///
 /// # Errors
-/// The table is not surely understood.
+/// The table cannot be parsed reliably.
 pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, SyntaxError> {
     let before = count(text, array)?;
     let head = text.get(..block.start).unwrap_or_default();
@@ -75,7 +75,7 @@ pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, 
     }
 }
 
-/// A text in the table that this block is.
+/// Returns the text of a key in the table of this block.
 #[must_use]
 pub fn value(block: &str, array: &str, key: &str) -> Option<String> {
     let root = DeTable::parse(block).ok()?;
@@ -88,7 +88,7 @@ pub fn value(block: &str, array: &str, key: &str) -> Option<String> {
     }
 }
 
-/// How many tables an array has.
+/// Returns the number of tables in an array.
 fn count(text: &str, array: &str) -> Result<usize, SyntaxError> {
     let root = DeTable::parse(text).map_err(|error| SyntaxError {
         at: error.span().map_or(0, |span| span.start),
@@ -101,7 +101,7 @@ fn count(text: &str, array: &str) -> Result<usize, SyntaxError> {
     }
 }
 
-/// Where a key is first spoken of.
+/// Returns the position where a key first occurs.
 fn place(text: &str, array: &str) -> usize {
     text.find(array).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! Changing a text of JSON: an element is added, replaced or taken out, and everything else stays as a person wrote it.
+//! Edits JSON text: adds, replaces or removes an element, and leaves everything else as it was written.
 
 use super::{JsonKind, JsonReader, Member, Node, SyntaxError, parse};
 
-/// How a text is laid out, found out once.
+/// The formatting of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// One step of indentation.
@@ -11,7 +11,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a text; two blanks and a line feed where it does not say.
+    /// Detects the formatting of a text. The default is two spaces and a line feed.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -20,7 +20,7 @@ impl Layout {
         Self { unit, newline }
     }
 
-    /// A value over several lines, the first without indentation.
+    /// Formats a value over several lines, the first without indentation.
     fn pretty(&self, text: &str, node: &Node, indent: &str) -> String {
         let deeper = format!("{indent}{}", self.unit);
         let many = |open: char, parts: Vec<String>, close: char| {
@@ -34,7 +34,7 @@ impl Layout {
                     |member: &Member| format!("{}: {}", quoted(&member.key), self.pretty(text, &member.value, &deeper));
                 many('{', members.iter().map(part).collect(), '}')
             }
-            // A list of words stays on its line.
+            // An array of simple values stays on one line.
             JsonKind::Array(items) if items.iter().any(|item| !item.members().is_empty()) => {
                 many('[', items.iter().map(|item| self.pretty(text, item, &deeper)).collect(), ']')
             }
@@ -47,30 +47,31 @@ impl Layout {
     }
 }
 
-/// A text as a JSON string.
+/// Formats a text as a JSON string.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What comes before this byte on its line, if that is blank.
+/// Returns the text before this byte on its line, if it is blank.
 fn indent_at(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
     let line = before.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
     line.chars().all(|c| c == ' ' || c == '\t').then_some(line)
 }
 
-/// The indentation of the line that holds this byte.
+/// Returns the indentation of the line with this byte.
 fn line_indent(text: &str, at: usize) -> &str {
     let before = text.get(..at).unwrap_or_default();
     let line = text.get(before.rfind('\n').map_or(0, |end| end + 1)..).unwrap_or_default();
     line.get(..line.len() - line.trim_start_matches([' ', '\t']).len()).unwrap_or_default()
 }
 
-/// The text with `value` (compact JSON) added at the end of a container: as a member with `key`, or as an element.
+/// Returns the text with `value` (compact JSON) added at the end of a container: as a member with `key`, or as an
+/// element.
 ///
 /// # Errors
-/// `value` is no JSON.
+/// `value` is not JSON.
 pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Result<String, SyntaxError> {
     let layout = Layout::of(text);
     let node = parse(value)?;
@@ -78,7 +79,7 @@ pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Re
     let open = container.span.start + 1;
     let close = container.span.end - 1;
     let inside = text.get(open..close).unwrap_or_default();
-    // A file of one line stays one line; an empty container in a file of several is opened up.
+    // A file of one line stays one line; in other files an empty container is split over lines.
     let lines =
         inside.contains('\n') || (children.is_empty() && (text.trim_end().contains('\n') || text.trim() == "{}"));
     let name = key.map_or_else(String::new, |key| format!("{}: ", quoted(key)));
@@ -90,7 +91,7 @@ pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Re
     let indent = indent.unwrap_or_else(|| format!("{outer}{}", layout.unit));
     let value =
         if lines { format!("{name}{}", layout.pretty(value, &node, &indent)) } else { format!("{name}{value}") };
-    // It goes behind the last thing that is not blank, so that a comment there stays with what it is about.
+    // Insert it after the last text that is not blank, so that a comment there stays with its element.
     let end = open + inside.trim_end().len();
     let last = children.last().map_or(open, |last| last.end);
     let comma_there = children.is_empty() || after_comma(text.get(last..close).unwrap_or_default());
@@ -118,16 +119,16 @@ pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Re
     Ok(out)
 }
 
-/// Whether a comma comes in this text before anything else but blanks and comments.
+/// Reports whether a comma is the first token in this text.
 fn after_comma(text: &str) -> bool {
     let mut reader = JsonReader { text, at: 0 };
     reader.skip().is_ok() && reader.peek() == Some(b',')
 }
 
-/// The text with a value replaced by another (compact JSON), laid out as the one before was.
+/// Returns the text with a value replaced by another (compact JSON), formatted like the old one.
 ///
 /// # Errors
-/// `value` is no JSON.
+/// `value` is not JSON.
 pub fn replaced(text: &str, old: &Node, value: &str) -> Result<String, SyntaxError> {
     let layout = Layout::of(text);
     let node = parse(value)?;
@@ -137,7 +138,7 @@ pub fn replaced(text: &str, old: &Node, value: &str) -> Result<String, SyntaxErr
     Ok([before.unwrap_or_default(), &value, after.unwrap_or_default()].concat())
 }
 
-/// The text without the element or member at `index` of a container, its comma and its line.
+/// Returns the text without the element or member at `index` of a container, its comma and its line.
 #[must_use]
 pub fn removed(text: &str, container: &Node, index: usize) -> String {
     let children = container.children();
@@ -150,7 +151,7 @@ pub fn removed(text: &str, container: &Node, index: usize) -> String {
     let (start, end) = if comma {
         (blank_before(child.start), child.end + reader.at + 1)
     } else if let Some(previous) = index.checked_sub(1).and_then(|index| children.get(index)) {
-        // The last one takes the comma before it along; comments between stay.
+        // Removing the last one also removes the comma before it; comments in between stay.
         let between = text.get(previous.end..child.start).unwrap_or_default();
         let mut reader = JsonReader { text: between, at: 0 };
         let comma = if reader.skip().is_ok() { previous.end + reader.at } else { previous.end };

@@ -1,13 +1,13 @@
-//! A server that is named by an address: the entry in which `guard mcp --http` stands before it, and its own entry again.
+//! Servers with an address: converts their entry to one with `guard mcp --http`, and back.
 //!
-//! Its headers become variables of the entry, so that no key stands among the arguments of a process. Texts in, texts out.
-//! Out of scope: servers that are started as programs.
+//! The headers become variables of the entry, so that no key is among the arguments of a process. Input and output are
+//! texts. Out of scope: servers that are started as programs.
 
 use serde::Deserialize;
 
 use crate::app::install::json::{JsonKind, Node, quoted};
 
-/// Why a server is left alone.
+/// Why a server is not changed.
 pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
                                  cannot do";
 const OTHER: &str = "it uses a transport that guard mcp --http does not support";
@@ -15,10 +15,10 @@ const NAMED: &str = "its entry has a key for its connection or credentials that 
 const VARIABLE: &str = "its address contains a variable, which guard mcp --http does not expand";
 const COMMENT: &str = "its entry contains a comment that would be lost";
 
-/// The variables that hold the values of its headers, with their number behind.
+/// The prefix of the variables with the values of the headers. A number follows it.
 const HEADER: &str = "GUARD_MCP_HEADER_";
 
-/// How a client writes such servers.
+/// How a client's configuration describes such servers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shape {
