@@ -1,6 +1,6 @@
-//! Where a client is, also behind a proxy: what wrong tokens and connections are counted by.
+//! The address of a client, also behind a proxy. Wrong tokens and connections are counted by address.
 //!
-//! Out of scope: who a client is.
+//! Out of scope: the identity of a client.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 use axum::http::HeaderMap;
 use serde::Deserialize;
 
-/// The header in which a proxy says whom it speaks for, the nearest last.
+/// The header in which a proxy names its clients, the nearest last.
 const FORWARDED: &str = "x-forwarded-for";
 
-/// An address, or all that begin with so many bits of it.
+/// An address, or all addresses with the same first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Network {
@@ -19,7 +19,7 @@ pub struct Network {
     bits: u32,
 }
 
-/// An address as 128 bits; one of version 4 as version 6 writes it.
+/// Returns an address as 128 bits. An IPv4 address is mapped to IPv6.
 fn wide(address: IpAddr) -> u128 {
     let wide = match address {
         IpAddr::V4(four) => four.to_ipv6_mapped(),
@@ -29,7 +29,7 @@ fn wide(address: IpAddr) -> u128 {
 }
 
 impl Network {
-    /// Whether an address is in it.
+    /// Reports whether an address is in the network.
     #[must_use]
     pub fn has(&self, address: IpAddr) -> bool {
         let kept = 128 - self.bits;
@@ -38,7 +38,7 @@ impl Network {
     }
 }
 
-/// A text that is none.
+/// A text that is not a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid address {0:?}: expected an IP address or a network such as 10.0.0.0/8")]
 pub struct NoNetwork(String);
@@ -62,8 +62,9 @@ impl TryFrom<String> for Network {
     }
 }
 
-/// Where a client is: where its connection comes from, or, where that is one of these proxies, the last address in its
-/// header that is none of them. What is no address ends the search: whoever wrote it may have written all before it.
+/// Returns the address of a client: the peer of the connection, or, if that is one of these proxies, the last address
+/// in the header that is not one of them. An invalid address ends the search, because whoever wrote it may have written
+/// everything before it too.
 #[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> IpAddr {
     let is_proxy = |address: IpAddr| proxies.iter().any(|proxy| proxy.has(address));
@@ -77,7 +78,7 @@ pub fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> IpAddr 
     found
 }
 
-/// What things are counted by that one client does. Of version 6 a client has a network of 64 bits to itself.
+/// Returns the address by which a client is counted. An IPv6 client is counted by its /64 network.
 #[must_use]
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

@@ -1,4 +1,4 @@
-//! The messengers that are connected now, and the turns of those who send something over them.
+//! The connected messengers, and a limit of concurrent messages for each.
 //!
 //! Out of scope: who is asked where.
 
@@ -9,17 +9,17 @@ use tokio::sync::Semaphore;
 
 use crate::channel::Channel;
 
-/// How many cards may be on their way to one messenger at once. The others wait: each one that is sent holds a connection,
-/// and messengers take no more than a few in a second.
+/// How many cards may be sent to one messenger at once. Others wait, because each uses a connection and messengers
+/// accept only a few per second.
 const AT_ONCE: usize = 4;
 
-/// The messengers as they are connected now.
+/// The connected messengers.
 #[derive(Default)]
 pub struct ConnectedChannels {
     open: RwLock<HashMap<String, ConnectedChannel>>,
 }
 
-/// A messenger, and the turns of those who send something over it.
+/// A messenger and its limit of concurrent messages.
 #[derive(Clone)]
 pub struct ConnectedChannel {
     pub channel: Arc<dyn Channel>,
@@ -27,19 +27,19 @@ pub struct ConnectedChannel {
 }
 
 impl ConnectedChannels {
-    /// The messenger of this name with its turns, if it is connected.
+    /// Returns the messenger of this name with its limit, if it is connected.
     #[must_use]
     pub fn connection(&self, name: &str) -> Option<ConnectedChannel> {
         self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
     }
 
-    /// Takes a messenger that is connected.
+    /// Adds a connected messenger.
     pub fn add(&self, name: String, channel: Arc<dyn Channel>) {
         let connection = ConnectedChannel { channel, turns: Arc::new(Semaphore::new(AT_ONCE)) };
         self.open.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name, connection);
     }
 
-    /// The messenger of this name, if it is connected.
+    /// Returns the messenger of this name, if it is connected.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
         self.connection(name).map(|connection| connection.channel)

@@ -1,7 +1,6 @@
-//! What the gateway says of its own running, on standard error: what it warns of, and a line for each request that it
-//! answered.
+//! The gateway's log on standard error: warnings, and a line for each answered request.
 //!
-//! Out of scope: a query, a header or a body, which may hold secrets.
+//! Out of scope: queries, headers and bodies, which may contain secrets.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -17,23 +16,23 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, reload};
 
-/// Why messages cannot be chosen.
+/// Why log levels cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("log: invalid value {0:?}: expected off, error, warn, info, debug or trace")]
     Levels(String),
-    /// Others cannot be chosen any more.
+    /// The levels can no longer be changed.
     #[error(transparent)]
     Fixed(#[from] reload::Error),
 }
 
-/// Which messages are said, by the words of the configuration: a level, or levels by module.
+/// Parses the log levels of the configuration: a level, or levels by module.
 ///
 /// # Errors
-/// They are none.
+/// They are invalid.
 pub fn filter(levels: &str) -> Result<Targets, LogError> {
     let wrong = || LogError::Levels(levels.to_owned());
-    // A word that is no level would be taken for a module's name, and everything else would not be said.
+    // A misspelt level would be taken for a module's name, and everything else would be silent.
     let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();
     if !levels.split(',').all(|part| part.contains('=') || is_level(part)) {
         return Err(wrong());
@@ -41,33 +40,33 @@ pub fn filter(levels: &str) -> Result<Targets, LogError> {
     Targets::from_str(levels).map_err(|_| wrong())
 }
 
-/// What is said, which can be changed while it is.
+/// The log, whose levels can be changed at run time.
 #[derive(Clone, Debug)]
 pub struct Log {
     filter: Option<reload::Handle<Targets, Registry>>,
-    /// The levels of the environment, which hold whatever the configuration says.
+    /// Whether the environment sets the levels, which override the configuration.
     fixed: bool,
 }
 
 impl Log {
-    /// Begins to say what these levels let through. `environment` goes before the configuration.
+    /// Starts logging with these levels. `environment` overrides the configuration.
     ///
     /// # Errors
-    /// The levels are none.
+    /// The levels are invalid.
     pub fn begin(environment: Option<&str>, levels: &str) -> Result<Self, LogError> {
         let fixed = environment.is_some_and(|levels| !levels.is_empty());
         let levels = environment.filter(|_| fixed).unwrap_or(levels);
         let (filter, handle) = reload::Layer::new(filter(levels)?);
         let out = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(false);
-        // Where something else is told already, this says nothing.
+        // If another subscriber is already installed, this one is not used.
         let begun = tracing_subscriber::registry().with(filter).with(out).try_init();
         Ok(Self { filter: begun.is_ok().then_some(handle), fixed })
     }
 
-    /// Goes on with other levels, where the environment has not set them.
+    /// Changes the levels, unless the environment sets them.
     ///
     /// # Errors
-    /// The levels are none.
+    /// The levels are invalid.
     pub fn change(&self, levels: &str) -> Result<(), LogError> {
         let filter = filter(levels)?;
         if let Some(handle) = self.filter.as_ref().filter(|_| !self.fixed) {
@@ -81,7 +80,7 @@ type OfRequest = fn(&Request<Body>) -> Span;
 type OfResponse = fn(&Response<Body>, Duration, &Span);
 type Layer = TraceLayer<SharedClassifier<ServerErrorsAsFailures>, OfRequest, (), OfResponse, (), (), ()>;
 
-/// Says of each request how it was answered.
+/// Returns the layer that logs how each request was answered.
 #[must_use]
 pub fn requests() -> Layer {
     TraceLayer::new_for_http()
@@ -93,7 +92,7 @@ pub fn requests() -> Layer {
         .on_failure(())
 }
 
-/// The request by its method and the pattern of its path: names in the path are not said, and nothing else of it.
+/// Describes a request by its method and the pattern of its path, without the names in the path.
 fn span(request: &Request<Body>) -> Span {
     let path = request.extensions().get::<MatchedPath>().map_or("(unknown)", MatchedPath::as_str);
     tracing::info_span!("request", method = %request.method(), path)

@@ -1,30 +1,30 @@
-//! The buttons below a card: each approver has their own, and what one of them carries is nobody else's.
+//! The buttons below a card. Each approver has buttons of their own, with data that nobody else's buttons have.
 //!
-//! Out of scope: how a messenger writes a button, and whether a tap counts.
+//! Out of scope: how a messenger formats a button, and whether a press counts.
 
 use super::{ButtonKind, Card};
 use crate::secrets::{NoRandomBytes, secret};
 
-/// With more approvers than this a card has no buttons with words: they would stand between the person and the command.
+/// With more approvers than this, a card has no buttons with reasons, which would push the command out of view.
 const WORDED: usize = 4;
 
-/// The most buttons with words that one approver has.
+/// The largest number of buttons with reasons per approver.
 const REPLIES: usize = 3;
 
-/// What the buttons of one approver carry.
+/// The nonce in the buttons of one approver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApproverNonce {
-    /// By the name in the configuration.
+    /// The approver's name in the configuration.
     pub approver: String,
-    /// Counts once, for one request.
+    /// The nonce, which counts once and for one request.
     pub nonce: String,
 }
 
 impl ApproverNonce {
-    /// A nonce for each of these approvers.
+    /// Creates a nonce for each of these approvers.
     ///
     /// # Errors
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     pub fn of_all(approvers: Vec<String>) -> Result<Vec<Self>, NoRandomBytes> {
         approvers.into_iter().map(|approver| Ok(Self { approver, nonce: secret::<16>("")? })).collect()
     }
@@ -34,16 +34,16 @@ impl ApproverNonce {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
     pub press: ButtonKind,
-    /// The words that go with a no.
+    /// The reason that the button gives for a denial.
     pub words: Option<String>,
-    /// Whose it is, where a card has buttons of several.
+    /// The approver, if the card has buttons of several.
     pub whose: Option<String>,
-    /// What it carries.
+    /// The data that the messenger sends back.
     pub data: String,
 }
 
 impl Button {
-    /// What stands on it: what it does, whose it is, and its words.
+    /// Returns the label: the action, the approver and the reason.
     #[must_use]
     pub fn label(&self, yes: &str, no: &str, worded: &str) -> String {
         let whose = self.whose.as_ref().map_or(String::new(), |name| format!(" ({name})"));
@@ -55,7 +55,7 @@ impl Button {
     }
 }
 
-/// The buttons of a card, approver by approver: a yes where the message offers one, a no, and noes with words.
+/// Returns the buttons of a card by approver: approve, if the message offers it, deny, and deny with reasons.
 #[must_use]
 pub fn buttons(card: &Card, own: &[ApproverNonce], yes: bool) -> Vec<Vec<Button>> {
     let replies = if own.len() > WORDED { 0 } else { REPLIES };

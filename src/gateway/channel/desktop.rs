@@ -1,7 +1,6 @@
-//! A notification on the desktop, with a button for a no. A yes is given elsewhere: every program of the session can press
-//! a button there, and the agent is one of them.
+//! A desktop notification with a button to deny.
 //!
-//! Out of scope: a yes.
+//! Out of scope: approving. Every program of the session can press a button of a notification, including the agent.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -19,33 +18,33 @@ use super::{
     UserAction,
 };
 
-/// The most of a notification that is others' words.
+/// The largest number of characters of untrusted text in a notification.
 const MOST: usize = 500;
 
-/// A program that ends sooner than this has shown nothing.
+/// A program that exits sooner than this has shown nothing.
 const SHOWN: Duration = Duration::from_millis(300);
 
-/// The most lines of a notification that are none of its buttons; no more of it is read then, and it stays all the same.
+/// How many lines of output that are not a button are read. After that, the notification stays but is no longer read.
 const ODD: usize = 100;
 
-/// What a press waits for.
+/// How many presses may wait to be handled.
 const PRESSES: usize = 16;
 
 /// The desktop of this account.
 pub struct Desktop {
     name: String,
-    /// `notify-send`, or what takes its arguments.
+    /// `notify-send`, or a program with the same arguments.
     command: Vec<String>,
-    /// Whom the record names.
+    /// The approver for the record.
     approver: String,
-    /// What ends each notification that is shown.
+    /// The senders that close each shown notification.
     shown: Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>,
     pressed: mpsc::Sender<(String, ButtonKind)>,
     presses: Mutex<Option<mpsc::Receiver<(String, ButtonKind)>>>,
 }
 
 impl Desktop {
-    /// By the program that shows notifications.
+    /// Creates it for a program that shows notifications.
     ///
     /// # Errors
     /// The command is empty.
@@ -72,8 +71,8 @@ impl Desktop {
     }
 }
 
-/// What is pressed on a notification; `None`: it went away, or is not wanted any more. It stays for as long as its request
-/// waits: what is none of its buttons is passed over.
+/// Returns the button that was pressed on a notification. Returns `None` if it was closed. It stays while its request
+/// waits; other output is ignored.
 async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver<()>) -> Option<ButtonKind> {
     let mut lines = BufReader::new(child.stdout.take()?).lines();
     let mut odd = 0;
@@ -86,7 +85,7 @@ async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver
                     Err(_) => String::new(),
                 };
                 match ButtonKind::read(&format!("{}:{nonce}", code.trim())) {
-                    // A yes is none here, whoever prints it.
+                    // An approval never counts here.
                     Some(UserAction::Pressed { press, nonce: read }) if press != ButtonKind::Approve && read == nonce => {
                         return Some(press);
                     }
@@ -114,7 +113,7 @@ impl Channel for Desktop {
             }
             let urgent = card.decision || card.tier >= 3;
             let mut child = self.start(urgent, &actions, &format!("guard: tier {}", card.tier), &body)?;
-            // It stays for as long as the notification does.
+            // The program runs for as long as the notification is shown.
             if let Ok(Ok(status)) = tokio::time::timeout(SHOWN, child.wait()).await
                 && !status.success()
             {

@@ -1,7 +1,7 @@
-//! Discord: buttons below a message, and for who cannot press them marks on it. What is pressed comes over the gateway
-//! (`connection`).
+//! Discord: buttons below a message, and reactions for those who cannot press them. Interactions arrive over Discord's
+//! gateway (`connection`).
 //!
-//! Out of scope: whether a tap counts.
+//! Out of scope: whether a press counts.
 
 mod connection;
 
@@ -20,22 +20,22 @@ use super::{
     inbound,
 };
 
-/// The most characters of a message that are others' words; Discord takes 2000 in all.
+/// The largest number of characters of untrusted text in a message. Discord allows 2000 characters.
 const MOST: usize = 1400;
 
-/// The most rows of buttons below a message, of five buttons each.
+/// The largest number of rows of buttons below a message, of five buttons each.
 const ROWS: usize = 5;
 
-/// Discord waits so long for the answer to a press; it is told within.
+/// How long handling an interaction may take. Discord's limit is a little longer.
 const PRESSED: Duration = Duration::from_millis(2500);
 
-/// How many strangers' marks are answered while this runs.
+/// How many reactions of unknown persons are answered while the gateway runs.
 const REFUSED: usize = 1000;
 
-/// A message of which only those who pressed see the answer.
+/// The flag of a message that only the person who pressed sees.
 const EPHEMERAL: u32 = 64;
 
-/// A bot and the channel it writes to.
+/// A bot and its channel.
 pub struct Discord {
     name: String,
     client: reqwest::Client,
@@ -44,15 +44,16 @@ pub struct Discord {
     chat: String,
     approvers: BTreeMap<String, String>,
     commands: bool,
-    /// Strangers who were told so, with the message that they marked: a mark can be set again and again.
+    /// Unknown persons who already got an answer, with the message of their reaction, because a reaction can be set
+    /// repeatedly.
     refused: Mutex<HashSet<(String, String)>>,
 }
 
 impl Discord {
-    /// A bot by its token.
+    /// Creates a bot with its token.
     ///
     /// # Errors
-    /// There is no HTTP client, or the channel's id is none.
+    /// No HTTP client can be created, or the channel's ID is invalid.
     pub fn new(
         name: String,
         url: &str,
@@ -115,7 +116,7 @@ impl Discord {
         json!(rows)
     }
 
-    /// Something that a person did.
+    /// Handles an event from a person.
     async fn taken(&self, event: Value, inbox: &Inbox) {
         match event["t"].as_str().unwrap_or_default() {
             "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
@@ -129,7 +130,7 @@ impl Discord {
         known.map(|(name, _)| name.clone())
     }
 
-    /// A button.
+    /// Handles the press of a button.
     async fn pressed(&self, event: &Value, inbox: &Inbox) {
         let Some((ChatInput { from, chat, action }, place)) = inbound::discord_press(event) else { return };
         let told = match action {
@@ -149,7 +150,7 @@ impl Discord {
         let _ = self.call(reqwest::Method::POST, &place, Some(&body)).await;
     }
 
-    /// A command that was typed.
+    /// Handles a typed command.
     async fn typed(&self, message: &Value, inbox: &Inbox) {
         let heard = if self.commands { inbound::discord_message(message) } else { None };
         let Some(ChatInput { from, chat, action: Some(action) }) = heard else { return };
@@ -160,7 +161,7 @@ impl Discord {
         }
     }
 
-    /// A mark on a message. One that is none of guard's is passed over without a word.
+    /// Handles a reaction to a message. Ignores messages that are not guard's.
     async fn reacted(&self, event: &Value, inbox: &Inbox) {
         let Some(ChatInput { from, chat, action: Some(action) }) = inbound::discord_reaction(event) else { return };
         let UserAction::Reacted { message, .. } = &action else { return };

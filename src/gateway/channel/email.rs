@@ -1,7 +1,7 @@
-//! E-mail: the card as text, with a link that logs in at the page once, for this one request.
+//! E-mail: the card as text, with a link that logs in to the page once, for this request only.
 //!
-//! An e-mail can be read on its way and its sender made up, so that nothing that comes back counts. Out of scope: what
-//! the link lets do ([`crate::api::pages`]).
+//! E-mail can be read in transit and its sender forged, so a reply is never an answer. Out of scope: what the link
+//! permits ([`crate::api::pages`]).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::text::{self, Medium, cut};
 use super::{AddressError, BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError};
 use crate::secrets::secret;
 
-/// The most of a message that is others' words, in characters.
+/// The largest number of characters of untrusted text in a message.
 const MOST: usize = 20_000;
 
 /// A mailbox.
@@ -24,14 +24,14 @@ pub struct Email {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
     to: Mailbox,
-    /// Whose link it is.
+    /// The approver for whom the link is.
     approver: String,
 }
 
-/// That nothing is said in plain to a server on another machine, and that no password stands in the address.
+/// Checks that the connection to a server on another machine is encrypted, and that the URL contains no password.
 ///
 /// # Errors
-/// What is wrong with the address of the server.
+/// The URL of the server is not acceptable.
 pub fn check_url(url: &str) -> Result<(), AddressError> {
     let parsed = reqwest::Url::parse(url).map_err(|error| AddressError::None(error.to_string()))?;
     let host = parsed.host_str().unwrap_or_default();
@@ -50,10 +50,10 @@ pub fn check_url(url: &str) -> Result<(), AddressError> {
 }
 
 impl Email {
-    /// A mailbox by its server, `smtps://mail.example.org`, and who reads the mail that goes there.
+    /// Creates a mailbox from its server, `smtps://mail.example.org`, and the approver who reads it.
     ///
     /// # Errors
-    /// The server or an address is none.
+    /// The server or an address is invalid.
     pub fn new(
         url: &str,
         login: Option<(String, String)>,
@@ -76,7 +76,7 @@ impl Email {
     async fn mail(&self, subject: &str, text: String) -> Result<String, SendError> {
         let id = format!("<{}@guard>", secret::<16>("").map_err(|why| SendError::Rejected(why.to_string()))?);
         let mail = Message::builder().from(self.from.clone()).to(self.to.clone()).subject(subject);
-        // No answering machine answers to it.
+        // Mark it as automatic, so that no autoresponder replies.
         let mail = mail.message_id(Some(id.clone())).header(AutoSubmitted).header(ContentType::TEXT_PLAIN).body(text);
         let mail = mail.map_err(|error| SendError::Rejected(error.to_string()))?;
         self.transport.send(mail).await.map_err(failed)?;
@@ -84,7 +84,7 @@ impl Email {
     }
 }
 
-/// The header that says that a machine wrote this (RFC 3834).
+/// The header of an automatic message (RFC 3834).
 #[derive(Clone)]
 struct AutoSubmitted;
 
@@ -138,7 +138,7 @@ impl Channel for Email {
         Box::pin(async move { self.mail("guard", cut(text, MOST)).await.map(drop) })
     }
 
-    /// What was sent cannot be edited; its link says how the request ended.
+    /// Does nothing: a sent e-mail cannot be changed. Its link shows the outcome.
     fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async { Ok(()) })
     }

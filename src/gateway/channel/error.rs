@@ -1,6 +1,6 @@
-//! What is wrong with the settings of a messenger.
+//! Errors in the settings of a messenger.
 //!
-//! Out of scope: why a message was not taken, which is a messenger's answer.
+//! Out of scope: why a messenger rejected a message.
 
 use super::http::HttpError;
 use crate::config::SecretError;
@@ -8,12 +8,12 @@ use crate::config::SecretError;
 /// Why a messenger cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// Which one it is.
+    /// An error of the channel with this name.
     #[error("channel {name}: {why}")]
     Of { name: String, why: Box<Self> },
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// There is no HTTP client.
+    /// No HTTP client can be created.
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error(transparent)]
@@ -44,7 +44,7 @@ pub enum ChannelError {
     NoProgram,
 }
 
-/// What is wrong with the address that something is sent to.
+/// Why a URL is not acceptable.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("url: expected https, or http to this machine")]
@@ -61,7 +61,7 @@ pub enum AddressError {
     Scheme(String),
 }
 
-/// A secret that is shared with a webhook says that it is base64, and is not.
+/// The shared secret of a webhook claims to be Base64, but is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("secret: expected base64 after whsec_")]
 pub struct SharedSecretError;

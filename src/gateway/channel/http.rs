@@ -1,6 +1,6 @@
-//! The one HTTP client: for messengers, webhooks and, later, models.
+//! The HTTP clients for messengers, webhooks and models.
 //!
-//! Out of scope: whom it speaks to.
+//! Out of scope: which servers they connect to.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::SendError;
 
-/// How long anything may take that is not told otherwise.
+/// The default timeout.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest answer that is read.
+/// The longest answer that is read, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// A client that follows no redirects.
+/// Creates a client that follows no redirects.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
@@ -22,7 +22,7 @@ pub fn client() -> Result<reqwest::Client, HttpError> {
     builder().timeout(PATIENCE).build().map_err(HttpError::from)
 }
 
-/// The same for answers that may take as long as they like, as streams do.
+/// Creates a client without a timeout, for streams.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
@@ -30,7 +30,7 @@ pub fn lasting_client() -> Result<reqwest::Client, HttpError> {
     builder().build().map_err(HttpError::from)
 }
 
-/// The same for this machine, which no proxy of the environment stands before.
+/// Creates a client for this machine, which ignores proxies of the environment.
 ///
 /// # Errors
 /// The system's certificates cannot be used.
@@ -39,7 +39,7 @@ pub fn direct_client() -> Result<reqwest::Client, HttpError> {
 }
 
 fn builder() -> reqwest::ClientBuilder {
-    // The first one stays; that another was there already is no error.
+    // It is not an error if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -47,7 +47,7 @@ fn builder() -> reqwest::ClientBuilder {
         .user_agent(concat!("guard-gateway/", env!("CARGO_PKG_VERSION")))
 }
 
-/// What is wrong with a request, without its address, which may hold a secret.
+/// Why a request failed, without its URL, which may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     #[error("no answer in time")]
@@ -74,18 +74,18 @@ impl From<reqwest::Error> for HttpError {
     }
 }
 
-/// The status and the body of an answer, which is JSON or nothing.
+/// Returns the status and the body of an answer. A body that is not JSON is null.
 ///
 /// # Errors
-/// There is none, or it is too long.
+/// There is no answer, or it is too long.
 pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), SendError> {
     told(response).await.map(|(status, _, value)| (status, value))
 }
 
-/// The same, and after how long it may be tried again, where the answer says so.
+/// Like [`answer`], and also returns after how long to try again, if the answer says so.
 ///
 /// # Errors
-/// There is none, or it is too long.
+/// There is no answer, or it is too long.
 pub async fn told(
     response: Result<reqwest::Response, reqwest::Error>,
 ) -> Result<(u16, Option<Duration>, Value), SendError> {

@@ -1,25 +1,25 @@
-//! What messengers hand over, read: who says it, where, and what they did. Whatever is not exactly of the form that a
-//! messenger gives its messages is nothing, or a button that is none of guard's.
+//! Parses the messengers' events: the person, the chat and the action. An event that does not have exactly the
+//! messenger's format is ignored, or counts as a button that is not guard's.
 //!
-//! Out of scope: who may answer, and anything that is sent.
+//! Out of scope: who may answer, and sending.
 
 use serde_json::Value;
 
 use super::{ButtonKind, UserAction, typed};
 
-/// An update of Telegram's.
+/// An update of Telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TelegramInput<'a> {
-    /// The id of the person.
+    /// The ID of the person.
     pub from: i64,
     pub chat: i64,
-    /// `None`: a button that is none of guard's.
+    /// The action, or `None` for a button that is not guard's.
     pub action: Option<UserAction>,
-    /// What a press is acknowledged by; `None`: it was typed.
+    /// The ID with which a press is acknowledged, or `None` for typed text.
     pub callback: Option<&'a str>,
 }
 
-/// A press of a button, or something typed, from an update of the Bot API. What is said in passing is nothing.
+/// Parses a press or typed text from an update of the Bot API. Ignores other messages.
 #[must_use]
 pub fn telegram(update: &Value) -> Option<TelegramInput<'_>> {
     let (from, chat, action, callback) = if let Some(pressed) = update.get("callback_query") {
@@ -33,23 +33,23 @@ pub fn telegram(update: &Value) -> Option<TelegramInput<'_>> {
     Some(TelegramInput { from: from.as_i64()?, chat: chat.as_i64()?, action, callback })
 }
 
-/// A press, or something typed, of Discord's or Slack's.
+/// A press or typed text of Discord or Slack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatInput<'a> {
-    /// The id of the person.
+    /// The ID of the person.
     pub from: &'a str,
-    /// The id of the channel.
+    /// The ID of the channel.
     pub chat: &'a str,
-    /// `None`: a button that is none of guard's.
+    /// The action, or `None` for a button that is not guard's.
     pub action: Option<UserAction>,
 }
 
-/// An interaction of Discord's, and where its answer goes.
+/// Parses an interaction of Discord, and the path for its answer.
 #[must_use]
 pub fn discord_press(event: &Value) -> Option<(ChatInput<'_>, String)> {
     let user = [&event["member"]["user"]["id"], &event["user"]["id"]].into_iter().find_map(Value::as_str)?;
     let (id, token) = (event["id"].as_str()?, event["token"].as_str()?);
-    // Both become a part of an address.
+    // Both become part of a URL.
     let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !plain(id) || !plain(token) || id.starts_with('.') || token.starts_with('.') {
         return None;
@@ -59,7 +59,7 @@ pub fn discord_press(event: &Value) -> Option<(ChatInput<'_>, String)> {
     Some((ChatInput { from: user, chat, action }, format!("/interactions/{id}/{token}/callback")))
 }
 
-/// A command that was typed on Discord.
+/// Parses a command typed on Discord.
 #[must_use]
 pub fn discord_message(message: &Value) -> Option<ChatInput<'_>> {
     let action = typed(message["content"].as_str()?)?;
@@ -70,11 +70,11 @@ pub fn discord_message(message: &Value) -> Option<ChatInput<'_>> {
     })
 }
 
-/// A mark that somebody set on a message of Discord's: a check mark is a yes, a cross a no, anything else is nothing.
+/// Parses a reaction to a message on Discord: a check mark approves, a cross denies, anything else is ignored.
 #[must_use]
 pub fn discord_reaction(event: &Value) -> Option<ChatInput<'_>> {
     let user = event["user_id"].as_str()?;
-    // Bots set marks for people to choose from; an emoji of a server's own has an id, and any name.
+    // Bots add reactions for people to choose from. A server's custom emoji has an ID, and can have any name.
     if event["member"]["user"]["bot"] == true || !event["emoji"]["id"].is_null() {
         return None;
     }
@@ -88,10 +88,10 @@ pub fn discord_reaction(event: &Value) -> Option<ChatInput<'_>> {
     Some(ChatInput { from: user, chat: event["channel_id"].as_str()?, action: Some(action) })
 }
 
-/// The name of a button on Slack that opens the page: Slack tells of that press too, and it answers nothing.
+/// The name of the button on Slack that opens the page. Slack reports its press too, which is not an answer.
 pub const OPEN: &str = "open";
 
-/// A press of one button on Slack.
+/// Parses the press of a button on Slack.
 #[must_use]
 pub fn slack(payload: &Value) -> Option<ChatInput<'_>> {
     if payload["actions"][0]["action_id"] == OPEN {

@@ -1,4 +1,5 @@
-//! ntfy: a notice on a phone, which says where to answer. Nothing comes back: whoever knows the topic could answer.
+//! ntfy: a notification on a phone, which says where to answer. It accepts no answers, because anyone who knows the
+//! topic could send one.
 //!
 //! Out of scope: answers.
 
@@ -11,7 +12,7 @@ use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
 use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
-/// The most of a message that is others' words; ntfy takes 4096 bytes in all.
+/// The largest number of characters of untrusted text in a message. ntfy allows 4096 bytes.
 const MOST: usize = 900;
 
 /// A topic of a server.
@@ -23,7 +24,7 @@ pub struct Ntfy {
 }
 
 impl Ntfy {
-    /// A topic by its address, `https://ntfy.sh/TOPIC`.
+    /// Creates a topic from its URL, `https://ntfy.sh/TOPIC`.
     ///
     /// # Errors
     /// The address names no topic.

@@ -1,7 +1,7 @@
-//! A channel tried without a person: a message goes out and comes back changed, and whether answers would be heard is
-//! found out without hearing any.
+//! Tests a channel without a person: sends a message, edits it, and checks whether answers could be received without
+//! receiving any.
 //!
-//! Out of scope: a card of a request, and anything that counts as an answer.
+//! Out of scope: cards of requests, and anything that counts as an answer.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::config::ChannelConfig;
 /// How long a person has to press a button of a test card.
 pub const TAP: Duration = Duration::from_secs(120);
 
-/// What is said where a message wants no answer.
+/// The text of a message that needs no answer.
 const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 
 /// The result of a probe, as a status.
@@ -22,7 +22,7 @@ const NOTICE: &str = "Test message of guard doctor, no answer needed.";
 #[serde(rename_all = "lowercase")]
 pub enum ProbeStatus {
     Ok,
-    /// The messenger wants to be left alone for a while.
+    /// The messenger asks to wait before the next message.
     Later,
     Broken,
 }
@@ -31,11 +31,11 @@ pub enum ProbeStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeResult {
     pub channel: String,
-    /// Which messenger it is.
+    /// The kind of messenger.
     pub kind: String,
     #[serde(rename = "how")]
     pub status: ProbeStatus,
-    /// What was delivered, or why it was not, without any secret.
+    /// What was delivered, or why not, without secrets.
     #[serde(rename = "says")]
     pub message: String,
 }
@@ -43,13 +43,13 @@ pub struct ProbeResult {
 /// Which process receives the answers of a channel.
 #[derive(Clone, Debug)]
 pub enum Receiver {
-    /// No gateway runs that would hold it: it may be opened for the probe.
+    /// No gateway runs, so the probe may open a connection.
     Nobody,
-    /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
+    /// A gateway runs, with this status of its connection, or `None` if it has not reported one yet.
     Gateway(Option<ChannelStatus>),
 }
 
-/// Tries one channel. `accept` is how long it may take for each message.
+/// Tests one channel. `accept` is the time limit for each message.
 pub async fn probe(config: &ChannelConfig, accept: Duration, receiver: Receiver) -> ProbeResult {
     let done = match open(config) {
         Ok(channel) => round_trip(&*channel, accept, receiver).await,
@@ -70,7 +70,7 @@ async fn round_trip(channel: &dyn Channel, accept: Duration, receiver: Receiver)
         return Ok("the test message was sent; answers cannot come back this way".to_owned());
     };
     let card = test_card("guard doctor");
-    // Nonces that are kept nowhere: whoever is quick enough to press a button presses one of nobody's.
+    // The nonces are not stored, so a press of these buttons has no effect.
     let own = ApproverNonce::of_all(channel.approvers()).map_err(|why| SendError::Rejected(why.to_string()))?;
     let message = in_time(accept, "the test message was rejected", channel.send(&card, &own)).await?;
     let closing = channel.close(&message, &card, "Test of guard doctor finished, no answer needed");
@@ -102,7 +102,7 @@ async fn in_time<T>(
     }
 }
 
-/// A card of no request.
+/// Returns a card without a request.
 #[must_use]
 pub fn test_card(who: &str) -> Card {
     Card {

@@ -1,6 +1,6 @@
-//! A program of the user's own: it gets the card as a line of JSON on standard input, and has taken it when it ends well.
+//! A program of the user: gets the card as a line of JSON on standard input. Exit code 0 means that it was delivered.
 //!
-//! Out of scope: answers, which come back over the API.
+//! Out of scope: answers, which arrive over the API.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use tokio::process::{ChildStderr, Command};
 use super::buttons::ApproverNonce;
 use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError};
 
-/// How long it may take.
+/// The time limit of the program.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long is waited for what a program that has ended said: something that it began may still hold its standard error.
+/// How long to wait for the error messages of a program that has exited: a child process may still hold its standard
+/// error open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How much of the end of its standard error is kept, in bytes.
+/// How many bytes of the end of its standard error are kept.
 const KEPT: usize = 4096;
 
-/// How long the line may be that is told of it, in characters.
+/// The longest error message that is shown, in characters.
 const LONGEST: usize = 200;
 
 /// A program and its arguments.
@@ -31,10 +32,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program by its whole path.
+    /// Creates it from the absolute path of a program and its arguments.
     ///
     /// # Errors
-    /// It is none.
+    /// The path is not absolute.
     pub fn new(command: Vec<String>) -> Result<Self, ChannelError> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
@@ -55,7 +56,7 @@ impl Program {
             let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
             let waiting = async {
                 if let Some(mut stdin) = stdin {
-                    // A program that needs no input may end without reading it.
+                    // A program that needs no input may exit without reading it.
                     let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
                 }
                 child.wait().await
@@ -78,7 +79,7 @@ impl Program {
             Ok(Err(error)) => format!("{program}: {error}"),
             Err(_) => format!("{program} took longer than {} s", LIMIT.as_secs()),
         };
-        // What it speaks to may be away.
+        // The service that the program uses may be unavailable.
         Err(SendError::Unavailable(match last_line(&said) {
             Some(last) => format!("{why}: {last}"),
             None => why,
@@ -86,7 +87,7 @@ impl Program {
     }
 }
 
-/// Keeps the end of what a program says on standard error.
+/// Keeps the end of a program's standard error.
 async fn keep_end(from: Option<ChildStderr>, said: &mut Vec<u8>) {
     let Some(mut from) = from else { return };
     let mut part = [0; 1024];
@@ -96,7 +97,7 @@ async fn keep_end(from: Option<ChildStderr>, said: &mut Vec<u8>) {
     }
 }
 
-/// The last line that says anything, as a person may see it.
+/// Returns the last line that is not blank, made safe to display.
 fn last_line(said: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(said);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;

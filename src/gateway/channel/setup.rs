@@ -1,7 +1,7 @@
-//! `guard channel`: sets messengers up, tries them, lists and removes them. The configuration is a file that a person can
-//! read and edit; this edits it.
+//! `guard channel`: sets up, tests, lists and removes messengers, by editing the configuration file, which a person can
+//! also edit.
 //!
-//! Out of scope: how a messenger speaks.
+//! Out of scope: the messengers' protocols.
 
 mod questions;
 mod running;
@@ -81,10 +81,10 @@ enum ChannelCommand {
     Remove { name: String },
 }
 
-/// Sets up, tries, lists or removes.
+/// Sets up, tests, lists or removes channels.
 ///
 /// # Errors
-/// Why it is not done.
+/// [`SetupError`].
 pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
     let account = Account::of_this_process();
     let (path, reader) = match &args.config {
@@ -121,7 +121,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
             let found = found.ok_or_else(|| SetupError::Unknown(name.clone()))?;
             let socket = account.socket(&config)?;
             runtime.block_on(async {
-                // What a messenger hears goes to the gateway that runs, and not to whoever else asks for it.
+                // A messenger sends events to the running gateway only, so the test must go through it.
                 match through_gateway(&socket, found).await? {
                     Some(code) => Ok(code),
                     None => test(open(found)?).await,
@@ -187,10 +187,10 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
     }
 }
 
-/// Where the secrets of a channel are, by the options that name them.
+/// Returns the locations of a channel's secrets that were given as options.
 ///
 /// # Errors
-/// A file is not there, or a command is none.
+/// A file does not exist, or a command is invalid.
 fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<Vec<Secret>, SetupError> {
     let file = |file: &PathBuf| {
         let told = |error| SetupError::File { path: file.clone(), error };
@@ -204,7 +204,7 @@ fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<
     files.iter().map(file).chain(named).chain(commands.iter().map(command)).collect()
 }
 
-/// Why a channel is not set up, tried, listed or removed.
+/// Why a channel cannot be set up, tested, listed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error(transparent)]
@@ -215,7 +215,7 @@ pub enum SetupError {
     NotRoot(&'static str),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The terminal, and the runtime.
+    /// An error of the terminal or the runtime.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("{}: {error}", path.display())]
@@ -240,10 +240,10 @@ pub enum SetupError {
     NoCommand(String),
     #[error(transparent)]
     Random(#[from] NoRandomBytes),
-    /// The gateway that runs.
+    /// An error of the running gateway.
     #[error(transparent)]
     Gateway(#[from] ClientError),
-    /// What the messenger says.
+    /// An error of the messenger.
     #[error(transparent)]
     Failed(#[from] SendError),
     #[error("the test card was not accepted: {0}")]
@@ -290,7 +290,7 @@ impl ChannelState for Quiet {
     }
 }
 
-/// What is said of a channel over which nothing comes back.
+/// The message for a channel that cannot receive answers.
 const ONE_WAY: &str = "The test card was sent; answers cannot come back this way.";
 
 fn of_another(from: &str) -> String {
@@ -298,7 +298,7 @@ fn of_another(from: &str) -> String {
     format!("Button pressed by {from}, who is not an approver here, or whose button it is not.")
 }
 
-/// Says who has pressed, if anybody; the exit code.
+/// Prints who pressed, if anybody. Returns the exit code.
 fn ended(by: Option<&str>) -> u8 {
     match by {
         Some(approver) => println!("Button pressed by {approver}: the channel works."),
@@ -307,7 +307,7 @@ fn ended(by: Option<&str>) -> u8 {
     u8::from(by.is_none())
 }
 
-/// Sends a card of no request, and waits for the tap.
+/// Sends a card without a request, and waits for the press.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     let card = test_card("guard channel test");
     let own = ApproverNonce::of_all(channel.approvers())?;
@@ -344,12 +344,13 @@ async fn test(channel: Arc<dyn Channel>) -> Result<u8, SetupError> {
     Ok(ended(pressed.as_deref()))
 }
 
-/// A configuration without the section of a channel; comments elsewhere stay. `None`: it has none of this name.
+/// Returns the configuration without the section of a channel, keeping comments elsewhere. Returns `None` if there is
+/// no channel of this name.
 fn without(text: &str, name: &str) -> Option<String> {
     let mut sections: Vec<Vec<&str>> = vec![Vec::new()];
     for line in text.lines() {
         let trimmed = line.trim();
-        // A part of a channel, `[channel.approvers]`, belongs to it.
+        // A subtable such as `[channel.approvers]` belongs to the channel.
         let begins = trimmed.starts_with('[') && !trimmed.starts_with("[channel.");
         if begins {
             sections.push(Vec::new());
@@ -370,8 +371,7 @@ fn without(text: &str, name: &str) -> Option<String> {
         .then(|| sections.iter().map(|section| section.join("\n")).collect::<Vec<_>>().join("\n") + "\n")
 }
 
-/// Writes the configuration beside itself and puts it in place, so that it is whole at every moment; for a group to read,
-/// where another account does.
+/// Replaces the configuration atomically. If another account reads it, makes it readable for a group.
 fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), SetupError> {
     let told = |error| SetupError::File { path: path.to_owned(), error };
     if let Some(directory) = path.parent() {

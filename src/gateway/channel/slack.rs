@@ -1,7 +1,7 @@
-//! Slack: buttons below a message. What is pressed comes over a WebSocket of socket mode, which Slack closes now and then
-//! and which is opened anew.
+//! Slack: buttons below a message. Interactions arrive over a WebSocket in socket mode, which Slack closes from time to
+//! time and guard reopens.
 //!
-//! Out of scope: whether a tap counts.
+//! Out of scope: whether a press counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use super::{
     inbound,
 };
 
-/// The most characters of a message that are others' words; a section of Slack's takes 3000.
+/// The largest number of characters of untrusted text in a message. Slack allows 3000 per section.
 const MOST: usize = 2400;
 
-/// The most approvers that have buttons: Slack takes 50 blocks in a message.
+/// The largest number of approvers with buttons: Slack allows 50 blocks per message.
 const ROWS: usize = 40;
 
-/// How long a failing connection rests at most.
+/// The longest delay before a failing connection is tried again.
 const REST: Duration = Duration::from_secs(60);
 
-/// Slack pings every few seconds: a connection that is silent for so long is open on one side alone.
+/// Slack pings every few seconds. A connection that is silent for this long is half-open.
 const SILENT: Duration = Duration::from_secs(90);
 
-/// What the token cannot do gets no better by itself.
+/// Errors of the token, after which reconnecting does not help.
 const FINAL: [&str; 6] =
     ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "missing_scope", "not_allowed_token_type"];
 
-/// How many presses may be under way at once; the next wait where they come from.
+/// How many interactions are handled at once. Further ones are not yet read.
 const PRESSES: usize = 32;
 
 /// A bot and the channel that it writes to.
@@ -46,9 +46,9 @@ pub struct Slack {
     name: String,
     client: reqwest::Client,
     url: String,
-    /// `xoxb-`: writes messages.
+    /// The token that writes messages (`xoxb-`).
     token: String,
-    /// `xapp-`: opens the connection.
+    /// The token that opens the connection (`xapp-`).
     app_token: String,
     chat: String,
     approvers: BTreeMap<String, String>,
@@ -57,10 +57,10 @@ pub struct Slack {
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl Slack {
-    /// A bot by its two tokens.
+    /// Creates a bot with its two tokens.
     ///
     /// # Errors
-    /// There is no HTTP client, or the channel's id is none.
+    /// No HTTP client can be created, or the channel's ID is invalid.
     pub fn new(
         name: String,
         url: &str,
@@ -116,7 +116,7 @@ impl Slack {
         json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } })
     }
 
-    /// Connects, again and again, and hears what is pressed.
+    /// Connects repeatedly, and receives interactions.
     async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
         let mut rest = Duration::from_secs(1);
         loop {
@@ -145,7 +145,8 @@ impl Slack {
         Ok(socket)
     }
 
-    /// One connection, until it ends. What is pressed is answered beside it, for Slack does not wait with the next.
+    /// Serves one connection until it ends. Interactions are handled concurrently, because Slack does not wait before
+    /// it sends the next.
     async fn hold_connection(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
         let mut taken: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
@@ -155,9 +156,9 @@ impl Slack {
             };
             let Ok(Some(Ok(message))) = message else { break };
             let Message::Text(text) = message else { continue };
-            // What is no JSON is passed over.
+            // Skip messages that are not JSON.
             let Ok(event) = serde_json::from_str::<Value>(text.as_str()) else { continue };
-            // Slack wants to hear within three seconds that it arrived, whatever becomes of it.
+            // Slack requires an acknowledgement within three seconds, whatever the outcome.
             if let Some(id) = event["envelope_id"].as_str() {
                 let taken = Message::text(json!({ "envelope_id": id }).to_string());
                 let sent = tokio::time::timeout(http::PATIENCE, socket.send(taken)).await;
@@ -178,11 +179,11 @@ impl Slack {
                 _ => {}
             }
         }
-        // What was taken is answered for whoever pressed, however the connection ended.
+        // Finish the interactions that were received, however the connection ended.
         let _ = tokio::time::timeout(http::PATIENCE, taken.collect::<()>()).await;
     }
 
-    /// A button.
+    /// Handles the press of a button.
     async fn pressed(&self, event: Value, inbox: &Inbox) {
         let Some(ChatInput { from: user, chat, action }) = inbound::slack(&event["payload"]) else { return };
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
@@ -243,7 +244,7 @@ impl Channel for Slack {
     fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         Some(Box::pin(async move {
             if !alone {
-                // Of two connections each gets a part of what is pressed: it is asked for an address and not for more.
+                // Only request a URL. A second open connection would get a part of the interactions.
                 return self.call("apps.connections.open", &self.app_token, &json!({})).await.map(drop);
             }
             let mut socket = self.connect().await?;

@@ -1,6 +1,6 @@
-//! Telegram: buttons below a message, and what is pressed by long polling, so that nothing need be reachable from outside.
+//! Telegram: buttons below a message. Presses arrive by long polling, so that the gateway need not be reachable.
 //!
-//! Out of scope: whether a tap counts.
+//! Out of scope: whether a press counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use super::{
     BoxFuture, Card, Channel, ChannelError, ChannelState, ChannelStatus, Inbox, SendError, hand_in, http, inbound,
 };
 
-/// How long one look for updates lasts.
+/// The duration of one poll for updates.
 const POLL: Duration = Duration::from_secs(50);
 
-/// The most characters of a message that are others' words; Telegram takes 4096 in all.
+/// The largest number of characters of untrusted text in a message. Telegram allows 4096 characters.
 const MOST: usize = 3400;
 
-/// How long a failing poll rests at most.
+/// The longest delay before a failing poll is tried again.
 const REST: Duration = Duration::from_secs(30);
 
-/// A bot and the chat it writes to.
+/// A bot and its chat.
 pub struct Telegram {
     name: String,
     client: reqwest::Client,
-    /// With the token: never shown.
+    /// The base URL. It contains the token and is never shown.
     base: String,
     chat: i64,
     approvers: BTreeMap<String, i64>,
@@ -35,10 +35,10 @@ pub struct Telegram {
 }
 
 impl Telegram {
-    /// A bot by its token.
+    /// Creates a bot with its token.
     ///
     /// # Errors
-    /// There is no HTTP client.
+    /// No HTTP client can be created.
     pub fn new(
         name: String,
         url: &str,
@@ -50,10 +50,10 @@ impl Telegram {
         Ok(Self { name, client: http::client()?, base, chat, approvers, poll: POLL })
     }
 
-    /// Calls a method; its `result`.
+    /// Calls a method and returns its `result`.
     ///
     /// # Errors
-    /// It was not done.
+    /// The call failed.
     pub async fn call(&self, method: &str, body: &Value) -> Result<Value, SendError> {
         let request = self.client.post(format!("{}/{method}", self.base)).json(body);
         let request = if method == "getUpdates" { request.timeout(self.poll + http::PATIENCE) } else { request };
@@ -75,7 +75,7 @@ impl Telegram {
         };
         let mut rows = Vec::new();
         for of_one in buttons(card, own, card.offers_yes(MOST)) {
-            // What is said with words has a line of its own, or it would not be read.
+            // A button with a reason has a line of its own, or its label would be truncated.
             let (worded, plain): (Vec<_>, Vec<_>) = of_one.iter().partition(|button| button.words.is_some());
             rows.push(plain.into_iter().map(write).collect());
             rows.extend(worded.into_iter().map(|button| vec![write(button)]));
@@ -86,7 +86,7 @@ impl Telegram {
         json!({ "inline_keyboard": rows })
     }
 
-    /// One update: what was pressed or typed, by whom.
+    /// Handles one update: a press or a typed command.
     async fn take(&self, update: &Value, inbox: &Inbox) {
         let Some(inbound::TelegramInput { from, chat, action, callback }) = inbound::telegram(update) else { return };
         let approver = self.approvers.iter().find(|(_, id)| **id == from && chat == self.chat);
@@ -95,7 +95,7 @@ impl Telegram {
             None => "this is not a button of guard".to_owned(),
             Some(action) => hand_in(inbox, &self.name, approver, &from.to_string(), action).await,
         };
-        // The one who pressed sees a sign that it arrived; without, their button goes round and round.
+        // Acknowledge the press, or the button keeps showing a progress indicator.
         let _ = match callback {
             Some(id) => {
                 let body = json!({ "callback_query_id": id, "text": cut(&told, 190), "show_alert": false });
@@ -119,7 +119,8 @@ impl Telegram {
                     state.status(&self.name, ChannelStatus::Up);
                     for update in updates.as_array().unwrap_or(&Vec::new()) {
                         self.take(update, &inbox).await;
-                        // Kept after it was done: what is heard twice is decided once all the same.
+                        // Store the position after handling the update. An update that arrives twice is decided only
+                        // once.
                         if let Some(id) = update["update_id"].as_i64() {
                             offset = offset.max(id + 1);
                             state.set_position(&self.name, offset.to_string()).await;
@@ -172,7 +173,7 @@ impl Channel for Telegram {
                 "reply_markup": { "inline_keyboard": [] },
             });
             match self.call("editMessageText", &body).await {
-                // It says so already.
+                // The message already has this text.
                 Err(SendError::Rejected(why)) if why.contains("not modified") => Ok(()),
                 done => done.map(drop),
             }
@@ -196,7 +197,7 @@ impl Channel for Telegram {
                 return Err(SendError::Rejected(why.to_owned()));
             }
             if alone {
-                // Without an offset nothing counts as read. Where a gateway polls, this would break its poll off.
+                // Without an offset no update counts as read. If a gateway polls, this would interrupt its poll.
                 self.call("getUpdates", &json!({ "timeout": 0, "limit": 1 })).await?;
             }
             Ok(())

@@ -1,35 +1,34 @@
-//! A card as text, cut to what a medium takes, and escaped for it.
+//! Formats a card as text for a medium: truncates it to the limit and escapes it.
 //!
-//! What is cut is said to be. HTML is made by a template that escapes whatever it is given. Out of scope: what the
-//! card says.
+//! A truncated text says so. HTML comes from a template that escapes all values. Out of scope: the content of the card.
 
 use maud::{Markup, html};
 
 use super::Card;
 
-/// How a medium wants a text written.
+/// The markup of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     Plain,
-    /// Telegram's.
+    /// Telegram's HTML.
     Html,
-    /// A notification's on the desktop: HTML without blocks.
+    /// HTML of a desktop notification, without block elements.
     Notice,
-    /// Discord's.
+    /// Discord's Markdown.
     Markdown,
-    /// Slack's, in which three characters mean something and marks of style only what looks like them.
+    /// Slack's markup, in which three characters must be escaped and style marks must be broken up.
     Slack,
 }
 
 impl Medium {
-    /// A text in which nothing means anything.
+    /// Escapes a text so that it contains no markup.
     #[must_use]
     pub fn escape(self, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),
             Self::Html | Self::Notice => html! { (text) }.into_string(),
             Self::Slack => {
-                // What a mark of style would be stands behind a character that does not show, and is none.
+                // Insert an invisible character before a style mark, so that it is not one.
                 let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 plain.chars().fold(String::new(), |mut out, c| {
                     if matches!(c, '*' | '_' | '~' | '`' | '@' | '#' | '!') {
@@ -52,9 +51,9 @@ impl Medium {
         }
     }
 
-    /// A part of a card, where the medium is none of HTML's.
+    /// Formats a part of a card for a medium without HTML.
     fn written(self, part: &TextPart) -> String {
-        // A fence that the text itself cannot close: a character that does not show stands between its marks.
+        // Insert invisible characters into fences in the text, so that it cannot close this one.
         let fenced = |text: &str| format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"));
         match (self, part) {
             (_, TextPart::Own(text)) => text.clone(),
@@ -70,7 +69,7 @@ impl Medium {
         }
     }
 
-    /// A line of a card as HTML. Everything in it is escaped, by its type.
+    /// Formats a line of a card as HTML. The type guarantees that everything in it is escaped.
     fn marked_up(self, line: &[TextPart]) -> Markup {
         html! {
             @for part in line {
@@ -96,13 +95,13 @@ impl Medium {
 /// A part of a line of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TextPart {
-    /// guard's own words and addresses, in which nothing means anything to a medium.
+    /// guard's own text and URLs, which contain no markup.
     Own(String),
-    /// What may be anything.
+    /// Untrusted text.
     Theirs(String),
-    /// A command, in letters of one width.
+    /// A command, in a monospaced font.
     Command(String),
-    /// How the request ended.
+    /// The outcome of the request.
     Ended(String),
 }
 
@@ -112,7 +111,7 @@ impl TextPart {
     }
 }
 
-/// Cuts to so many characters, and says so.
+/// Truncates to this many characters, and says so.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {
     let all = text.chars().count();
@@ -124,19 +123,19 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{kept}{said}")
 }
 
-/// How many of so many characters a command may have.
+/// Returns how many of this many characters the command may have.
 const fn room(most: usize) -> usize {
     most * 60 / 100
 }
 
-/// Whether a card with so many characters of what somebody else wrote shows only a part of a command.
+/// Reports whether a card with this many characters of untrusted text shows only part of a command.
 #[must_use]
 pub fn is_cut(command: &str, most: usize) -> bool {
     command.chars().nth(room(most)).is_some()
 }
 
-/// Cuts a command to so many characters: its head and its tail, and in between how much is left out. The end says where it
-/// goes as often as the beginning does.
+/// Truncates a command to this many characters: keeps the beginning and the end, which is often as important, and says
+/// how much is left out in between.
 #[must_use]
 pub fn cut_middle(text: &str, most: usize) -> String {
     let all: Vec<char> = text.chars().collect();
@@ -150,13 +149,13 @@ pub fn cut_middle(text: &str, most: usize) -> String {
     format!("{}{}{}", part(0, head), said(all.len() - kept), part(all.len() - tail, all.len()))
 }
 
-/// A card, with at most so many characters of what somebody else wrote.
+/// Formats a card with at most this many characters of untrusted text.
 #[must_use]
 pub fn card(card: &Card, medium: Medium, most: usize) -> String {
     medium.whole(&lines(card, most))
 }
 
-/// A card of which nothing is asked any more, and how its request ended, in at most so many characters.
+/// Formats a card whose request has ended, with the outcome, in at most this many characters.
 #[must_use]
 pub fn ended(card: &Card, medium: Medium, most: usize, how: &str, longest: usize) -> String {
     let mut all = lines(&Card { bar: None, link: None, ..card.clone() }, most - longest);
@@ -198,7 +197,7 @@ fn lines(card: &Card, most: usize) -> Vec<Vec<TextPart>> {
         let place = match (&card.link, card.timeout_secs) {
             (Some(_), _) => "the page, or guard review",
             (None, 1..) => "guard review",
-            // It does not wait any more.
+            // The request no longer waits.
             (None, _) => "guard log",
         };
         lines.push(vec![TextPart::Own(format!("The command is shortened. To see all of it: {place}."))]);

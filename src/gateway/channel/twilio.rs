@@ -1,5 +1,5 @@
-//! SMS by Twilio: an alert that points to where it is answered. A sender's number can be made up, so that nothing that
-//! comes back is an answer.
+//! SMS through Twilio: an alert that says where to answer. A sender's number can be forged, so a reply is never an
+//! answer.
 //!
 //! Out of scope: answers.
 
@@ -12,10 +12,10 @@ use super::buttons::ApproverNonce;
 use super::text::cut;
 use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
-/// The most of a command that is shown: a message is paid for by its length.
+/// The longest part of a command in a message, in characters. The price depends on the length.
 const MOST: usize = 100;
 
-/// An account, its number, and whom it alerts.
+/// An account, its number, and the recipients.
 pub struct Twilio {
     client: reqwest::Client,
     url: String,
@@ -26,10 +26,10 @@ pub struct Twilio {
 }
 
 impl Twilio {
-    /// By the account's id and token.
+    /// Creates it with the account's ID and token.
     ///
     /// # Errors
-    /// A number is none, or there is no HTTP client.
+    /// A number is invalid, or no HTTP client can be created.
     pub fn new(url: &str, account: &str, token: &str, from: &str, to: &[String]) -> Result<Self, ChannelError> {
         let is_number = |text: &str| {
             text.strip_prefix('+')
@@ -46,7 +46,7 @@ impl Twilio {
         Ok(Self { client: http::client()?, url, account, token, from, to: to.to_vec() })
     }
 
-    /// To all numbers; the id of the last message. It counts when one of them was taken.
+    /// Sends to all numbers and returns the ID of the last message. Succeeds if at least one message was accepted.
     async fn post(&self, text: &str) -> Result<String, SendError> {
         let mut last = Err(SendError::Rejected("not tested".to_owned()));
         for to in &self.to {
@@ -93,7 +93,7 @@ impl Channel for Twilio {
     }
 
     fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
-        // What was sent stays as it is, and another message would cost more than it tells.
+        // A sent message cannot be changed, and another one is not worth its price.
         Box::pin(async { Ok(()) })
     }
 

@@ -1,6 +1,6 @@
-//! A webhook, signed as Standard Webhooks has it: for what has no file of its own here.
+//! A webhook, signed according to Standard Webhooks, for services without a module of their own.
 //!
-//! Out of scope: answers, which come back over the API.
+//! Out of scope: answers, which arrive over the API.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::secrets;
 
-/// After how many seconds a message is tried again.
+/// The delays in seconds before each attempt.
 const AGAIN: [u64; 3] = [0, 1, 3];
 
-/// A place that messages are posted to.
+/// A URL that messages are posted to.
 pub struct Webhook {
     client: reqwest::Client,
     url: String,
@@ -28,16 +28,16 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// A place and the secret that is shared with it.
+    /// Creates it from a URL and the shared secret.
     ///
     /// # Errors
-    /// The address is none.
+    /// The URL is not acceptable.
     pub fn new(url: &str, secret: &str) -> Result<Self, ChannelError> {
         check_url(url)?;
         Ok(Self { client: http::client()?, url: url.to_owned(), secret: self::secret(secret)? })
     }
 
-    /// Posts a message; its id.
+    /// Posts a message and returns its ID.
     async fn post(&self, body: &Value) -> Result<String, SendError> {
         let id = secrets::secret::<16>("msg_").map_err(|why| SendError::Rejected(why.to_string()))?;
         let text = body.to_string();
@@ -59,10 +59,10 @@ impl Webhook {
     }
 }
 
-/// That nothing is posted in plain to elsewhere.
+/// Checks that the connection to another machine is encrypted.
 ///
 /// # Errors
-/// It would be.
+/// It is not.
 pub fn check_url(url: &str) -> Result<(), AddressError> {
     let host = |url: &reqwest::Url| url.host_str().map(str::to_owned).unwrap_or_default();
     match reqwest::Url::parse(url) {
@@ -74,10 +74,10 @@ pub fn check_url(url: &str) -> Result<(), AddressError> {
     }
 }
 
-/// The bytes of a shared secret.
+/// Returns the bytes of a shared secret.
 ///
 /// # Errors
-/// It says that it is base64, and is not.
+/// It claims to be Base64, but is not.
 pub fn secret(text: &str) -> Result<Vec<u8>, SharedSecretError> {
     match text.strip_prefix("whsec_") {
         None => Ok(text.as_bytes().to_vec()),
@@ -85,10 +85,10 @@ pub fn secret(text: &str) -> Result<Vec<u8>, SharedSecretError> {
     }
 }
 
-/// `v1,` and the HMAC of the id, the time and the body.
+/// Returns the signature: `v1,` and the HMAC of the ID, the time and the body.
 #[must_use]
 pub fn sign(secret: &[u8], id: &str, at: &str, body: &str) -> String {
-    // A key of any length will do; this cannot fail.
+    // This cannot fail: HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return String::new() };
     mac.update(format!("{id}.{at}.{body}").as_bytes());
     format!("v1,{}", Base64::encode_string(&mac.finalize().into_bytes()))

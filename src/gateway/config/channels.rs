@@ -1,6 +1,6 @@
-//! Messengers, as the configuration names them.
+//! The messengers in the configuration.
 //!
-//! Out of scope: how one of them speaks ([`crate::channel`]).
+//! Out of scope: their protocols ([`crate::channel`]).
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl TryFrom<toml::Table> for ChannelConfig {
     }
 }
 
-/// What a messenger needs.
+/// The settings of a messenger.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ChannelKind {
@@ -39,24 +39,24 @@ pub enum ChannelKind {
         token: Secret,
         #[serde(default = "telegram_url")]
         url: String,
-        /// Where cards go.
+        /// The ID of the chat for cards.
         chat: i64,
-        /// guard's approvers by their user ids.
+        /// The user IDs of the approvers.
         approvers: BTreeMap<String, i64>,
     },
     Discord {
         token: Secret,
         #[serde(default = "discord_url")]
         url: String,
-        /// Where cards go: the id of a channel.
+        /// The ID of the channel for cards.
         chat: String,
         approvers: BTreeMap<String, String>,
-        /// `!approve ID` and `!deny ID words` count too; the bot needs the intent for the content of messages.
+        /// Whether `!approve ID` and `!deny ID REASON` count too. The bot needs the message content intent for that.
         #[serde(default)]
         commands: bool,
     },
     Ntfy {
-        /// With the topic, which nobody can guess.
+        /// The URL with the topic, which must be hard to guess.
         url: String,
         token: Option<Secret>,
     },
@@ -68,13 +68,13 @@ pub enum ChannelKind {
         command: Vec<String>,
     },
     Slack {
-        /// `xoxb-`, to write messages.
+        /// The token that writes messages (`xoxb-`).
         token: Secret,
-        /// `xapp-`, to open the connection of socket mode.
+        /// The token that opens the connection in socket mode (`xapp-`).
         app_token: Secret,
         #[serde(default = "slack_url")]
         url: String,
-        /// Where cards go: the id of a channel.
+        /// The ID of the channel for cards.
         chat: String,
         approvers: BTreeMap<String, String>,
     },
@@ -100,20 +100,20 @@ pub enum ChannelKind {
         password: Option<Secret>,
         from: String,
         to: String,
-        /// Who reads mail there: whose answer it is that comes by the link.
+        /// The approver who reads the mail, and in whose name the link answers.
         approver: String,
     },
     Desktop {
-        /// `notify-send`, or what takes its arguments.
+        /// `notify-send`, or a program with the same arguments.
         #[serde(default = "notify_send")]
         command: Vec<String>,
-        /// Whom the record names for a no.
+        /// The approver whom the record names for a denial.
         approver: String,
     },
 }
 
 impl ChannelKind {
-    /// The word in the file.
+    /// Returns the name of the kind in the file.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl ChannelKind {
         }
     }
 
-    /// Where it stands among the channels that no route names an order of: the lowest is tried first.
+    /// Returns the position among channels without a configured order. The lowest is tried first.
     #[must_use]
     pub const fn default_order(&self) -> u8 {
         match self {
@@ -142,14 +142,14 @@ impl ChannelKind {
             | Self::Email { .. }
             | Self::Webhook { .. }
             | Self::Program { .. } => 2,
-            // Whoever sits there has a terminal too.
+            // A person at the desktop has a terminal too.
             Self::Desktop { .. } => 3,
             // Each message costs money.
             Self::Twilio { .. } => 4,
         }
     }
 
-    /// Whether answers come back from the messenger's own servers.
+    /// Reports whether answers arrive from the messenger's servers.
     #[must_use]
     pub const fn is_heard(&self) -> bool {
         matches!(self, Self::Telegram { .. } | Self::Discord { .. } | Self::Slack { .. })

@@ -1,4 +1,4 @@
-//! What is wrong with the configuration, or with a secret that it names.
+//! Errors of the configuration, and of the secrets that it names.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use crate::channel::AddressError;
 use crate::keyring::KeyringError;
 use crate::logging::LogError;
 
-/// What is wrong with the configuration.
+/// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("{}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
-    /// What the file says.
+    /// An error in this file.
     #[error("{}: {why}", path.display())]
     In { path: PathBuf, why: Box<Self> },
-    /// It is no TOML, or has a key or a value that is none, with the line.
+    /// The file is not TOML, or has an unknown key or an invalid value. Contains the line.
     #[error(transparent)]
     Toml(#[from] toml::de::Error),
     #[error("unsigned_tier: at most 3, because tier 4 can only be answered at a terminal")]
@@ -33,29 +33,29 @@ pub enum ConfigError {
          set behind_proxy = true, or listen on 127.0.0.1"
     )]
     Plain(SocketAddr),
-    /// The same of an address in the file.
+    /// The same for an address in the file.
     #[error("listen: {0}")]
     Listen(Box<Self>),
     #[error("channel: invalid name {0:?}: use only letters, digits and dashes")]
     ChannelName(String),
     #[error("channel: duplicate name {0}")]
     SameName(String),
-    /// Where outcomes are told.
+    /// A callback's URL is not acceptable.
     #[error("callback {name}: {why}")]
     Callback { name: String, why: AddressError },
     #[error("route: no channel {0}")]
     NoChannel(String),
-    /// What is logged.
+    /// The log levels are invalid.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
-/// What of a table is none of a channel's, or no time of a route's; the configuration's error names the line.
+/// An invalid field of a channel or a route. The error of the configuration contains the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldError {
-    /// A channel without one.
+    /// A channel has no name.
     NoName,
-    /// What a channel's kind does not know, or lacks.
+    /// A channel has an unknown field, or lacks a required one.
     Channel {
         name: String,
         why: toml::de::Error,
@@ -89,7 +89,7 @@ pub enum SecretError {
     Program { program: String, error: io::Error },
     #[error("{program} failed ({status}) and printed no secret")]
     Failed { program: String, status: ExitStatus },
-    /// It was killed with what it had started.
+    /// The command took too long and was killed with its children.
     #[error("{program} printed no secret within {seconds} s")]
     TookTooLong { program: String, seconds: u64 },
     #[error("{0} printed more than one line; it must print only the secret")]
@@ -98,7 +98,7 @@ pub enum SecretError {
     NoText(String),
     #[error("the secret is empty")]
     Empty,
-    /// No keyring has it.
+    /// The keyring does not have it.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
 }

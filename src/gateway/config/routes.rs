@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::FieldError;
 
-/// A day of the week, as its first three letters.
+/// A day of the week, written as its first three letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Day(pub Weekday);
@@ -30,7 +30,7 @@ impl TryFrom<String> for Day {
     }
 }
 
-/// Hours of a day, the end not in it.
+/// Hours of a day, without the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Hours {
@@ -53,26 +53,27 @@ impl TryFrom<String> for Hours {
     }
 }
 
-/// Who is asked, for what matches; the first that matches counts.
+/// Who is asked about requests that match. The first matching route applies.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Route {
     pub tiers: Vec<u8>,
     pub origins: Vec<String>,
-    /// A part of the session's name.
+    /// A substring of the session's name.
     pub session: Option<String>,
-    /// The directory, and all below it.
+    /// The directory, including all below it.
     pub directory: Option<String>,
-    /// The rule of the worst finding.
+    /// The rule of the most severe finding.
     pub rule: Option<String>,
-    /// On these days of the week alone.
+    /// Only on these days of the week.
     pub days: Vec<Day>,
-    /// At these hours of this machine's clock alone: `22:00-06:00` goes past midnight.
+    /// Only at these hours of this machine's clock. `22:00-06:00` goes past midnight.
     pub hours: Option<Hours>,
-    /// Names of channels, in order; none: nobody is asked here, and what waits is seen on the page and at the terminal.
+    /// The names of channels, in order. If empty, nobody is asked through a channel, and requests are seen on the page
+    /// and at the terminal.
     pub channels: Vec<String>,
-    /// All at once, and not one after the other.
+    /// Whether all channels are asked at once, and not one after the other.
     pub broadcast: bool,
-    /// Who is told when nobody answered.
+    /// The channels that are notified if nobody answered.
     pub admin: Vec<String>,
 }

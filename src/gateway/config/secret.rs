@@ -1,4 +1,4 @@
-//! Where a secret is found: the configuration says where, and never what it is.
+//! Locations of secrets: the configuration contains the location, and never the secret.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -14,22 +14,22 @@ use serde::Deserialize;
 
 use super::SecretError;
 
-/// How long a command may take to print a secret: a password manager may ask a person in a window of its own.
+/// How long a command may take to print a secret. A password manager may ask a person first.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often it is looked whether a command that has printed everything has ended.
+/// The interval between two checks whether a command that closed its output has exited.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The longest output that is read, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// Where a secret is found. It is read when it is needed, and never shown.
+/// The location of a secret. The secret is read when it is needed, and never shown.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Secret {
     /// A file that only its owner can read.
     File(PathBuf),
-    /// What this prints.
+    /// A command that prints the secret.
     Command(Vec<String>),
     /// The account's keyring, under this name.
     Keyring(String),
@@ -46,10 +46,10 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret itself.
+    /// Reads the secret.
     ///
     /// # Errors
-    /// It cannot be read, or others can read it too.
+    /// It cannot be read, or other accounts can read it too.
     pub fn read(&self) -> Result<String, SecretError> {
         use std::os::unix::fs::MetadataExt as _;
         let text = match self {
@@ -69,8 +69,8 @@ impl Secret {
     }
 }
 
-/// What a command prints. It has no standard input, and a process group of its own, which is killed when it takes longer
-/// than it may: what it started would hold its output open.
+/// Returns the output of a command. The command has no standard input, and a process group of its own, which is killed
+/// on a timeout, because a child could hold the output open.
 fn printed(words: &[String], timeout: Duration) -> Result<String, SecretError> {
     let (program, arguments) = words.split_first().ok_or(SecretError::NoCommand)?;
     let told = |error| SecretError::Program { program: program.clone(), error };
@@ -83,7 +83,7 @@ fn printed(words: &[String], timeout: Duration) -> Result<String, SecretError> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let done = out.map_or(Ok(0), |out| out.take(LONGEST + 1).read_to_end(&mut bytes));
-        // Whoever waited for it may have gone.
+        // The receiver may have given up.
         let _ = send.send(done.map(|_| bytes));
     });
     let read = read.recv_timeout(timeout);
@@ -96,7 +96,7 @@ fn printed(words: &[String], timeout: Duration) -> Result<String, SecretError> {
     };
     let Some(status) = status else {
         if let Ok(group) = i32::try_from(child.id()) {
-            // It may have ended just now.
+            // The process may have just exited.
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
         child.wait().map_err(told)?;

@@ -1,4 +1,4 @@
-//! Why the gateway cannot serve.
+//! Errors of starting the gateway.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::secrets::NoRandomBytes;
 use crate::submission::SubmitError;
 use crate::tls::TlsError;
 
-/// Why it cannot serve.
+/// Why the gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(transparent)]
@@ -29,12 +29,12 @@ pub enum ServeError {
     NoGuard(#[from] SubmitError),
     #[error(transparent)]
     Random(#[from] NoRandomBytes),
-    /// Signals, the runtime, and where this program lies.
+    /// An error of signals, of the runtime, or of determining the path of this program.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("the path of the gateway cannot be written in a unit; install it elsewhere")]
     OddPath,
-    /// A socket that systemd hands over.
+    /// A socket from systemd cannot be used.
     #[error("socket {at} of systemd's: {error}")]
     Passed { at: usize, error: io::Error },
     #[error("systemd's socket: {0}")]
@@ -47,7 +47,7 @@ pub enum ServeError {
     Runs(PathBuf),
 }
 
-/// What to do where the address is taken.
+/// Returns the remedy if the address is in use.
 fn another(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::AddrInUse { "; choose another with --listen ADDRESS:PORT" } else { "" }
 }

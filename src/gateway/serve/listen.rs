@@ -1,6 +1,6 @@
-//! Where the gateway listens, and how many may come: sockets that systemd or the configuration names.
+//! The gateway's listening sockets, from systemd or the configuration, and the limit of open files.
 //!
-//! Out of scope: who comes.
+//! Out of scope: the identity of clients.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -11,24 +11,24 @@ use tokio::net::{TcpListener, UnixListener};
 use super::ServeError;
 use crate::config::Config;
 
-/// The most files, and so connections, that it asks the system for: each that listens holds one.
+/// The largest limit of open files, and so of connections, that the gateway requests.
 const FILES: u64 = 65_536;
 
-/// Files that connections leave alone: those of the record, of messengers, of judges.
+/// Open files reserved for other uses than connections: the record, messengers, judging.
 pub(super) const SPARE: usize = 200;
 
-/// Takes as many files as the system gives without asking, and says how many: what most shells hand down is enough for a
+/// Raises the limit of open files as far as permitted, and returns it. The limit of most shells is enough for a
 /// thousand listeners.
 pub(super) fn take_files() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return SPARE };
     let wanted = hard.min(FILES);
-    // Where it is forbidden it stays as it was, and whoever comes too late waits.
+    // If this is forbidden, the limit stays, and further clients wait.
     let raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
     usize::try_from(if raised { wanted } else { soft }).unwrap_or(usize::MAX)
 }
 
-/// What systemd listens at already, or else what the configuration names.
+/// Returns the sockets from systemd, or else those of the configuration.
 pub(super) async fn listeners(config: &Config) -> Result<Vec<TcpListener>, ServeError> {
     let mut passed = ListenFd::from_env();
     let mut all = Vec::new();
@@ -49,7 +49,7 @@ pub(super) async fn listeners(config: &Config) -> Result<Vec<TcpListener>, Serve
     Ok(all)
 }
 
-/// The Unix socket; one that a gateway still listens at is left alone.
+/// Binds the Unix socket. Fails if a gateway still listens on it.
 pub(super) async fn bind(path: &Path) -> Result<UnixListener, ServeError> {
     let told = |error| ServeError::Socket { path: path.to_owned(), error };
     if tokio::net::UnixStream::connect(path).await.is_ok() {

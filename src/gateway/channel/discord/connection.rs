@@ -1,6 +1,6 @@
-//! The gateway of Discord: a WebSocket that is kept alive by heartbeats and taken up again where it broke off.
+//! The WebSocket connection to Discord's gateway: sends heartbeats, and resumes after an interruption.
 //!
-//! Out of scope: what is said with what comes over it.
+//! Out of scope: handling the events.
 
 #![allow(clippy::collapsible_match, reason = "an arm that sends is no guard of its arm")]
 
@@ -19,22 +19,22 @@ use super::{Discord, PRESSED};
 use crate::channel::text::cut;
 use crate::channel::{BoxFuture, ChannelState, ChannelStatus, Inbox, SendError, http};
 
-/// How long a failing connection rests at most.
+/// The longest delay before a failing connection is tried again.
 const REST: Duration = Duration::from_secs(60);
 
-/// How many presses may be under way at once; the next wait where they come from.
+/// How many interactions are handled at once. Further ones are not yet read.
 const PRESSES: usize = 32;
 
-/// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
+/// The intents for typed commands: messages in servers and direct messages, and their content.
 const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
 
-/// The intents that marks on messages need, in servers and in chats with the bot. Discord asks no leave for them.
+/// The intents for reactions in servers and direct messages. Discord requires no approval for them.
 const MARKS: u32 = (1 << 10) | (1 << 13);
 
-/// Closes after which nothing gets better by itself: a wrong token, an intent that the bot has not.
+/// Close codes after which reconnecting does not help: a wrong token, a missing intent.
 const FINAL: [u16; 6] = [4004, 4010, 4011, 4012, 4013, 4014];
 
-/// A session of the gateway that can be taken up.
+/// A session of Discord's gateway that can be resumed.
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     session: String,
@@ -43,18 +43,18 @@ pub(super) struct Resume {
 
 /// How a connection ended.
 pub(super) enum ConnectionEnd {
-    /// It can be taken up.
+    /// The session can be resumed.
     Again,
-    /// It has to begin anew.
+    /// A new session is needed.
     Anew,
-    /// It is no use.
+    /// Reconnecting does not help.
     Never(String),
 }
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl Discord {
-    /// Connects, again and again, and hears what is pressed.
+    /// Connects repeatedly, and receives interactions.
     pub(super) async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
         let (mut resume, mut seq): (Option<Resume>, Option<u64>) = (None, None);
         let mut rest = Duration::from_secs(1);
@@ -64,7 +64,7 @@ impl Discord {
                 Ok(socket) => self.hold_connection(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
                 Err(why) => {
                     state.status(&self.name, ChannelStatus::Down { why: why.to_string() });
-                    // Where it was to be taken up there may be nothing any more.
+                    // The server for resuming may no longer exist.
                     ConnectionEnd::Again
                 }
             };
@@ -88,7 +88,7 @@ impl Discord {
                 let told = self.call(reqwest::Method::GET, "/gateway/bot", None).await?;
                 let left = told["session_start_limit"]["remaining"].as_u64().unwrap_or(1);
                 if left == 0 {
-                    // One more would have the token taken away.
+                    // Another session would make Discord reset the token.
                     let ms = told["session_start_limit"]["reset_after"].as_u64().unwrap_or(3_600_000);
                     return Err(SendError::RateLimited(Duration::from_millis(ms)));
                 }
@@ -102,8 +102,8 @@ impl Discord {
         Ok(socket)
     }
 
-    /// One connection, until it ends. What is pressed is answered beside it: Discord hangs up on whoever is slow to say
-    /// that they are alive.
+    /// Serves one connection until it ends. Interactions are handled concurrently, because Discord disconnects a client
+    /// whose heartbeat is late.
     async fn hold_connection(
         &self,
         mut socket: Socket,
@@ -141,7 +141,7 @@ impl Discord {
                 },
                 Some(()) = taken.next() => continue,
                 _ = beat.tick() => {
-                    // A connection that is open on one side alone answers nothing.
+                    // A half-open connection does not answer heartbeats.
                     if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
                         let code = CloseFrame { code: 4000.into(), reason: "".into() };
                         let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
@@ -151,7 +151,7 @@ impl Discord {
                     continue;
                 }
             };
-            // Whoever sends anything is there: an answer to a heartbeat may stand behind many presses.
+            // Any event shows that the server is there: the answer to a heartbeat may come after many events.
             answered = true;
             if let Some(number) = event["s"].as_u64() {
                 *seq = Some(number);
@@ -183,7 +183,7 @@ impl Discord {
                 _ => {}
             }
         };
-        // What was taken is answered for whoever pressed, however the connection ended.
+        // Finish the interactions that were received, however the connection ended.
         let _ = tokio::time::timeout(PRESSED, taken.collect::<()>()).await;
         over
     }
@@ -194,7 +194,7 @@ async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
     tokio::time::timeout(http::PATIENCE, sending).await.map_err(drop)?.map_err(drop)
 }
 
-/// The next event; what is no JSON is passed over.
+/// Returns the next event. Skips messages that are not JSON.
 pub(super) async fn next(socket: &mut Socket) -> Result<Value, ConnectionEnd> {
     loop {
         match socket.next().await {
@@ -210,7 +210,7 @@ pub(super) async fn next(socket: &mut Socket) -> Result<Value, ConnectionEnd> {
                         "discord closed the connection permanently ({code}: {})",
                         cut(&frame.reason, 100)
                     )),
-                    // What it had sent is gone: an invalid number, or a session that timed out.
+                    // The session cannot be resumed: an invalid sequence number, or a timeout.
                     4007 | 4009 => ConnectionEnd::Anew,
                     _ => ConnectionEnd::Again,
                 });

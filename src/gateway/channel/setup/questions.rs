@@ -1,6 +1,6 @@
-//! What a new channel needs, asked for where it was not given.
+//! Asks for the settings of a new channel that were not given as options.
 //!
-//! Out of scope: the configuration's file.
+//! Out of scope: the configuration file.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
@@ -18,7 +18,7 @@ use crate::channel::telegram::Telegram;
 use crate::config::Secret;
 use crate::secrets::secret;
 
-/// What can be set up by asking.
+/// The kinds of channels that can be set up by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SetupKind {
     Telegram,
@@ -34,7 +34,7 @@ pub enum SetupKind {
 }
 
 impl SetupKind {
-    /// The word for it.
+    /// Returns the name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,17 +56,17 @@ impl SetupKind {
 pub struct NewChannel<'a> {
     pub kind: SetupKind,
     pub name: &'a str,
-    /// Where what is typed in is kept.
+    /// The directory where typed secrets are stored.
     pub directory: &'a Path,
-    /// The account that reads it, where that is not this one.
+    /// The account that reads them, if it is another.
     pub reader: Option<Uid>,
 }
 
-/// What was given with options.
+/// The settings that were given as options.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelOptions {
     pub approver: Option<String>,
-    /// Where its secret is, and where it has two the other one.
+    /// The locations of its one or two secrets.
     pub secrets: Vec<Secret>,
     pub chat: Option<String>,
     pub user: Option<String>,
@@ -76,7 +76,7 @@ pub struct ChannelOptions {
 }
 
 impl NewChannel<'_> {
-    /// Its section of the configuration, asking for what was not given.
+    /// Returns its section of the configuration, and asks for missing settings.
     pub async fn ask(&self, from: &ChannelOptions) -> Result<String, SetupError> {
         let Self { kind, name, .. } = *self;
         let mut table = toml::Table::new();
@@ -162,7 +162,7 @@ impl NewChannel<'_> {
         section(table)
     }
 
-    /// A mailbox: its server, who logs in there, from whom and to whom.
+    /// Asks for a mailbox: the server, the login, the sender and the recipient.
     fn ask_email(&self, mut table: toml::Table, from: &ChannelOptions) -> Result<String, SetupError> {
         let url =
             options(&from.url, "Mail server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
@@ -170,7 +170,7 @@ impl NewChannel<'_> {
         table.insert("url".to_owned(), url.into());
         let sender = options(&from.chat, "Sender's address (guard@example.org)")?;
         let to = options(&from.user, "Approver's address")?;
-        // A server of this machine may take mail from anybody.
+        // A server on this machine may need no login.
         if !from.secrets.is_empty() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
             self.secret(&mut table, "password", from.secrets.first(), &format!("Password of {sender} on the server"))?;
@@ -181,7 +181,7 @@ impl NewChannel<'_> {
         section(table)
     }
 
-    /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
+    /// Adds the location of a secret to the section. A typed secret is stored in a file of its own.
     fn secret(
         &self,
         table: &mut toml::Table,
@@ -201,7 +201,7 @@ impl NewChannel<'_> {
         Ok(())
     }
 
-    /// Asks for a secret and keeps it in a file of its own.
+    /// Asks for a secret and stores it in a file of its own.
     fn keep(&self, key: &str, what: &str) -> Result<PathBuf, SetupError> {
         let text = typed_hidden(what)?;
         let path = self.directory.join(match key {
@@ -225,7 +225,7 @@ impl NewChannel<'_> {
     }
 }
 
-/// A program of the user's own, by its whole path.
+/// Asks for a program of the user, with its absolute path.
 fn ask_program(mut table: toml::Table, from: &ChannelOptions) -> Result<String, SetupError> {
     let mut command = from.command.clone();
     if command.is_empty() {
@@ -265,7 +265,7 @@ fn typed(what: &str) -> Result<String, SetupError> {
     if line.is_empty() { Err(SetupError::Nothing(what.to_owned())) } else { Ok(line.to_owned()) }
 }
 
-/// The same without an echo.
+/// Reads a typed line without echo.
 fn typed_hidden(what: &str) -> Result<String, SetupError> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
@@ -279,7 +279,7 @@ fn typed_hidden(what: &str) -> Result<String, SetupError> {
     said
 }
 
-/// The chat and the user of whoever writes to the bot first, with the code that is shown.
+/// Returns the chat and the user that first send the shown code to the bot.
 async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), SetupError> {
     let bot = Telegram::new(name.to_owned(), url, token, 0, BTreeMap::new())?;
     let me = bot.call("getMe", &json!({})).await?;
@@ -298,7 +298,7 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), SetupErr
             if let (true, Some(chat), Some(user)) =
                 (said, message["chat"]["id"].as_i64(), message["from"]["id"].as_i64())
             {
-                // What was heard is not heard again by the gateway.
+                // Mark the updates as read, so that the gateway does not get them again.
                 let _ = bot.call("getUpdates", &json!({ "offset": offset, "timeout": 0 })).await;
                 return Ok((chat, user));
             }

@@ -1,7 +1,6 @@
-//! What the gateway that runs has to do with a channel that is set up: it reads what was written, and a test goes over its
-//! connections.
+//! Tells a running gateway about a changed channel: it reloads the configuration, and a test uses its connections.
 //!
-//! Out of scope: the configuration's file.
+//! Out of scope: the configuration file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +13,13 @@ use crate::channel::probe::TAP;
 use crate::client::{self, ClientError};
 use crate::config::{ChannelConfig, Config};
 
-/// How long the running gateway may take to read its configuration.
+/// How long the running gateway may take to reload its configuration.
 const RELOAD: Duration = Duration::from_secs(10);
 
-/// Has the gateway that runs read what was written; what became of that, for whoever changed it.
+/// Makes the running gateway reload its configuration. Returns a message with the result.
 pub(super) async fn reloaded(args: &ChannelArgs, account: &Account, text: &str) -> String {
     let own = || account.socket(&Config::parse(text).ok()?).ok();
-    // Which one reads a file that was named is not known.
+    // It is unknown which gateway uses a file that was named.
     let Some(socket) = own().filter(|_| args.config.is_none()) else {
         return " Restart the gateway that uses it, or send it SIGHUP.".to_owned();
     };
@@ -31,7 +30,7 @@ pub(super) async fn reloaded(args: &ChannelArgs, account: &Account, text: &str) 
     }
 }
 
-/// Has the gateway that runs send a test card, and waits for the tap; `None`: none runs.
+/// Makes the running gateway send a test card, and waits for the press. Returns `None` if no gateway runs.
 pub(super) async fn through_gateway(socket: &Path, channel: &ChannelConfig) -> Result<Option<u8>, SetupError> {
     if let Err(ClientError::Io(_)) = client::get(socket, "/v1/status").await {
         return Ok(None);
