@@ -127,15 +127,15 @@ impl ProgramQuery {
 
     /// Reads available output. Returns whether the output is complete.
     fn read(&mut self) -> Result<bool, ProgramQueryError> {
+        // Check before reading: a program can print its answer and exit between a read and a check.
+        let has_exited = self.child.try_wait()?.is_some();
         let mut part = [0; 4096];
         loop {
             match self.stdout.read(&mut part) {
                 Ok(0) => return Ok(true),
                 Ok(length) => self.answer.extend_from_slice(part.get(..length).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // A child may keep the pipe open.
-                    return Ok(matches!(self.child.try_wait(), Ok(Some(_))));
-                }
+                // A child of the program may keep the pipe open.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(has_exited),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
@@ -206,6 +206,22 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(10));
         // What it leaves behind is not waited for.
         assert_eq!(ask("sleep 60 & echo yes", "", Duration::from_secs(20)).unwrap().answer, b"yes\n");
+    }
+
+    #[test]
+    fn an_answer_printed_just_before_the_exit_is_read() {
+        let words = ["-c".to_owned(), "echo yes".to_owned()];
+        for _ in 0..400 {
+            let limit = Duration::from_secs(20);
+            let mut asked = ProgramQuery::begin(Path::new("/bin/sh"), &words, &[], Vec::new(), limit).unwrap();
+            // Without a pause, a read often comes just before the answer.
+            let replied = loop {
+                if let Some(replied) = asked.poll(Duration::ZERO).unwrap() {
+                    break replied;
+                }
+            };
+            assert_eq!((replied.code, replied.answer), (Some(0), b"yes\n".to_vec()));
+        }
     }
 
     #[test]
