@@ -138,6 +138,57 @@ fn a_wrong_value_is_named_with_its_line_and_the_remedy() {
 }
 
 #[test]
+fn rules_share_the_conditions_of_an_exception() {
+    let exceptions = "[[exception]]\nname = \"local\"\nno_flags = [\"--host=localhost\"]\n\
+                      no_env = [{ name = \"OUR_HOST\", value = { exact = [\"localhost\"] } }]\n\
+                      [[exception]]\nname = \"listing\"\nno_flags = [\"--list\"]\n";
+    let program = "[[program]]\nname = \"ourtool\"\noptions = [\"--host=\", \"--list\", \"--quiet\"]\n";
+    let rule = RULE.replace("bad =", "no_flags = [\"--quiet\"]\nexceptions = [\"local\", \"listing\"]\nbad =");
+    let second = RULE.replace("mine.tool", "mine.second").replace("bad =", "exceptions = [\"local\"]\nbad =");
+    let text = format!("{HEAD}{exceptions}{program}{rule}{second}");
+    let (catalog, problems) = Catalog::with_files([file("u.toml", Layer::User, &text)]);
+    assert_eq!(problems, []);
+    for (line, rules) in [
+        ("ourtool", ["mine.tool", "mine.second"].as_slice()),
+        ("ourtool --host remote", &["mine.tool", "mine.second"]),
+        ("OUR_HOST=remote ourtool", &["mine.tool", "mine.second"]),
+        ("ourtool --list", &["mine.second"]),
+        ("ourtool --quiet", &["mine.second"]),
+        ("ourtool --host localhost", &[]),
+        ("OUR_HOST=localhost ourtool", &[]),
+        // The option decides, whatever the variable is.
+        ("OUR_HOST=localhost ourtool --host remote", &["mine.tool", "mine.second"]),
+    ] {
+        let mut found = example_tier(line, &catalog, Tier::Medium).1;
+        found.retain(|id| id.starts_with("mine."));
+        assert_eq!(found, rules, "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_exception_is_named_with_its_line_and_the_remedy() {
+    let named = RULE.replace("bad =", "exceptions = [\"local\"]\nbad =");
+    let exception = "[[exception]]\nname = \"local\"\nno_flags = [\"--local\"]\n";
+    for (body, line, says) in [
+        (named.clone(), 9, "describe it in this file: [[exception]] with name = \"local\""),
+        (
+            named.replace("[\"local\"]", "[\"locla\"]") + exception + &named.replace("mine.tool", "mine.b"),
+            9,
+            "did you mean `local`?",
+        ),
+        (format!("{exception}{RULE}"), 4, "no rule of the file names it"),
+        (format!("[[exception]]\nname = \"local\"\n{named}"), 4, "add no_flags or no_env"),
+        (format!("{exception}{exception}{named}"), 7, "another exception of this name"),
+        (exception.replace("--local", "--local=~(") + &named, 5, "no regular expression"),
+    ] {
+        let problems = wrong(&body);
+        assert_eq!(problems.len(), 1, "{body}: {problems:?}");
+        assert!(problems[0].starts_with(&format!("x.toml:{line}: ")), "{body}: {problems:?}");
+        assert!(problems[0].contains(says), "{body}: {problems:?}");
+    }
+}
+
+#[test]
 fn a_description_that_cannot_be_is_refused() {
     for (body, line, says) in [
         ("[[program]]\nname = \"x\"\noptions = [\"-o |--out\"]\n", 5, "is no option"),
@@ -383,6 +434,7 @@ fn the_manual_page_names_every_key() {
         ("[[program]]\nname = \"x\"\nworks_in = { zz = 1 }\n", "works_in"),
         ("[[program]]\nname = \"x\"\ntree = { zz = 1 }\n", "tree"),
         ("[[program]]\nname = \"x\"\n[[program.sub]]\nzz = 1\n", "sub"),
+        ("[[exception]]\nzz = 1\n", "exception"),
         ("[[rule]]\nzz = 1\n", "rule"),
         ("[[rule]]\noperand = { zz = 1 }\n", "operand"),
         ("[[loads]]\nzz = 1\n", "loads"),

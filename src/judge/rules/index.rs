@@ -106,6 +106,7 @@ impl<'a> IndexReader<'a> {
         let (table, close) = match open {
             b"[[rule" => (Table::Rule, 2),
             b"[[program" => (Table::Program, 2),
+            b"[[exception" => (Table::Inner, 2),
             // All files are read for a tool.
             b"[[tool" => (Table::Inner, 2),
             [b'[', b'[', inner @ ..] if is_inner(inner) => (Table::Inner, 2),
@@ -274,6 +275,8 @@ mod tests {
                     [[rule]]\nid = 'own.x'\nprogram = \":delete\"\nbad = [\"rm # x\", '''[[rule]]\nprogram = \"no\"''']\n\
                     [rule.operand]\nwhich = 'any'\n[[rule]]\nprogram=['e',\"python:os.remove\"]\r\n";
         assert_eq!(with(text).unwrap(), [":delete", "a", "b", "c", "d", "e", "python:os.remove"]);
+        let exception = "[[exception]]\nname = 'x'\nno_flags = ['-n']\n";
+        assert_eq!(with(exception).unwrap(), [""; 0]);
         assert_eq!(names("").unwrap(), [""; 0]);
     }
 

@@ -144,6 +144,7 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Conte
         if shape.about.trim().is_empty() {
             problems.push(place.problem(&shape.family.span(), "about", "it is empty", "say what the family is about"));
         }
+        problems.extend(rules::faulty_exceptions(*place, shape));
         for rule in &shape.rule {
             let id = rule.get_ref().id.get_ref();
             if let Some((first, span)) = ids.insert(id, (place, rule.span())) {
@@ -154,7 +155,7 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Conte
                     "give it another name",
                 ));
             }
-            match rules::rule(*place, shape.family.get_ref(), rule.get_ref(), &contents.programs, &vocabulary) {
+            match rules::rule(*place, shape, rule.get_ref(), &contents.programs, &vocabulary) {
                 Ok((rule, examples)) => {
                     contents.rules.push(rule);
                     contents.examples.push(examples);

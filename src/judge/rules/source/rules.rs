@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::check::{Check, EntryHead, ReviewItems, Words};
-use super::shape::{OperandShape, RuleShape, TestShape};
+use super::shape::{ExceptionShape, File, OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{SourceFile, Vocabulary, values};
 use crate::judge::document::Located;
@@ -42,10 +42,10 @@ const EFFECTS: [&str; 13] = [
     ":execute",
 ];
 
-/// Turns a `[[rule]]` into its checked form.
+/// Turns a `[[rule]]` of a file into its checked form.
 pub fn rule(
     place: SourceFile<'_>,
-    family: &str,
+    file: &File,
     shape: &RuleShape,
     own: &[Program],
     vocabulary: &Vocabulary<'_>,
@@ -59,11 +59,12 @@ pub fn rule(
         approvals: shape.approvals.as_ref(),
         reason: &shape.reason,
     };
-    check.head(family, &head, vocabulary.known);
+    check.head(file.family.get_ref(), &head, vocabulary.known);
     check.rule(shape, vocabulary);
     let programs: Vec<Cow<'_, Program>> =
         shape.program.get_ref().iter().filter_map(|verb| vocabulary.program(verb, own)).collect();
-    let when = check.matching(shape, &programs);
+    let exceptions = check.exceptions(shape, &file.exception);
+    let when = check.matching(shape, &exceptions, &programs);
     let tier = *shape.tier.get_ref();
     let approvals = shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref());
     let rule = Rule {
@@ -91,6 +92,30 @@ pub fn rule(
         ..Examples::default()
     };
     if check.problems.is_empty() { Ok((rule, examples)) } else { Err(check.problems) }
+}
+
+/// Returns the faults of the exceptions of a file: names given twice, conditions missing, and exceptions that no rule
+/// names.
+pub fn faulty_exceptions(place: SourceFile<'_>, file: &File) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, exception) in file.exception.iter().enumerate() {
+        let exception = exception.get_ref();
+        let (name, span) = (exception.name.get_ref(), exception.name.span());
+        let mut fault = |what: &str, remedy: &str| {
+            problems.push(place.problem(&span, &format!("exception {name}: name"), what, remedy));
+        };
+        if file.exception.iter().take(number).any(|other| other.get_ref().name.get_ref() == name) {
+            fault("the file has another exception of this name", "give it another name");
+        }
+        if exception.no_flags.is_empty() && exception.no_env.is_empty() {
+            fault("it has no condition", "add no_flags or no_env");
+        }
+        let names_it = |rule: &Located<RuleShape>| values(&rule.get_ref().exceptions).any(|(other, _)| other == name);
+        if !file.rule.iter().any(names_it) {
+            fault("no rule of the file names it", &format!("add exceptions = [\"{name}\"] to a rule, or remove it"));
+        }
+    }
+    problems
 }
 
 /// The programs and subcommands that make what the rule takes away.
@@ -126,7 +151,26 @@ impl Check<'_> {
         }
     }
 
-    fn matching(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Match {
+    /// Returns the exceptions that the rule names.
+    fn exceptions<'f>(&mut self, shape: &RuleShape, all: &'f [Located<ExceptionShape>]) -> Vec<&'f ExceptionShape> {
+        let names = || all.iter().map(|exception| exception.get_ref().name.get_ref().as_str());
+        let mut found = Vec::new();
+        for (name, span) in values(&shape.exceptions) {
+            match all.iter().find(|exception| exception.get_ref().name.get_ref() == name) {
+                Some(exception) => found.push(exception.get_ref()),
+                None => {
+                    let remedy = match nearest(name, names()) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("describe it in this file: [[exception]] with name = \"{name}\""),
+                    };
+                    self.fault(&span, "exceptions", &format!("the file has no exception `{name}`"), &remedy);
+                }
+            }
+        }
+        found
+    }
+
+    fn matching(&mut self, shape: &RuleShape, exceptions: &[&ExceptionShape], programs: &[Cow<'_, Program>]) -> Match {
         let verbs = self.verbs(shape, programs);
         let subs = self.subs(shape, programs);
         let scope: Vec<&OptionSpec> = programs
@@ -162,6 +206,7 @@ impl Check<'_> {
         let no_env = shape
             .no_env
             .iter()
+            .chain(exceptions.iter().flat_map(|exception| &exception.no_env))
             .map(|env| {
                 let env = env.get_ref();
                 let value = self.test("no_env: value", &env.value.span(), env.value.get_ref().clone());
@@ -189,10 +234,14 @@ impl Check<'_> {
             }
             RawTest { literal: text.literal.clone(), regex: text.regex.as_ref().map(|it| it.get_ref().clone()) }
         });
+        let mut no_flags = self.flags("no_flags", &shape.no_flags, &scope);
+        for exception in exceptions {
+            no_flags.extend(self.flags("no_flags", &exception.no_flags, &scope));
+        }
         let when = Match {
             verbs,
             flags: self.flags("flags", &shape.flags, &scope),
-            no_flags: self.flags("no_flags", &shape.no_flags, &scope),
+            no_flags,
             subs,
             operands,
             count: shape.count.as_ref().map(|count| (count.get_ref()[0], count.get_ref()[1])),

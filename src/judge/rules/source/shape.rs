@@ -28,6 +28,7 @@ pub struct File {
     pub builds: Vec<Located<BuildShape>>,
     pub consoles: Vec<Located<Console>>,
     pub reads: Vec<Located<ReadsShape>>,
+    pub exception: Vec<Located<ExceptionShape>>,
     pub rule: Vec<Located<RuleShape>>,
     pub tool: Vec<Located<ToolShape>>,
     pub paths: Vec<Located<PathsShape>>,
@@ -48,6 +49,7 @@ impl File {
             builds: from.tables("builds", BuildShape::read),
             consoles: from.tables("consoles", console),
             reads: from.tables("reads", ReadsShape::read),
+            exception: from.tables("exception", ExceptionShape::read),
             rule: from.tables("rule", RuleShape::read),
             tool: from.tables("tool", ToolShape::read),
             paths: from.tables("paths", PathsShape::read),
@@ -71,6 +73,24 @@ impl SupportShape {
     }
 }
 
+/// `[[exception]]`: conditions, any of which exempts a command from the rules that name the exception.
+#[derive(Debug)]
+pub struct ExceptionShape {
+    pub name: Located<String>,
+    pub no_flags: Vec<Located<String>>,
+    pub no_env: Vec<Located<NoEnvShape>>,
+}
+
+impl ExceptionShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::text),
+            no_flags: from.texts("no_flags"),
+            no_env: from.tables("no_env", NoEnvShape::read),
+        }
+    }
+}
+
 /// `[[rule]]`
 #[derive(Debug)]
 pub struct RuleShape {
@@ -90,6 +110,7 @@ pub struct RuleShape {
     pub words: Vec<Located<TestShape>>,
     pub env: Vec<Located<EnvShape>>,
     pub no_env: Vec<Located<NoEnvShape>>,
+    pub exceptions: Vec<Located<String>>,
     pub input: Vec<InputTest>,
     pub tainted: Vec<TaintName>,
     pub feeds: Vec<String>,
@@ -139,6 +160,7 @@ impl RuleShape {
             words: from.tables("words", TestShape::read),
             env: from.tables("env", EnvShape::read),
             no_env: from.tables("no_env", NoEnvShape::read),
+            exceptions: from.texts("exceptions"),
             input: from.words("input"),
             tainted: from.words("tainted"),
             feeds: from.lines("feeds"),
