@@ -1,6 +1,6 @@
 //! The connected messengers, and a limit of concurrent messages for each.
 //!
-//! Out of scope: who is asked where.
+//! Out of scope: the routing of requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
