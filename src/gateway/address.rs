@@ -63,8 +63,8 @@ impl TryFrom<String> for Network {
 }
 
 /// Returns the address of a client: the peer of the connection, or, if that is one of these proxies, the last address
-/// in the header that is not one of them. An invalid address ends the search, because whoever wrote it may have written
-/// everything before it too.
+/// in the header that is not one of them. An invalid address ends the search, because its author may have written all
+/// entries before it too.
 #[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> IpAddr {
     let is_proxy = |address: IpAddr| proxies.iter().any(|proxy| proxy.has(address));

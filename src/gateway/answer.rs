@@ -58,8 +58,8 @@ impl fmt::Display for ApprovalBar {
 
 /// Checks whether a request may be approved remotely without a signature.
 ///
-/// `enrolled` says whether any approver has an enrolled key; `unsigned_tier` is the highest tier that needs no
-/// signature; `reach` is the scope of the approval.
+/// `enrolled` is true if any approver has an enrolled key; `unsigned_tier` is the highest tier that needs no signature;
+/// `reach` is the scope of the approval.
 ///
 /// # Errors
 /// Returns the reason why it may not.

@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The longest pause of a channel that keeps failing.
 const SELDOM: Duration = Duration::from_secs(600);
 
-/// How long failed attempts to close a message are repeated.
+/// The time for which failed attempts to close a message are repeated.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Closes the messages of ended requests whenever `ended` is notified; never returns. It runs beside the task that

@@ -94,7 +94,8 @@ pub fn run(args: &CheckArgs) -> Result<u8, CheckError> {
     let path = account.config_directory()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if let Err(why) = account.socket(&Config::default()) {
-        // The error is reported only if this check was requested by name: the gateway may be another account's concern.
+        // The error is reported only if this check was requested by name, because the gateway may belong to another
+        // account.
         let asked = !args.only.is_empty();
         let found = CheckResult::warn("gateway", why.to_string(), "see guard-gateway(8)");
         let found: Vec<CheckResult> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();

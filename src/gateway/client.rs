@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// The maximum length of a response, in bytes.
+/// The maximum number of bytes read of a response.
 const LONGEST: u64 = 1 << 20;
 
 /// The time limit of a request that the gateway answers at once.

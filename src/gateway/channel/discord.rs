@@ -44,7 +44,7 @@ pub struct Discord {
     chat: String,
     approvers: BTreeMap<String, String>,
     commands: bool,
-    /// Unknown persons who already got an answer, with the message of their reaction, because a reaction can be set
+    /// The unknown persons who were already answered, with the message of their reaction, because a reaction can be set
     /// repeatedly.
     refused: Mutex<HashSet<(String, String)>>,
 }
@@ -181,7 +181,8 @@ impl Discord {
         }
     }
 
-    /// Reports whether this is the first reaction of a stranger to this message, which is answered.
+    /// Reports whether this is the first reaction of a stranger to this message. Only the first one is answered, and at
+    /// most [`REFUSED`] in total.
     fn is_first_refusal(&self, stranger: &str, message: &str) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.len() < REFUSED && refused.insert((stranger.to_owned(), message.to_owned()))

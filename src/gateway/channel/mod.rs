@@ -70,8 +70,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Reports whether a message of at most this many characters offers an approval. It does not if it shows only a
-    /// part of the command, unless it links to the page, which shows all of it.
+    /// Reports whether a message with at most this many characters of untrusted text offers an approval. It does not if
+    /// it shows only a part of the command, unless it links to the page, which shows all of it.
     #[must_use]
     pub fn offers_yes(&self, most: usize) -> bool {
         self.bar.is_none() && (self.link.is_some() || !text::is_cut(&self.command, most))
@@ -128,7 +128,7 @@ pub enum UserAction {
     Typed { request: String, yes: bool, words: Option<String> },
     /// A reaction to a message, with the messenger's ID of the message.
     Reacted { message: String, yes: bool },
-    /// Any other command, for example from a person who is setting up the channel.
+    /// Any other text. The reply explains the commands.
     OtherText,
 }
 

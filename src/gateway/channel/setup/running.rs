@@ -1,4 +1,4 @@
-//! Tells a running gateway about a changed channel: it reloads the configuration, and a test uses its connections.
+//! Notifies a running gateway of a changed channel: it reloads the configuration, and a test uses its connections.
 //!
 //! Out of scope: the configuration file.
 
