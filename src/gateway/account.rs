@@ -1,7 +1,7 @@
-//! The account that the gateway runs as, and where its files are: its own, or those of the machine's gateway, where root
-//! set up a service that keeps the record.
+//! The account that the gateway runs as, and the location of its files: in the account's own directory or, if root set
+//! up a service that keeps the record, in the directories of the machine's gateway.
 //!
-//! Out of scope: what is in the files.
+//! Out of scope: the contents of the files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +12,28 @@ use crate::config::Config;
 use crate::judge::invocation::Environment;
 use crate::store::{Paths, StoreError};
 
-/// Where the machine's gateway keeps its own file, as its unit has systemd make it.
+/// The directory in which the machine's gateway keeps its own file. systemd creates it as set in the unit.
 const STATE: &str = "/var/lib/guard-gateway";
 
-/// Where it is spoken to.
+/// The Unix socket of the machine's gateway.
 const SOCKET: &str = "/run/guard-gateway/gateway.sock";
 
-/// The account that this runs as.
+/// The account that this process runs as.
 #[derive(Clone, Debug)]
 pub struct Account {
     pub uid: u32,
     pub name: String,
     pub home: Option<PathBuf>,
-    /// The service that keeps the record of this machine, where root set one up.
+    /// The service that keeps the record of this machine, if root set one up.
     pub service: Option<Service>,
 }
 
-/// Why files of the gateway are not this account's.
+/// The reason why this account cannot use the files of the gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     #[error("there is no home directory")]
     NoHome,
-    /// Where the record is.
+    /// The directory of the record cannot be determined.
     #[error(transparent)]
     Paths(#[from] StoreError),
     #[error("cannot read the service configuration of this machine: {0}")]
@@ -50,7 +50,7 @@ pub enum AccountError {
 }
 
 impl Account {
-    /// Of this process.
+    /// Returns the account of this process.
     #[must_use]
     pub fn of_this_process() -> Self {
         let uid = nix::unistd::geteuid();
@@ -61,35 +61,35 @@ impl Account {
         account
     }
 
-    /// Where its configuration is looked for.
+    /// Returns the directories that may contain the account's configuration.
     #[must_use]
     pub fn roots(&self) -> Roots {
         let env: Environment = std::env::vars_os().collect();
         Roots::of(&env, self.home.as_deref(), self.uid, Path::new("/"))
     }
 
-    /// The same for what root alone says.
+    /// Returns only the directories that root controls.
     fn machine(&self) -> Roots {
         Roots { named: None, home: None, ..self.roots() }
     }
 
-    /// The name of the account of the machine's gateway.
+    /// Returns the name of the account of the machine's gateway.
     #[must_use]
     pub fn gateway(&self) -> Option<&str> {
         self.service.as_ref()?.gateway.as_deref()
     }
 
-    /// The numbers of that account and of its group.
+    /// Returns the user ID and group ID of that account.
     #[must_use]
     pub fn gateway_ids(&self) -> Option<(nix::unistd::Uid, nix::unistd::Gid)> {
         let user = nix::unistd::User::from_name(self.gateway()?).ok().flatten()?;
         Some((user.uid, user.gid))
     }
 
-    /// The directory of `gateway.toml`: that of the account's own configuration, or the machine's.
+    /// Returns the directory of `gateway.toml`: the account's own configuration directory, or the machine's.
     ///
     /// # Errors
-    /// There is no home.
+    /// Returns an error if there is no home directory.
     pub fn config_directory(&self) -> Result<PathBuf, AccountError> {
         let roots = self.roots();
         if self.gateway().is_some() {
@@ -99,10 +99,10 @@ impl Account {
         account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or(AccountError::NoHome)
     }
 
-    /// The directory of its own file, where the record is too unless a service keeps that.
+    /// Returns the directory of the gateway's own file. It also contains the record, unless a service keeps that.
     ///
     /// # Errors
-    /// There is no home, or the gateway of this machine is another account's.
+    /// Returns an error if there is no home directory, or if the gateway of this machine runs as another account.
     pub fn directory(&self) -> Result<PathBuf, AccountError> {
         if self.service.is_none() {
             let paths = Paths::standard(self.home.as_deref())?;
@@ -112,10 +112,11 @@ impl Account {
         Ok(STATE.into())
     }
 
-    /// The socket of the gateway: where the configuration says, else in the directory for such things.
+    /// Returns the path of the gateway's Unix socket: the configured path, or the default.
     ///
     /// # Errors
-    /// There is no home, or this account may not speak to the gateway of this machine.
+    /// Returns an error if there is no home directory, or if this account may not connect to the gateway of this
+    /// machine.
     pub fn socket(&self, config: &Config) -> Result<PathBuf, AccountError> {
         let usual = match &self.service {
             None => self.directory()?.join("gateway.sock"),
@@ -128,7 +129,7 @@ impl Account {
         Ok(config.socket.clone().unwrap_or(usual))
     }
 
-    /// That this is the account of the machine's gateway.
+    /// Checks that this account is the account of the machine's gateway.
     fn is_the_gateway(&self) -> Result<(), AccountError> {
         let Some(service) = &self.service else { return Ok(()) };
         if let Some(why) = &service.broken {
@@ -141,7 +142,7 @@ impl Account {
         }
     }
 
-    /// Who is enrolled to sign; where a service keeps the record, by root's word alone.
+    /// Returns the enrolled approvers. If a service keeps the record, only root's configuration counts.
     #[must_use]
     pub fn approvers(&self) -> Enrolled {
         approvers::load(&if self.service.is_some() { self.machine() } else { self.roots() })

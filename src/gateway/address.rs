@@ -63,8 +63,8 @@ impl TryFrom<String> for Network {
 }
 
 /// Returns the address of a client: the peer of the connection, or, if that is one of these proxies, the last address
-/// in the header that is not one of them. An invalid address ends the search, because whoever wrote it may have written
-/// everything before it too.
+/// in the header that is not one of them. An invalid address ends the search, because its author may have written all
+/// entries before it too.
 #[must_use]
 pub fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> IpAddr {
     let is_proxy = |address: IpAddr| proxies.iter().any(|proxy| proxy.has(address));
@@ -121,12 +121,12 @@ mod tests {
         assert_eq!(of("192.0.2.9", &["198.51.100.1"], &[]), "192.0.2.9");
         assert_eq!(of("192.0.2.9", &["198.51.100.1"], &["192.0.2.1"]), "192.0.2.9");
         assert_eq!(of("192.0.2.1", &["198.51.100.1"], &["192.0.2.1"]), "198.51.100.1");
-        // What the client wrote itself stands before what the proxy wrote.
+        // Entries that the client wrote itself precede those that the proxy added.
         assert_eq!(of("192.0.2.1", &["203.0.113.5, 198.51.100.1"], &["192.0.2.1"]), "198.51.100.1");
         assert_eq!(of("192.0.2.1", &["203.0.113.5", "198.51.100.1"], &["192.0.2.1"]), "198.51.100.1");
         // A proxy behind a proxy.
         assert_eq!(of("192.0.2.1", &["203.0.113.5, 198.51.100.1, 192.0.2.2"], &["192.0.2.0/24"]), "198.51.100.1");
-        // Without the header, and with one that says nothing, it is the proxy itself.
+        // If the header is missing or invalid, the client is the proxy itself.
         assert_eq!(of("192.0.2.1", &[], &["192.0.2.1"]), "192.0.2.1");
         assert_eq!(of("192.0.2.1", &["198.51.100.1, unknown"], &["192.0.2.1"]), "192.0.2.1");
         assert_eq!(of("::ffff:192.0.2.1", &["2001:db8::5"], &["192.0.2.1"]), "2001:db8::5");

@@ -1,6 +1,6 @@
-//! Who may say yes from afar, and to what. A no is everybody's who may answer at all.
+//! Decides who may approve which requests remotely. Everyone who may answer at all may deny.
 //!
-//! Out of scope: how an answer comes in, and what becomes of it ([`crate::backend`]).
+//! Out of scope: how an answer is received, and how it is processed ([`crate::backend`]).
 
 use std::fmt;
 
@@ -10,29 +10,29 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::judge::risk::Tier;
 use crate::store::queue::{AnswerOutcome, Pending, RequestState};
 
-/// Who answers.
+/// The identity and the permissions of the sender of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answerer {
-    /// As the record has it: the approver, and through what.
+    /// The approver and the means of the answer, as written to the record.
     pub by: String,
-    /// The token that came with it; a request that was handed in with the same one is not answered by it.
+    /// The token with which the answer was sent. It cannot approve a request that was submitted with the same token.
     pub token: Option<String>,
     /// The highest tier that it may approve.
     pub max_tier: u8,
 }
 
-/// Why a yes is not taken.
+/// The reason why an approval is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalBar {
-    /// Tier 4 wants a word typed at a terminal.
+    /// Tier 4 requires a word typed at a terminal.
     Terminal,
-    /// An approver's key has to sign.
+    /// An approver must sign with their key.
     Signature,
-    /// A part of the command is hidden, and nobody approves what they cannot see.
+    /// A part of the command is hidden, and an approver must see what they approve.
     Hidden,
-    /// Whoever asked answers.
+    /// The requester tries to answer their own request.
     Own,
-    /// Beyond what this token, or the configuration, allows.
+    /// The tier is above the limit of the token or of the configuration.
     Tier { most: u8 },
 }
 
@@ -56,13 +56,13 @@ impl fmt::Display for ApprovalBar {
     }
 }
 
-/// Whether a yes to this may come from afar.
+/// Checks whether a request may be approved remotely without a signature.
 ///
-/// `enrolled` says whether approvers with keys are; `unsigned_tier` is the highest tier without a signature; `reach` says
-/// how far the yes reaches.
+/// `enrolled` is true if any approver has an enrolled key; `unsigned_tier` is the highest tier that needs no signature;
+/// `reach` is the scope of the approval.
 ///
 /// # Errors
-/// Why it may not.
+/// Returns the reason why it may not.
 pub fn may_say_yes(
     pending: &Pending,
     who: &Answerer,
@@ -77,16 +77,16 @@ pub fn may_say_yes(
     up_to(unsigned_tier.min(who.max_tier), pending)
 }
 
-/// Whether a yes to this may come from afar with the signature of an approver's passkey.
+/// Checks whether a request may be approved remotely with the signature of an approver's passkey.
 ///
 /// # Errors
-/// Why it may not.
+/// Returns the reason why it may not.
 pub fn may_sign(pending: &Pending, who: &Answerer) -> Result<(), ApprovalBar> {
     may_answer(pending, who)?;
     up_to(who.max_tier, pending)
 }
 
-/// What bars every yes from afar, signed or not.
+/// Checks the conditions of every remote approval, signed or not.
 fn may_answer(pending: &Pending, who: &Answerer) -> Result<(), ApprovalBar> {
     if pending.tier == Tier::Critical {
         return Err(ApprovalBar::Terminal);
@@ -101,25 +101,25 @@ fn up_to(most: u8, pending: &Pending) -> Result<(), ApprovalBar> {
     if pending.tier.number() > most { Err(ApprovalBar::Tier { most }) } else { Ok(()) }
 }
 
-/// Whether a request was handed in with the token of this name.
+/// Reports whether a request was submitted with the token of this name.
 #[must_use]
 pub fn is_of(pending: &Pending, token: &str) -> bool {
     is_root_of(&pending.root, token)
 }
 
-/// Whether the root of a session is what a client with the token of this name hands in.
+/// Reports whether this session root belongs to a client with the token of this name.
 #[must_use]
 pub fn is_root_of(root: &str, token: &str) -> bool {
     root.split_once("@api:").is_some_and(|(_, client)| client == token)
 }
 
-/// The scopes that a yes to a request may have, by the words of the API.
+/// Returns the scopes that an approval of a request may have, as named in the API.
 #[must_use]
 pub fn offers(pending: &Pending) -> Vec<&'static str> {
     AnswerScope::offered(pending.offers_grant(true), &pending.session)
 }
 
-/// How far a yes reaches, in words.
+/// Describes the scope of an approval.
 fn lasting(reach: AnswerScope) -> String {
     match reach {
         AnswerScope::Once => String::new(),
@@ -131,7 +131,7 @@ fn lasting(reach: AnswerScope) -> String {
     }
 }
 
-/// What became of an answer, in words for whoever gave it.
+/// Describes the outcome of an answer for the person who gave it.
 #[must_use]
 pub fn outcome_text(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> String {
     match outcome {
@@ -156,7 +156,7 @@ pub fn outcome_text(outcome: &AnswerOutcome, yes: bool, reach: AnswerScope) -> S
     }
 }
 
-/// How a request stands that is not open any more.
+/// Describes the state of a request that is no longer open.
 #[must_use]
 pub fn settled(pending: &Pending) -> String {
     let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
@@ -173,7 +173,7 @@ pub fn settled(pending: &Pending) -> String {
     format!("{what}{by}{words}")
 }
 
-/// What a denial may say with one tap, where nothing was said lately.
+/// The suggested reasons of a denial, if no reasons were given recently.
 pub const REPLIES: [&str; 3] = ["use a branch", "show me first", "not now"];
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ pub mod tests {
     use crate::judge::review::{Opinion, OpinionVerdict};
     use crate::judge::risk::Weight;
 
-    /// A request of tier 2 that waits.
+    /// Returns a waiting request of tier 2.
     pub fn pending() -> Pending {
         let told = serde_json::json!({
             "id": "b2c3", "state": "waiting", "filed": Timestamp::UNIX_EPOCH, "expires": Timestamp::UNIX_EPOCH,
@@ -195,7 +195,7 @@ pub mod tests {
         serde_json::from_value(told).unwrap()
     }
 
-    /// The same, but for this.
+    /// Returns the request with this change.
     pub fn changed(mut one: Pending, change: impl FnOnce(&mut Pending)) -> Pending {
         change(&mut one);
         one

@@ -1,8 +1,8 @@
-//! Ports that no browser opens, because other protocols use them: "bad ports" of the Fetch standard.
+//! Ports that browsers refuse to open because other protocols use them: the "bad ports" of the Fetch standard.
 //!
-//! Out of scope: where anybody listens.
+//! Out of scope: the addresses that the gateway listens on.
 
-/// All of them, in order.
+/// All bad ports, sorted.
 const REFUSED: [u16; 84] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
     110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
@@ -10,7 +10,7 @@ const REFUSED: [u16; 84] = [
     5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080, 65_535,
 ];
 
-/// What is said of a port at which no browser finds the page; `None` where one does.
+/// Returns a warning if browsers refuse to open the port.
 #[must_use]
 pub fn warning(port: u16) -> Option<String> {
     let is_refused = REFUSED.binary_search(&port).is_ok();

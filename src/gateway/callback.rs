@@ -1,8 +1,8 @@
-//! Callbacks: whoever handed a command in is told how it ended, signed as Standard Webhooks has it, again and again until
-//! it was taken or nobody would care any more.
+//! Callbacks: posts the outcome of a submitted command to its submitter, signed as specified by Standard Webhooks, and
+//! retries a limited number of times.
 //!
-//! Where to is in the configuration, and never in what is handed in: the gateway posts nowhere that its owner did not
-//! name. Out of scope: answers.
+//! The URLs come from the configuration and never from a submission: the gateway posts only to addresses that its owner
+//! configured. Out of scope: answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::backend::BackendError;
 use crate::channel::{AddressError, SharedSecretError, http, webhook};
 use crate::config::{Callback, SecretError};
 
-/// How long after the one before each try is made, in seconds.
+/// The wait before each attempt, in seconds.
 const TRIES: [u64; 5] = [0, 5, 30, 120, 600];
 
-/// Why whoever handed a command in is not told.
+/// The reason why a callback was not delivered.
 #[derive(Debug, thiserror::Error)]
 enum CallbackError {
     #[error(transparent)]
@@ -39,7 +39,7 @@ enum CallbackError {
     GaveUp { tries: usize, last: String },
 }
 
-/// Tells, beside everything else, how a command ended, where it has a callback that was not told.
+/// Starts a background task that posts the outcome of a command, if it has a callback that is still due.
 pub fn tell(app: &Arc<App>, action: String) {
     let app = app.clone();
     tokio::spawn(async move {
@@ -58,7 +58,7 @@ async fn told(app: &App, action: &str) -> Result<(), CallbackError> {
     let callback = config.callback.iter().find(|known| known.name == wanted);
     let callback = callback.ok_or(CallbackError::Unknown(wanted))?;
     let result: Value = serde_json::from_str(&result)?;
-    // The one-time token is for whoever polls with the client's own token, and goes nowhere else.
+    // The one-time token is only for the client that polls with its own token, so it is left out.
     let mut data = json!({ "action_id": action });
     for part in ["decision", "settled_by", "by", "reason", "digest"] {
         if !result[part].is_null() {
@@ -72,7 +72,8 @@ async fn told(app: &App, action: &str) -> Result<(), CallbackError> {
     done
 }
 
-/// Posts until it is taken. The message keeps its name, so that the other end knows it when it comes twice.
+/// Posts the message until it is accepted. Every attempt has the same ID, so that the receiver can recognize a
+/// duplicate.
 async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), CallbackError> {
     let secret = webhook::secret(&callback.secret.read()?)?;
     webhook::check_url(&callback.url)?;

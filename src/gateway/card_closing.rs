@@ -1,6 +1,6 @@
-//! Every message says in the end how its request ended.
+//! Closes cards: replaces the message of each request that has ended with its outcome.
 //!
-//! Out of scope: how a messenger speaks, and who is asked.
+//! Out of scope: the protocols of messengers, and the routing of requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,23 +16,24 @@ use crate::connected_channels::ConnectedChannels;
 use crate::routing::card;
 use crate::store::queue::RequestState;
 
-/// The least time before a messenger that wanted to be left alone, or was away, is spoken to again.
+/// The shortest pause of a channel that limited the rate or failed.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The most time before one that is away is spoken to again.
+/// The longest pause of a channel that keeps failing.
 const SELDOM: Duration = Duration::from_secs(600);
 
-/// How long a message is tried to be changed.
+/// The time for which failed attempts to close a message are repeated.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Closes what ended whenever it is told that something did, for ever. It does so beside what sends cards out, and on each
-/// channel one message after the other: a messenger that is slow keeps none from going out, and no other from closing its own.
+/// Closes the messages of ended requests whenever `ended` is notified; never returns. It runs beside the task that
+/// sends cards, and closes one message at a time on each channel: a slow messenger delays neither new cards nor the
+/// closing of messages on other channels.
 pub async fn close(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<Notify>) {
     let mut away = PausedChannels::default();
     loop {
         match away.next(Instant::now()) {
             None => ended.notified().await,
-            // What a messenger did not want to hear yet, or could not, is said when it can.
+            // Messages that a messenger did not accept are retried after its pause.
             Some(wait) => {
                 let _ = tokio::time::timeout(wait, ended.notified()).await;
             }
@@ -41,15 +42,15 @@ pub async fn close(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Ar
     }
 }
 
-/// A channel to which nothing is said for now.
+/// A pause of a channel, during which no message is closed on it.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     until: Instant,
-    /// How long the next one is, where it does not get better.
+    /// The length of the next pause if the channel fails again.
     next: Duration,
 }
 
-/// Channels to which nothing is said for now, and since when messages wait for them.
+/// The paused channels, and for each failed message the time of its first failure.
 #[derive(Debug, Default)]
 struct PausedChannels {
     pauses: HashMap<String, Pause>,
@@ -57,7 +58,7 @@ struct PausedChannels {
 }
 
 impl PausedChannels {
-    /// How long until one of them is spoken to again.
+    /// Returns the time until the first pause ends.
     fn next(&self, now: Instant) -> Option<Duration> {
         self.pauses.values().map(|pause| pause.until.saturating_duration_since(now)).min()
     }
@@ -66,17 +67,17 @@ impl PausedChannels {
         self.pauses.get(channel).is_some_and(|pause| pause.until > now)
     }
 
-    /// A channel took a message.
+    /// Ends the pause of a channel that accepted a message.
     fn is_back(&mut self, channel: &str) {
         self.pauses.remove(channel);
     }
 
-    /// A channel wants to be left alone for so long.
+    /// Pauses a channel that limited the rate, for the time that it requested.
     fn pause(&mut self, channel: &str, wait: Duration, now: Instant) {
         self.pauses.insert(channel.to_owned(), Pause { until: now + wait.max(AGAIN), next: AGAIN });
     }
 
-    /// A channel is away. False where a message has waited for it for so long that it is given up.
+    /// Pauses a channel that failed. Returns `false` if the message has failed for so long that it is given up.
     fn failed(&mut self, offer: &Offer, now: Instant) -> bool {
         let next = self.pauses.get(&offer.channel).map_or(AGAIN, |pause| pause.next);
         let pause = Pause { until: now + next, next: (next * 2).min(SELDOM) };
@@ -91,7 +92,7 @@ impl PausedChannels {
     }
 }
 
-/// Closes each message whose request ended, on all channels that are not away.
+/// Closes each message whose request has ended, on all channels that are not paused.
 async fn close_ended(app: &App, connections: &ConnectedChannels, away: &mut PausedChannels) {
     let Ok(Ok(open)) = app.backend.run(|backend| backend.memory().offers(None)).await else { return };
     let now = Instant::now();
@@ -99,10 +100,10 @@ async fn close_ended(app: &App, connections: &ConnectedChannels, away: &mut Paus
     for offer in open.into_iter().filter(|offer| !away.is_away(&offer.channel, now)) {
         by_channel.entry(offer.channel.clone()).or_default().push(offer);
     }
-    // One that has nothing to close any more is not waited for.
+    // A channel without open messages needs no retry.
     away.pauses.retain(|channel, pause| pause.until > now || by_channel.contains_key(channel));
     for offers in by_channel.values_mut() {
-        // One that a messenger fails at each time keeps none behind it.
+        // Messages that failed before come last, so that they do not block the others.
         offers.sort_by_key(|offer| away.since.contains_key(&(offer.action.clone(), offer.channel.clone())));
     }
     let each = by_channel.into_values().map(|offers| close_channel(app, connections, offers));
@@ -119,7 +120,8 @@ async fn close_ended(app: &App, connections: &ConnectedChannels, away: &mut Paus
     }
 }
 
-/// Closes messages of one channel until it wants to be left alone or is away: which were closed, and which one was not, and why.
+/// Closes messages of one channel until it limits the rate or fails. Returns the closed messages, and the message that
+/// failed with the error.
 async fn close_channel(
     app: &App,
     connections: &ConnectedChannels,
@@ -148,7 +150,7 @@ async fn close_channel(
     (done, None)
 }
 
-/// Nothing more is said in the place of a message.
+/// Marks a message as closed, so that it is not updated again.
 async fn forget(app: &App, offer: &Offer) {
     let (action, channel) = (offer.action.clone(), offer.channel.clone());
     let _ = app.backend.run(move |backend| backend.memory().close(&action, &channel)).await;
@@ -178,7 +180,7 @@ mod tests {
         }
         assert!(now.duration_since(begun) >= LONG && now.duration_since(begun) < LONG + SELDOM);
         assert!((10..20).contains(&tries), "{tries}");
-        // Another message has its own hour, and what is taken ends the pause.
+        // The time limit applies to each message separately, and an accepted message ends the pause.
         assert!(away.failed(&offer("b", "tg"), now));
         away.is_back("tg");
         assert_eq!(away.next(now), None);

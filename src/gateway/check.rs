@@ -1,7 +1,8 @@
-//! `guard-gateway check`: what `guard doctor` starts to have every channel and the page tried.
+//! `guard-gateway check`: tests every channel and the page, for `guard doctor`.
 //!
-//! A gateway that runs tries its channels itself, with what it has read; where none runs, they are tried from here. The
-//! page is fetched the way that a browser does. Findings are one line of JSON. Out of scope: a change of anything.
+//! If a gateway is running, it tests its own channels, with the configuration that it has read; otherwise they are
+//! tested from this process. The page is fetched as a browser does. The results are printed as one line of JSON. Out of
+//! scope: changing anything.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::channel::probe::{ProbeResult, ProbeStatus, Receiver, probe};
 use crate::client;
 use crate::config::Config;
 
-/// How long all channels together may take.
+/// The time limit of all channels together.
 const PATIENCE: Duration = Duration::from_secs(75);
 
 /// The arguments of `guard-gateway check`.
@@ -27,7 +28,7 @@ pub struct CheckArgs {
     only: Vec<String>,
 }
 
-/// What was found, in the words of `guard doctor`.
+/// A result, in the format of `guard doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct CheckResult {
     check: String,
@@ -51,19 +52,19 @@ impl CheckResult {
     }
 }
 
-/// Why nothing is tried.
+/// The reason why the tests cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The runtime.
+    /// The runtime cannot be created.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
-/// What is wrong with the page as it arrives.
+/// The reason why the page was not received intact.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum PageError {
     #[error(transparent)]
@@ -84,16 +85,17 @@ enum PageError {
     Changed(&'static str),
 }
 
-/// Tries the channels and the page. Where nothing is set up and nothing runs, it finds nothing.
+/// Tests the channels and the page. Prints an empty list if nothing is configured and no gateway is running.
 ///
 /// # Errors
-/// Where the configuration lies is not known, or nothing can be printed.
+/// Returns an error if the directory of the configuration is unknown, or if the result cannot be serialized.
 pub fn run(args: &CheckArgs) -> Result<u8, CheckError> {
     let account = Account::of_this_process();
     let path = account.config_directory()?.join("gateway.toml");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if let Err(why) = account.socket(&Config::default()) {
-        // Who asks for it by its name is told; whose gateway it is not is not bothered.
+        // The error is reported only if this check was requested by name, because the gateway may belong to another
+        // account.
         let asked = !args.only.is_empty();
         let found = CheckResult::warn("gateway", why.to_string(), "see guard-gateway(8)");
         let found: Vec<CheckResult> = Some(found).into_iter().filter(|one| asked && args.wants(&one.check)).collect();
@@ -102,7 +104,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, CheckError> {
     }
     let (config, broken) = match Config::read(&path) {
         Ok(config) => (config, None),
-        // What runs goes on with what it read before, at the place that is meant where none is named.
+        // A running gateway still uses the configuration that it read before, and most likely the default socket.
         Err(why) => (Config::default(), Some(why)),
     };
     let socket = account.socket(&config)?;
@@ -137,7 +139,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, CheckError> {
 }
 
 impl CheckArgs {
-    /// Whether a check is wanted: by its name, or by what its name begins with.
+    /// Reports whether a check was requested, by its name or by the part of it before a dot.
     fn wants(&self, check: &str) -> bool {
         let named = |only: &String| {
             check.strip_prefix(only.as_str()).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('.'))
@@ -145,7 +147,7 @@ impl CheckArgs {
         self.only.is_empty() || self.only.iter().any(named)
     }
 
-    /// The channels that are to be tried.
+    /// Returns the channels to be tested.
     fn channels<'a>(&self, config: &'a Config) -> Vec<&'a crate::config::ChannelConfig> {
         config.channel.iter().filter(|one| self.wants(&check_of(&one.name))).collect()
     }
@@ -155,12 +157,13 @@ fn check_of(channel: &str) -> String {
     format!("channel.{channel}")
 }
 
-/// What a gateway that runs says of its channels, and its page as it is fetched.
+/// Tests the channels through the running gateway, and fetches its page.
 async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<CheckResult> {
     let mut found = Vec::new();
     if args.only.is_empty() || args.only.iter().any(|only| only.starts_with("channel")) {
         let names: Vec<&str> = args.channels(config).iter().map(|one| one.name.as_str()).collect();
-        // One check alone names its channel; else the gateway tries those that it has, whatever the file says by now.
+        // If only single channels are requested, they are named. Otherwise the gateway tests all channels that it has,
+        // which may differ from those in the file.
         let wanted = if args.wants("channel") { json!({}) } else { json!({ "channels": names }) };
         let tried = match &wanted["channels"] {
             Value::Array(none) if none.is_empty() => Ok(json!({ "tried": [] })),
@@ -198,7 +201,7 @@ fn old(says: &str) -> CheckResult {
     CheckResult::fail("channel", says, "restart it; it may be another version")
 }
 
-/// The channels without a gateway.
+/// Tests the channels without a gateway.
 async fn alone(args: &CheckArgs, config: &Config) -> Vec<CheckResult> {
     let accept = config.accept();
     let probes = args.channels(config).into_iter().map(|one| probe(one, accept, Receiver::Nobody));
@@ -219,7 +222,7 @@ fn said(tried: &ProbeResult) -> CheckResult {
     }
 }
 
-/// The headers without which another site could use or frame the page, and what they say.
+/// The headers that keep other sites from using or framing the page, with their expected values.
 const HEADERS: [(&str, &str); 5] = [
     ("content-security-policy", pages::POLICY),
     ("x-content-type-options", "nosniff"),
@@ -228,7 +231,7 @@ const HEADERS: [(&str, &str); 5] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// Fetches the page and looks at what comes.
+/// Fetches the page and checks the response.
 async fn page(url: &str) -> CheckResult {
     let remedy = if url.starts_with("http://localhost:") {
         "restart the gateway"
@@ -266,14 +269,15 @@ async fn fetched(url: &str) -> Result<(), PageError> {
     if status != 200 || script != include_str!("page/app.js") {
         return Err(PageError::Script);
     }
-    // What comes in without a token must be nobody: a proxy that comes by the socket would lend its account's rights.
+    // A request without a token must be unauthenticated: a proxy that connects to the Unix socket would pass on its
+    // account's permissions.
     match get("/v1/status").await? {
         (401, ..) => Ok(()),
         (status, ..) => Err(PageError::Open(status)),
     }
 }
 
-/// That the page's headers arrive as they were sent.
+/// Checks that the page's headers arrive unchanged.
 fn check_headers(headers: &HeaderMap) -> Result<(), PageError> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.starts_with("text/html") {

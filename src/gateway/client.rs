@@ -1,6 +1,6 @@
-//! Questions to a gateway that runs, over its socket.
+//! A client for a running gateway, over its Unix socket.
 //!
-//! Out of scope: what is asked.
+//! Out of scope: the meaning of requests and responses.
 
 use std::io;
 use std::path::Path;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// The longest answer that is read, in bytes.
+/// The maximum number of bytes read of a response.
 const LONGEST: u64 = 1 << 20;
 
-/// How long a question without a wait may take.
+/// The time limit of a request that the gateway answers at once.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Why there is no answer.
+/// The reason why there is no successful response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("no answer in time")]
@@ -24,23 +24,23 @@ pub enum ClientError {
     Io(#[from] io::Error),
     #[error("invalid answer")]
     Invalid,
-    /// In the gateway's words.
+    /// The gateway's error message.
     #[error("{0}")]
     Refused(String),
 }
 
-/// A question.
+/// Sends a GET request.
 ///
 /// # Errors
-/// There is no answer, or it says no.
+/// Returns an error if there is no response, or if its status is not 200.
 pub async fn get(socket: &Path, path: &str) -> Result<Value, ClientError> {
     send(socket, &format!("GET {path} HTTP/1.1\r\n"), "", SOON).await
 }
 
-/// The same with a body, and with time for an answer that is waited for.
+/// Sends a POST request with a JSON body and this time limit.
 ///
 /// # Errors
-/// There is no answer, or it says no.
+/// Returns an error if there is no response, or if its status is not 200.
 pub async fn post(socket: &Path, path: &str, body: &Value, timeout: Duration) -> Result<Value, ClientError> {
     let body = body.to_string();
     let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", body.len());

@@ -1,12 +1,12 @@
-//! How often something may happen: buckets that fill again as time passes.
+//! Rate limits: token buckets that refill over time.
 //!
-//! Out of scope: a clock. The time is a parameter, so that a test can pass an hour in no time.
+//! Out of scope: reading the clock. The time is a parameter, so that tests need not wait.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// So many at once, and one more each time this long has passed.
+/// A rate: `burst` at once, and one more after each period `every`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     pub burst: u32,
@@ -14,35 +14,35 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `count` in a minute, `burst` of them at once.
+    /// Returns a rate of `count` per minute, with a burst of `burst`.
     #[must_use]
     pub fn per_minute(count: u32, burst: u32) -> Self {
         Self { burst, every: Duration::from_secs(60) / count.max(1) }
     }
 }
 
-/// A limit for each of many.
+/// A separate rate limit for each key.
 #[derive(Debug)]
 pub struct Limits<K> {
     rate: Rate,
-    /// When each would be full again.
+    /// The time at which the bucket of each key is full again.
     full_at: HashMap<K, Instant>,
 }
 
-/// More than anybody needs; the ones that are full again are forgotten then.
+/// The number of keys at which full buckets are removed. Normal use stays far below it.
 const MOST: usize = 10_000;
 
 impl<K: Hash + Eq> Limits<K> {
-    /// Nothing has happened yet.
+    /// Creates limits with full buckets.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self { rate, full_at: HashMap::new() }
     }
 
-    /// Takes one, or says how long to wait for it.
+    /// Takes one token from the bucket of this key.
     ///
     /// # Errors
-    /// The time until one may be taken again.
+    /// Returns the time until the next token is available.
     pub fn take(&mut self, key: K, now: Instant) -> Result<(), Duration> {
         if self.full_at.len() >= MOST {
             self.full_at.retain(|_, full| *full > now);

@@ -1,8 +1,9 @@
-//! `gateway.toml`, beside guard's own configuration: where the gateway listens, who answers through which messenger,
-//! and how far an answer without a signature reaches.
+//! The configuration `gateway.toml`, in guard's configuration directory: the addresses to listen on, the approvers on
+//! each messenger, and the limits of answers without a signature.
 //!
-//! A file that is wrong in any place is refused whole, with the line; what held before goes on. Secrets do not stand in
-//! it: it names the file or the command that gives them. Out of scope: the environment.
+//! An invalid file is rejected as a whole, with the line of the error; a running gateway keeps the previous
+//! configuration. The file contains no secrets, only the files or commands that provide them. Out of scope: the
+//! environment.
 
 mod channels;
 mod error;
@@ -21,10 +22,10 @@ pub use self::routes::{Day, Hours, Route};
 pub use self::secret::Secret;
 use crate::address::{Network, counted};
 
-/// The port, where the file names none. Browsers refuse 6000, which older documents name.
+/// The default port. Browsers refuse to open 6000, which older documents name.
 pub const PORT: u16 = 6180;
 
-/// The push services of the browsers that have web push: Chromium's, Firefox's, Safari's and Edge's.
+/// The push services of the browsers that support web push: Chromium, Firefox, Safari and Edge.
 const PUSH_HOSTS: [&str; 4] =
     ["fcm.googleapis.com", "updates.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com"];
 
@@ -32,48 +33,49 @@ const PUSH_HOSTS: [&str; 4] =
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Addresses with ports.
+    /// The addresses and ports to listen on.
     pub listen: Vec<SocketAddr>,
-    /// The Unix socket; empty: none.
+    /// The path of the Unix socket, if not the default.
     pub socket: Option<PathBuf>,
-    /// Names that it is reached by, beside localhost.
+    /// Accepted host names besides localhost.
     pub hosts: Vec<String>,
-    /// The address of the page as phones reach it, for links.
+    /// The address of the page for phones, used in links.
     pub page: Option<String>,
-    /// A proxy in front of it does TLS: only then may it listen elsewhere than on this machine.
+    /// Whether a proxy in front of the gateway terminates TLS, which allows plain HTTP on addresses other than
+    /// loopback.
     pub behind_proxy: bool,
-    /// Addresses and networks of the proxies in front of it: only these are believed when they say whom they speak for.
+    /// Addresses and networks of the proxies in front of the gateway. The client addresses that they forward are
+    /// trusted.
     pub proxies: Vec<Network>,
-    /// A certificate of its own, with those between it and its authority, as PEM: then it speaks TLS wherever it listens
-    /// for more than this machine.
+    /// The gateway's certificate chain as PEM. With it, the gateway uses TLS on all addresses other than loopback.
     pub certificate: Option<PathBuf>,
-    /// The certificate's key, as PEM.
+    /// The private key of the certificate, as PEM.
     pub key: Option<PathBuf>,
-    /// The highest tier that is approved from afar without a signature.
+    /// The highest tier that can be approved remotely without a signature.
     pub unsigned_tier: u8,
     pub channel: Vec<ChannelConfig>,
     pub route: Vec<Route>,
-    /// Who may be told how a command ended that was handed in.
+    /// The receivers of the outcomes of submitted commands.
     pub callback: Vec<Callback>,
-    /// How long a channel may take to accept a message, in seconds.
+    /// The time limit for a channel to accept a message, in seconds.
     pub accept_secs: u64,
-    /// How long a client may take for the head of a request, and for its body, in seconds.
+    /// The time limit for a client to send the head of a request, or its body, in seconds.
     pub request_secs: u64,
-    /// The most connections at once.
+    /// The maximum number of concurrent connections.
     pub connections: usize,
-    /// The most connections from one address, which is neither this machine's nor a proxy's.
+    /// The maximum number of concurrent connections from one address that is neither loopback nor a proxy.
     pub connections_each: usize,
-    /// What is said on standard error: off, error, warn, info (with a line for each request), debug or trace.
+    /// The log level: off, error, warn, info (with a line for each request), debug or trace.
     pub log: String,
-    /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
+    /// The hosts of accepted push services. A subscription to any other host is rejected.
     pub push_hosts: Vec<String>,
 }
 
 impl Config {
-    /// That it may listen there: nothing is said in plain to other machines.
+    /// Checks that the gateway may listen on this address: it accepts no unencrypted connections from other machines.
     ///
     /// # Errors
-    /// It may not, and what would make it so.
+    /// Returns an error that names the missing settings.
     pub fn may_listen(&self, address: SocketAddr) -> Result<(), ConfigError> {
         if address.ip().is_loopback() || self.behind_proxy || self.certificate.is_some() {
             return Ok(());
@@ -81,19 +83,19 @@ impl Config {
         Err(ConfigError::Plain(address))
     }
 
-    /// How long a channel may take to accept a message.
+    /// Returns the time limit for a channel to accept a message.
     #[must_use]
     pub fn accept(&self) -> Duration {
         Duration::from_secs(self.accept_secs.clamp(1, 60))
     }
 
-    /// How long a client may take for the head of a request, and for its body.
+    /// Returns the time limit for a client to send the head of a request, or its body.
     #[must_use]
     pub fn client_timeout(&self) -> Duration {
         Duration::from_secs(self.request_secs.clamp(1, 300))
     }
 
-    /// The address that a connection is counted by; `None` where one address stands for many clients.
+    /// Returns the address by which a connection is counted, or `None` if many clients share the address.
     #[must_use]
     pub fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
         let address = peer.to_canonical();
@@ -131,22 +133,22 @@ impl Default for Config {
     }
 }
 
-/// A place that is told how a command ended.
+/// A receiver of the outcomes of commands.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Callback {
     pub name: String,
-    /// https, or http on this machine.
+    /// An https URL, or http on this machine.
     pub url: String,
-    /// What it is signed with.
+    /// The secret that signs the messages.
     pub secret: Secret,
 }
 
 impl Config {
-    /// Reads the file; without one, the defaults.
+    /// Reads the file, or returns the defaults if there is none.
     ///
     /// # Errors
-    /// It cannot be read, or says what cannot be: with the line.
+    /// Returns an error, with the line, if the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text).map_err(|why| ConfigError::In { path: path.to_owned(), why: Box::new(why) }),
@@ -155,10 +157,10 @@ impl Config {
         }
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a configuration file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the text is invalid.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
         if config.unsigned_tier > 3 {

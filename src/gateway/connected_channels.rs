@@ -1,6 +1,6 @@
 //! The connected messengers, and a limit of concurrent messages for each.
 //!
-//! Out of scope: who is asked where.
+//! Out of scope: the routing of requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 
 use crate::channel::Channel;
 
-/// How many cards may be sent to one messenger at once. Others wait, because each uses a connection and messengers
-/// accept only a few per second.
+/// The number of cards that may be sent to one messenger concurrently. Others wait, because each uses a connection and
+/// messengers accept only a few per second.
 const AT_ONCE: usize = 4;
 
 /// The connected messengers.

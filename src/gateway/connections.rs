@@ -1,6 +1,6 @@
-//! Connections of clients: how many there may be, and how long each may take for the head of a request.
+//! Serves client connections, with limits of their number and of the time for the head of a request.
 //!
-//! Out of scope: what they say.
+//! Out of scope: the contents of requests.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -24,36 +24,37 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-/// The most bytes of a head.
+/// The maximum size of the head of a request, in bytes.
 const HEAD: usize = 64 << 10;
 
-/// How many connections there may be, in all and from one address.
+/// The limits of the number of connections, in total and from one address.
 pub struct Slots {
     all: Arc<Semaphore>,
     each: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// The slot of one connection, while the connection is open.
+/// The slot of one connection. It is released when this is dropped.
 pub struct ConnectionSlot {
     _one: OwnedSemaphorePermit,
     of: Option<(Arc<Slots>, IpAddr)>,
 }
 
 impl Slots {
-    /// Room for so many in all, and for so many from one address.
+    /// Creates slots for `all` connections in total and `each` from one address.
     #[must_use]
     pub fn new(all: usize, each: usize) -> Arc<Self> {
         let all = Arc::new(Semaphore::new(all.clamp(1, Semaphore::MAX_PERMITS)));
         Arc::new(Self { all, each, taken: Mutex::default() })
     }
 
-    /// Waits until there is room for one more.
+    /// Waits until there is room for one more connection.
     async fn room(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// A slot for one from this address; without one it is not counted. `None`: there are too many from there.
+    /// Takes a slot for a connection from this address, or returns `None` if there are too many from it. With no
+    /// address, the connection counts only toward the total.
     fn take(self: &Arc<Self>, one: OwnedSemaphorePermit, from: Option<IpAddr>) -> Option<ConnectionSlot> {
         let Some(from) = from else { return Some(ConnectionSlot { _one: one, of: None }) };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +80,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// A connection with its slot, which it keeps when it becomes a WebSocket.
+/// A connection with its slot. It keeps the slot when it becomes a WebSocket.
 struct SlottedIo<T> {
     io: T,
     _slot: ConnectionSlot,
@@ -117,16 +118,16 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for SlottedIo<T> {
     }
 }
 
-/// Who is at the other end of a connection.
+/// The identity of the peer of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeerInfo<P> {
-    /// What handlers are told of it.
+    /// The value passed to the handlers.
     pub peer: Option<P>,
-    /// The address that it is counted by.
+    /// The address by which the connection is counted.
     pub counted: Option<IpAddr>,
 }
 
-/// What answers on one connection.
+/// The service of one connection: the router, with the peer added to each request.
 struct ConnectionService<P> {
     router: TowerToHyperService<Router>,
     peer: Option<P>,
@@ -145,16 +146,16 @@ impl<P: Clone + Send + Sync + 'static> Service<Request<Incoming>> for Connection
     }
 }
 
-/// What holds for every connection of a listener.
+/// The limits of all connections of a listener.
 pub struct ConnectionLimits {
     pub slots: Arc<Slots>,
-    /// How long the head of a request may take, also of the next one after an answer.
+    /// The time limit for the head of each request on a connection, not only of the first.
     pub head_time: Duration,
-    /// Becomes true when no more requests are taken.
+    /// Becomes true when no more requests are accepted.
     pub ended: watch::Receiver<bool>,
 }
 
-/// Serves whoever comes until it is ended, and those that are being answered then.
+/// Accepts and serves connections until `ended` becomes true, then waits for the requests in progress.
 pub async fn serve<L, P>(
     mut listener: L,
     router: Router,
@@ -179,7 +180,7 @@ pub async fn serve<L, P>(
             },
         };
         let PeerInfo { peer, counted } = about(&io, &address);
-        // One too many from there is hung up on.
+        // A connection above the limit of its address is closed.
         let Some(slot) = slots.take(one, counted) else { continue };
         let service = ConnectionService { router: TowerToHyperService::new(router.clone()), peer };
         let mut builder = http1::Builder::new();
@@ -189,7 +190,7 @@ pub async fn serve<L, P>(
         tokio::spawn(async move {
             let _alive = alive;
             let mut serving = pin!(serving);
-            // Whoever breaks off has nobody to be told.
+            // An error of the connection cannot be reported, because its client is gone.
             tokio::select! {
                 _ = serving.as_mut() => return,
                 _ = ended.wait_for(|ended| *ended) => {}
@@ -217,7 +218,7 @@ mod tests {
         let other = take(from(2)).await.unwrap();
         drop(second);
         let again = take(from(1)).await.unwrap();
-        // What is not counted by its address takes room all the same.
+        // A connection that is not counted by address still takes room.
         let uncounted = take(None).await.unwrap();
         assert!(tokio::time::timeout(Duration::from_millis(20), slots.room()).await.is_err());
         drop((first, other, again));

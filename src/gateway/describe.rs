@@ -1,7 +1,7 @@
-//! `guard-gateway describe`: the verbs and options of the gateway as JSON, for the completions of guard, which passes those
-//! verbs on without reading them.
+//! `guard-gateway describe`: prints the verbs and options of the gateway as JSON, for the completions of guard, which
+//! forwards those verbs without parsing them.
 //!
-//! Out of scope: what only one shell needs.
+//! Out of scope: the syntax of individual shells.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Prints the description.
 ///
 /// # Errors
-/// Standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub fn run(root: &Command) -> std::io::Result<u8> {
     let mut root = root.clone();
     root.build();
@@ -31,7 +31,7 @@ fn command(of: &Command) -> Value {
 
 fn argument(arg: &Arg) -> Value {
     let takes = arg.get_action().takes_values();
-    // A flag has a value too where one asks clap: none that is typed.
+    // clap reports possible values for flags too, but a flag takes no value.
     let possible = if takes { arg.get_possible_values() } else { Vec::new() };
     json!({
         "name": arg.get_id().as_str(),

@@ -1,7 +1,7 @@
-//! Requests that nobody answered: those who are to know are told, all at once, and also of what ran out while no gateway
-//! ran.
+//! Escalations of requests that nobody answered: notifies the admin channels of the route, or all channels if the request
+//! is urgent, all at once. Requests that timed out while no gateway was running are included.
 //!
-//! Out of scope: how a messenger speaks.
+//! Out of scope: the protocols of messengers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::route::{is_urgent, route};
 use crate::routing::tell;
 use crate::store::queue::RequestState;
 
-/// How long a channel may take to accept that nobody answered.
+/// The time limit for a channel to accept an escalation.
 const ACCEPT: Duration = Duration::from_secs(10);
 
-/// After how long a channel is tried again that did not take it.
+/// The waits before an escalation is retried on a channel that did not accept it.
 const AGAIN: [Duration; 4] =
     [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
 
-/// What is told while a gateway runs, each request once.
+/// The escalations of a running gateway, at most one for each request.
 #[derive(Default)]
 pub struct EscalationTasks {
     begun: HashSet<String>,
@@ -35,7 +35,7 @@ pub struct EscalationTasks {
 }
 
 impl EscalationTasks {
-    /// Tells of all that nobody answered and that was not told of, now or by a gateway before.
+    /// Begins the escalation of all unanswered requests that were not escalated yet, by this gateway or an earlier one.
     pub async fn begin_overdue(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>) {
         let now = Timestamp::now();
         let known = app.backend.run(move |backend| -> Result<_, BackendError> {
@@ -44,7 +44,7 @@ impl EscalationTasks {
         });
         let (since, told) = match known.await {
             Ok(Ok(known)) => known,
-            // Told twice is better than never.
+            // Without the list of earlier escalations, none is begun.
             Ok(Err(why)) | Err(why) => {
                 tracing::warn!("{why}");
                 return;
@@ -60,7 +60,7 @@ impl EscalationTasks {
         }
     }
 
-    /// Tells of one that nobody answered.
+    /// Begins the escalation of an unanswered request, if its tier is above 2 or it is urgent.
     pub fn begin(&mut self, app: &Arc<App>, connections: &Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
         while self.tasks.try_join_next().is_some() {}
         let is_told = shown.pending.tier.number() > 2 || is_urgent(&shown.pending);
@@ -70,7 +70,7 @@ impl EscalationTasks {
     }
 }
 
-/// Tells those who are to know, each beside the others; a channel that does not take it is tried again.
+/// Sends an escalation to its channels concurrently, and retries on each channel that does not accept it.
 async fn escalate(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
     let config = app.config();
     let names: Vec<String> = if is_urgent(&shown.pending) {
@@ -100,7 +100,7 @@ async fn escalate(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc
             }
             let Some(wait) = again else { return };
             tokio::time::sleep(wait).await;
-            // Somebody has answered late meanwhile, or it was asked anew.
+            // Meanwhile the request was answered late, or was requested again.
             if app.feed.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Late) {
                 return;
             }
@@ -109,7 +109,7 @@ async fn escalate(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc
     futures_util::future::join_all(names.iter().map(each)).await;
 }
 
-/// What they are told.
+/// Returns the text of an escalation.
 fn text(shown: &TrackedRequest, now: Timestamp) -> String {
     let (pending, tier) = (&shown.pending, shown.pending.tier.number());
     let late = if tier == 3 { format!("; guard approve {} lets it run once", pending.id) } else { String::new() };

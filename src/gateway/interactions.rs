@@ -1,7 +1,7 @@
-//! What people do on messengers: a tap is matched with its request and given as an answer, and whoever tapped is told what
-//! became of it.
+//! Handles what people do on messengers: finds the request of each button press, reaction or command, submits the
+//! answer, and returns the outcome to the sender.
 //!
-//! Out of scope: how a messenger speaks, and whether an answer counts.
+//! Out of scope: the protocols of messengers, and the validity of answers.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::request_feed::is_waiting;
 use crate::routing::card;
 use crate::secrets::hash;
 
-/// Hears taps, one after the other.
+/// Handles interactions, one after the other.
 pub async fn handle_interactions(app: Arc<App>, mut interactions: mpsc::Receiver<Interaction>) {
     while let Some(interaction) = interactions.recv().await {
         let told = answered(&app, &interaction).await;
-        // Whoever pressed may not be waiting for the word any more.
+        // The sender may no longer be waiting for the reply.
         let _ = interaction.reply.send(told);
     }
 }
 
-/// What a message is found by, where no button of it was pressed.
+/// The key by which a message is found if none of its buttons was pressed.
 enum OfferLookup {
-    /// The channel, and the channel's own name for it.
+    /// The channel, and the messenger's ID of the message.
     Message(String, String),
-    /// The request that it asks about, by its name towards clients, and the channel.
+    /// The public ID of the request, and the channel.
     Request(String, String),
 }
 
@@ -48,13 +48,13 @@ impl OfferLookup {
     }
 }
 
-/// What becomes of a tap, in words for whoever made it; none where it has nothing to do with guard.
+/// Processes an interaction and returns the reply to its sender: empty if the interaction does not concern guard.
 async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
     let offer_of = async |find: OfferLookup| match app.backend.run(move |backend| find.in_base(backend)).await {
         Ok(Ok(offer)) => Ok(offer.filter(|offer| offer.channel == interaction.channel)),
         Ok(Err(why)) | Err(why) => Err(cannot(&why)),
     };
-    // Most marks are set on what others wrote.
+    // Most reactions are to messages of others.
     let marked = match &interaction.action {
         UserAction::Reacted { message, .. } => {
             match offer_of(OfferLookup::Message(interaction.channel.clone(), message.clone())).await {
@@ -126,7 +126,8 @@ async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
         }
     };
     let Some(shown) = shown else { return "the request no longer exists".to_owned() };
-    // A yes is to what a message of this channel shows: where it has no button for one, no other way to say it is one.
+    // An approval applies only to what a message on this channel shows: if the message has no button to approve, a
+    // command or a reaction cannot approve either.
     if yes && card(app, &shown).bar.is_none() {
         match offer {
             None => return "no message here shows this request; see guard review".to_owned(),
@@ -139,7 +140,8 @@ async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
     let who = Answerer { by: format!("{approver} ({})", interaction.channel), token: None, max_tier: 3 };
     match give(app, &shown, &who, GivenAnswer { yes, words, ..GivenAnswer::default() }).await {
         Ok(axum::Json(value)) => {
-            // After the answer: had the gateway ended in between, the button would still be there to be pressed.
+            // The button is marked as used only after the answer: if the gateway stopped in between, it could still be
+            // pressed.
             if let Some(nonce) = pressed {
                 let _ = app.backend.run(move |backend| backend.memory().use_button(&nonce)).await;
             }
@@ -149,12 +151,12 @@ async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
     }
 }
 
-/// Why an answer is not processed.
+/// Describes why an answer cannot be processed.
 fn cannot(why: &BackendError) -> String {
     format!("guard cannot process the answer now: {why}")
 }
 
-/// Records that somebody pressed who may not, and tells of it.
+/// Records and publishes an interaction that is not permitted.
 async fn refuse(app: &App, kind: &'static str, why: String, interaction: &Interaction) {
     tracing::warn!("refused: {why}");
     app.feed.publish(kind, "", json!({ "channel": interaction.channel, "from": interaction.from }), Timestamp::now());

@@ -1,6 +1,6 @@
-//! A secret out of the account's keyring, read by whichever program for that is there.
+//! Reads secrets from the account's keyring, with the first known program that has them.
 //!
-//! Which programs those are stands in `patterns/reviewer/keyrings.toml`. Out of scope: keeping a secret.
+//! The programs are listed in `keyrings.toml`. Out of scope: storing secrets.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use crate::config::Secret;
 
 const KNOWN: &str = include_str!("keyrings.toml");
 
-/// What stands for the secret's name.
+/// The placeholder of the secret's name.
 const NAME: &str = "{name}";
 
 #[derive(Debug, Deserialize)]
@@ -17,30 +17,30 @@ struct File {
     keyring: Vec<Keyring>,
 }
 
-/// A program that reads one.
+/// A program that reads secrets from a keyring.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keyring {
     read: Vec<String>,
-    /// How a person puts a secret there.
+    /// The command with which a person stores a secret, with the placeholder `NAME`.
     store: String,
 }
 
-/// Why a keyring gives no secret.
+/// The reason why no secret can be read from a keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// What the gateway knows of keyrings.
+    /// The built-in list of keyrings is invalid.
     #[error(transparent)]
     Known(#[from] toml::de::Error),
-    /// `how` a person puts it there.
+    /// No keyring has the secret. `how` is the command that stores it.
     #[error("no keyring has the secret {name}; add it with {how}")]
     Unknown { name: String, how: String },
 }
 
-/// The secret of this name.
+/// Reads the secret of this name.
 ///
 /// # Errors
-/// No keyring holds it, or there is none, with how it is put there.
+/// Returns an error, with the command that stores the secret, if no keyring has it.
 pub fn read(name: &str) -> Result<String, KeyringError> {
     let file: File = toml::from_str(KNOWN)?;
     of(&file.keyring, name)

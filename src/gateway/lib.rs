@@ -1,11 +1,11 @@
-//! `guard-gateway` carries what waits in guard's queue to a person anywhere, and the person's answer back: an API, a page,
-//! messengers.
+//! `guard-gateway` forwards the requests of guard's queue to people elsewhere, and their answers back, through an API,
+//! a page and messengers.
 //!
-//! What is true is in the queue and the record ([`backend`]); the gateway holds nothing without which an answer would be lost.
-//! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The modules:
-//! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models,
-//! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. Out of scope: deciding
-//! whether a command may run.
+//! The state is in the queue and the record ([`backend`]); the gateway keeps nothing without which an answer would be
+//! lost. guard itself judges commands: a command submitted over the API is passed to `guard submit` ([`submission`]).
+//! The modules: [`api`] serves HTTP, [`channel`] contains the messengers, [`routing`] sends requests to channels,
+//! [`reviewer`] queries models, [`mcp`] forwards MCP over HTTP; [`stand_in`] acts as a model for `guard doctor --live`.
+//! Out of scope: deciding whether a command may run.
 
 pub mod account;
 pub mod address;

@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, reload};
 
-/// Why log levels cannot be set.
+/// The reason why log levels cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("log: invalid value {0:?}: expected off, error, warn, info, debug or trace")]
@@ -29,10 +29,10 @@ pub enum LogError {
 /// Parses the log levels of the configuration: a level, or levels by module.
 ///
 /// # Errors
-/// They are invalid.
+/// Returns an error if the levels are invalid.
 pub fn filter(levels: &str) -> Result<Targets, LogError> {
     let wrong = || LogError::Levels(levels.to_owned());
-    // A misspelt level would be taken for a module's name, and everything else would be silent.
+    // A misspelt level would be parsed as the name of a module, and all other modules would be silent.
     let is_level = |part: &str| !part.is_empty() && LevelFilter::from_str(part).is_ok();
     if !levels.split(',').all(|part| part.contains('=') || is_level(part)) {
         return Err(wrong());
@@ -52,7 +52,7 @@ impl Log {
     /// Starts logging with these levels. `environment` overrides the configuration.
     ///
     /// # Errors
-    /// The levels are invalid.
+    /// Returns an error if the levels are invalid.
     pub fn begin(environment: Option<&str>, levels: &str) -> Result<Self, LogError> {
         let fixed = environment.is_some_and(|levels| !levels.is_empty());
         let levels = environment.filter(|_| fixed).unwrap_or(levels);
@@ -66,7 +66,7 @@ impl Log {
     /// Changes the levels, unless the environment sets them.
     ///
     /// # Errors
-    /// The levels are invalid.
+    /// Returns an error if the levels are invalid.
     pub fn change(&self, levels: &str) -> Result<(), LogError> {
         let filter = filter(levels)?;
         if let Some(handle) = self.filter.as_ref().filter(|_| !self.fixed) {

@@ -1,4 +1,4 @@
-//! The entry point of the gateway: `serve`, `token`, `channel`. guard passes its verbs of these names on to it.
+//! The entry point of the gateway. guard forwards its verbs `serve`, `token` and `channel` to this program.
 
 use std::process::ExitCode;
 
@@ -44,14 +44,14 @@ enum GatewayCommand {
     Describe,
 }
 
-/// The exit code where the gateway itself fails, or is not called as it can be.
+/// The exit code if the gateway fails or is called incorrectly.
 const FAILED: u8 = 125;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // What cannot be printed cannot be reported either.
+            // If the message cannot be printed, that error cannot be printed either.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { FAILED } else { 0 });
         }
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     ExitCode::from(done)
 }
 
-/// The exit code of what was done; why it was not stands on standard error.
+/// Returns the exit code of a verb. Prints its error on standard error.
 fn told(done: Result<u8, impl std::fmt::Display>) -> u8 {
     done.unwrap_or_else(|why| {
         eprintln!("guard-gateway: {why}");

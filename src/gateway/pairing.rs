@@ -1,8 +1,8 @@
-//! `guard-gateway pair`: what `guard approver add --passkey` starts to reach the gateway that runs.
+//! `guard-gateway pair`: connects `guard approver add --passkey` to the running gateway.
 //!
-//! An object on standard input says whose passkey, and the secret of the pairing; lines of JSON on standard output say
-//! where the phone goes, and then what its browser handed over. guard itself decides what that is worth. What may not
-//! enter: writing down who is enrolled.
+//! Standard input is a JSON object with the approver's name and the secret of the pairing. Standard output is lines of
+//! JSON: first the address for the phone, then the response of its browser, which guard itself verifies. Out of scope:
+//! enrolling approvers.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::config::{Config, ConfigError};
 #[derive(Debug, Args)]
 pub struct PairArgs {}
 
-/// Why no passkey comes.
+/// The reason why no passkey was received.
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
     #[error(transparent)]
     Account(#[from] AccountError),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Standard input and output, and the runtime.
+    /// Standard input or output failed, or the runtime cannot be created.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -36,13 +36,13 @@ pub enum PairError {
     Gateway(#[from] ClientError),
 }
 
-/// A little longer than a pairing holds.
+/// A little longer than the lifetime of a pairing.
 const PATIENCE: Duration = Duration::from_secs(130);
 
 /// Begins a pairing, and waits for its passkey.
 ///
 /// # Errors
-/// No gateway runs, or nothing came in time.
+/// Returns an error if no gateway is running, or if no passkey was received in time.
 pub fn run(_: &PairArgs) -> Result<u8, PairError> {
     let account = Account::of_this_process();
     let config = Config::read(&account.config_directory()?.join("gateway.toml"))?;

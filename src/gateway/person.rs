@@ -1,7 +1,8 @@
-//! Whether a person stands here: who answers is changed by one at their own terminal alone, never by an agent that would
-//! make itself an approver. guard tells it, with its own knowledge of agents, terminals and what stands above.
+//! Checks whether a person runs this process: only a person at their own terminal may change who can answer, not an
+//! agent that would make itself an approver. guard decides this, from what it knows of agents, terminals and parent
+//! processes.
 //!
-//! Out of scope: what is changed.
+//! Out of scope: the change itself.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,10 +10,10 @@ use std::process::{Command, ExitStatus};
 
 use crate::submission::{self, SubmitError};
 
-/// Exit code of what was refused; why stands on standard error.
+/// The exit code of a refusal. Its reason is printed on standard error.
 pub const REFUSED: u8 = 126;
 
-/// Why it is not known whether a person is here.
+/// The reason why it is unknown whether a person runs this process.
 #[derive(Debug, thiserror::Error)]
 pub enum PersonError {
     #[error(transparent)]
@@ -23,10 +24,10 @@ pub enum PersonError {
     Failed { guard: PathBuf, status: ExitStatus },
 }
 
-/// True where a person stands here. Where not, guard has said why and has written the attempt down.
+/// Reports whether a person runs this process. If not, guard has printed the reason and recorded the attempt.
 ///
 /// # Errors
-/// guard cannot be asked, which is no yes.
+/// Returns an error if guard cannot be run. The caller must treat it as a refusal.
 pub fn is_here(doing: &str) -> Result<bool, PersonError> {
     let guard = submission::guard()?;
     let status = Command::new(&guard).args(["person", "--"]).args(doing.split(' ')).status();

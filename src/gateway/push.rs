@@ -1,8 +1,8 @@
-//! Web push: notices on devices that asked for them at the page, encrypted for the device (RFC 8291) and signed with the
+//! Web push: sends notifications to subscribed devices, encrypted for the device (RFC 8291) and signed with the
 //! gateway's own key (VAPID, RFC 8292).
 //!
-//! The push service in between learns that there is something, and not what. A notice carries no answer: it opens the page.
-//! Out of scope: what is worth a notice of a request beyond that it was filed.
+//! The push service learns that there is a notification, but not its contents. A notification cannot answer a request;
+//! it opens the page. Out of scope: selecting requests; every filed request causes a notification.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,19 +25,19 @@ use crate::channel::http;
 use crate::request_feed::TrackedRequest;
 use crate::route::is_urgent;
 
-/// How long a push service keeps a notice for a device that is off, in seconds: what waits does not wait longer.
+/// The time that a push service keeps a notification for an offline device, in seconds. No request waits longer.
 const KEPT_SECS: u32 = 300;
 
-/// How long a signature for a push service holds, in seconds; the standard allows a day.
+/// The lifetime of a signature for a push service, in seconds. The standard allows a day.
 const SIGNED_SECS: i64 = 12 * 60 * 60;
 
-/// The longest text of a notice, in characters: what is encrypted must fit into 4096 bytes.
+/// The maximum length of the text of a notification, in characters. The encrypted message must fit into 4096 bytes.
 const LONGEST: usize = 600;
 
-/// How long a push service may take.
+/// The time limit of a request to a push service.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A device, as its browser names it.
+/// A web push subscription of a device, as reported by its browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Subscription {
@@ -46,7 +46,7 @@ pub struct Subscription {
     pub keys: Keys,
 }
 
-/// What notices for a device are encrypted with.
+/// The keys that encrypt notifications for a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
@@ -56,7 +56,7 @@ pub struct Keys {
     pub auth: String,
 }
 
-/// What a device, or the gateway's key for web push, lacks.
+/// An error in a subscription or in the gateway's key for web push, or a failed delivery.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
     #[error("endpoint: {0}")]
@@ -75,12 +75,12 @@ pub enum PushError {
     Damaged,
     #[error("cannot sign for web push")]
     Sign,
-    /// Its address is not shown: it is a secret of the device.
+    /// The delivery failed. The message omits the address, which is a secret of the device.
     #[error("{0}")]
     Post(String),
 }
 
-/// Why nobody is told of a request.
+/// The reason why no device was notified of a request.
 #[derive(Debug, thiserror::Error)]
 enum NoticeError {
     #[error(transparent)]
@@ -92,10 +92,10 @@ enum NoticeError {
 }
 
 impl Subscription {
-    /// That notices can be sent there. `hosts` are the push services that are known.
+    /// Checks that notifications can be sent to this device. `hosts` are the accepted push services.
     ///
     /// # Errors
-    /// Its address is no push service's, or its keys are none.
+    /// Returns an error if the address is not that of an accepted push service, or if the keys are invalid.
     pub fn check(&self, hosts: &[String]) -> Result<(), PushError> {
         let url = reqwest::Url::parse(&self.endpoint).map_err(|error| PushError::NoAddress(error.to_string()))?;
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -121,10 +121,10 @@ impl Subscription {
         }
     }
 
-    /// A text as only this device reads it: the body of the request to its push service.
+    /// Encrypts a text for this device, and returns the body of the request to its push service.
     ///
     /// # Errors
-    /// Its key is no point of the curve, or there is no randomness.
+    /// Returns an error if the device's key is not a point of the curve, or if the system provides no random bytes.
     pub fn encrypt(&self, text: &[u8]) -> Result<Vec<u8>, PushError> {
         let broken = |_| PushError::Encrypt;
         let (device, auth) = self.points()?;
@@ -149,20 +149,21 @@ impl KeyType for Length {
     }
 }
 
-/// Bytes of HKDF with SHA-256; at most 64 of them.
+/// Derives bytes with HKDF-SHA-256. `N` is at most 64.
 fn derive<const N: usize>(salt: &[u8], secret: &[u8], info: &[&[u8]]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     Salt::new(HKDF_SHA256, salt).extract(secret).expand(info, Length(N)).ok()?.fill(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// The one record of RFC 8188 that RFC 8291 makes. `points` are the device's and the sender's.
+/// Encrypts the single record (RFC 8188) of a message (RFC 8291). `points` are the public keys of the device and the
+/// sender.
 fn seal(shared: &[u8], auth: &[u8], points: [&[u8]; 2], salt: [u8; 16], text: &[u8]) -> Option<Vec<u8>> {
     let [device, own] = points;
     let input: [u8; 32] = derive(auth, shared, &[b"WebPush: info\0", device, own])?;
     let key: [u8; 16] = derive(&salt, &input, &[b"Content-Encoding: aes128gcm\0"])?;
     let nonce: [u8; 12] = derive(&salt, &input, &[b"Content-Encoding: nonce\0"])?;
-    // The last record of a text ends with a 2.
+    // The delimiter 2 marks the last record of a message.
     let mut sealed = [text, &[2]].concat();
     let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &key).ok()?);
     key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed).ok()?;
@@ -174,40 +175,40 @@ fn seal(shared: &[u8], auth: &[u8], points: [&[u8]; 2], salt: [u8; 16], text: &[
     Some(body)
 }
 
-/// The key by which push services know this gateway.
+/// The key that identifies this gateway to push services.
 pub struct Vapid {
     pair: EcdsaKeyPair,
 }
 
 impl Vapid {
-    /// A new key, to be kept.
+    /// Generates a new key, to be stored.
     ///
     /// # Errors
-    /// There is no randomness.
+    /// Returns an error if the system provides no random bytes.
     pub fn generate() -> Result<Vec<u8>, PushError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         made.map(|made| made.as_ref().to_vec()).map_err(|_| PushError::Generate)
     }
 
-    /// The key that was kept.
+    /// Parses a stored key.
     ///
     /// # Errors
-    /// It is none.
+    /// Returns an error if the key is damaged.
     pub fn read(bytes: &[u8]) -> Result<Self, PushError> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes, &SystemRandom::new());
         Ok(Self { pair: pair.map_err(|_| PushError::Damaged)? })
     }
 
-    /// What a browser is told, in base64url.
+    /// Returns the public key for browsers, in base64url.
     #[must_use]
     pub fn public(&self) -> String {
         Base64UrlUnpadded::encode_string(self.pair.public_key().as_ref())
     }
 
-    /// The header `Authorization` for the push service of an address.
+    /// Returns the header `Authorization` for the push service of this address.
     ///
     /// # Errors
-    /// The address is none.
+    /// Returns an error if the address is invalid, or if signing fails.
     pub fn authorization(&self, endpoint: &str, now: Timestamp) -> Result<String, PushError> {
         let url = reqwest::Url::parse(endpoint).map_err(|error| PushError::Post(error.to_string()))?;
         let claims = json!({
@@ -222,7 +223,7 @@ impl Vapid {
     }
 }
 
-/// Sends a notice of each request that is filed, for ever.
+/// Sends a notification of each filed request; runs as long as the feed is open.
 pub async fn send_notices(app: Arc<App>) {
     let (_, mut stream) = app.feed.subscribe(None);
     loop {
@@ -241,7 +242,7 @@ pub async fn send_notices(app: Arc<App>) {
     }
 }
 
-/// Tells all devices of a request. One that is gone, or whose token was revoked, is forgotten.
+/// Notifies all devices of a request. Removes devices whose push service reports that they are gone.
 async fn notify(app: &App, shown: &TrackedRequest) -> Result<(), NoticeError> {
     let all = app.backend.run(|backend| backend.memory().subscriptions()).await??;
     if all.is_empty() {
@@ -276,7 +277,7 @@ async fn post(client: &reqwest::Client, vapid: &Vapid, to: &Subscription, text: 
     let request = request.header("authorization", vapid.authorization(&to.endpoint, Timestamp::now())?);
     let request = request.header("ttl", KEPT_SECS).header("urgency", "high");
     let sent = request.header("content-encoding", "aes128gcm").send().await;
-    // The address of a device is a secret of its own: no error shows it.
+    // The address of a device is a secret, so no error contains it.
     sent.map(|response| response.status().as_u16()).map_err(|error| PushError::Post(error.without_url().to_string()))
 }
 
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_notice_is_encrypted_as_the_standard_shows() {
-        // RFC 8291, section 5 and appendix A.
+        // The example of RFC 8291, section 5 and appendix A.
         let device = bytes("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4");
         let own = bytes("BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8");
         let shared = bytes("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs");
@@ -354,7 +355,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a browser names as its device is looked at without a panic, and is none without a known host and keys.
+        /// Arbitrary subscriptions are checked without a panic, and rejected if the host is unknown or the keys are
+        /// invalid.
         #[test]
         fn a_device_is_one_of_a_known_push_service(
             endpoint in "(https?://)?(push\\.example|[a-z.:@/\\[\\]]{0,20})?\\PC{0,10}", p256dh in "[A-Za-z0-9_-]{0,90}", auth in "\\PC{0,24}"

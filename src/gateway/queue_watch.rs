@@ -1,7 +1,7 @@
-//! Hearing of changes of the queue: from the system, where the queue's file is this account's, or from the service that
+//! Watches the queue for changes: through the system if the account owns the queue's file, or through the service that
 //! keeps it.
 //!
-//! Out of scope: what changed. Whoever hears of a change looks.
+//! Out of scope: the kind of change. The receiver reads the queue again.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 
 use crate::backend::remote;
 
-/// How long a service that is away is left alone.
+/// The wait before the connection to a service is retried.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
+/// Reports each change of the queue's file. If the system cannot watch it, only the periodic refresh detects changes.
 pub fn queue(directory: PathBuf, changed: mpsc::Sender<()>) {
     let told = move || !matches!(changed.try_send(()), Err(mpsc::error::TrySendError::Closed(())));
     let _ = std::thread::Builder::new()
@@ -23,15 +23,15 @@ pub fn queue(directory: PathBuf, changed: mpsc::Sender<()>) {
         .spawn(move || guard_system::watch(&directory, "queue.db", told));
 }
 
-/// Tells of each change that the service tells of, and connects anew when it came back. While it is away the clock does
-/// alone.
+/// Reports each change that the service announces, and reconnects when the connection is lost. Meanwhile only the
+/// periodic refresh detects changes.
 pub fn service(service: Service, changed: mpsc::Sender<()>) {
     let told = move || !matches!(changed.try_send(()), Err(mpsc::error::TrySendError::Closed(())));
     let watch = move || {
         let client = remote::client(&service);
         loop {
             if let Ok(mut stream) = client.watch() {
-                // What happened before it listened is looked at too.
+                // Changes from before the connection are reported too.
                 let mut goes_on = told();
                 let mut bytes = [0; 256];
                 while goes_on && matches!(stream.read(&mut bytes), Ok(1..)) {

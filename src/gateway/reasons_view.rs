@@ -1,7 +1,7 @@
-//! Why a request is asked about, as the page shows it: the parts of its command that findings are about, and each reason,
-//! with what does not show made visible.
+//! The reasons for a request as the page shows them: the parts of its command that findings refer to, and each finding,
+//! with invisible characters made visible.
 //!
-//! Out of scope: who sees it.
+//! Out of scope: access control.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ fn visible(text: &str) -> String {
     guard_ui::ui::visible::text(text).into_owned()
 }
 
-/// The command in parts: each with the tier of the worst that was found in it, where it is marked as on the card at a
-/// terminal: from tier 2 on, and the worst of all.
+/// Splits the command into parts, each with the highest tier of the findings in it. As on the card at a terminal,
+/// findings of tier 2 and above are marked, and those of the highest tier.
 #[must_use]
 pub fn parts(pending: &Pending) -> Vec<Value> {
     let command = pending.command.as_str();
@@ -37,7 +37,7 @@ pub fn parts(pending: &Pending) -> Vec<Value> {
     cuts.windows(2).filter_map(part).collect()
 }
 
-/// Each reason, the circumstances, and what is known of what it would touch.
+/// Returns the findings, the context, and the evidence of what the command would touch.
 #[must_use]
 pub fn shown(reasons: &Reasons) -> Value {
     let each = |all: &[String]| all.iter().map(|text| visible(text)).collect::<Vec<_>>();
@@ -90,7 +90,7 @@ mod tests {
             texts,
             [("ls; ", None), ("rm ", Some(3)), ("⟨U+202E⟩x;", Some(3)), (" git pus", Some(2)), ("h", None)]
         );
-        // What does not lie in the command marks nothing, and what is not told of is whole.
+        // A span outside the command marks nothing, and a command without findings is one part.
         for odd in [(3, 3), (9, 4), (5, 400), (6, 9)] {
             assert_eq!(parts(&of("rm \u{e4}\u{202e} x", &json!([finding(3, &[odd])]))).len(), 1, "{odd:?}");
         }

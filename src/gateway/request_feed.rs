@@ -1,6 +1,6 @@
-//! What is known of the queue right now, and what happens in it: one list for all who look, one stream for all who listen.
+//! The current list of requests, and the stream of their events, shared by all clients.
 //!
-//! The queue is looked at whenever its file changes. Out of scope: the queue itself, and who may see what.
+//! The list is updated whenever the queue's file changes. Out of scope: the queue itself, and access control.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,19 @@ use tokio::sync::broadcast;
 use crate::secrets::GatewayKey;
 use crate::store::queue::{Pending, RequestState};
 
-/// How many events are kept for those who come back.
+/// The maximum number of events kept for clients that reconnect.
 const KEPT: usize = 10_000;
 
-/// How many bytes they may have in all.
+/// The maximum size of the kept events, in bytes.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// How many events a listener may be behind.
+/// The maximum number of events that a receiver may lag behind.
 const BEHIND: usize = 1024;
 
-/// The longest text of a command that goes into an event, in characters.
+/// The maximum length of the text about a command in an event, in characters.
 const REASONING: usize = 2000;
 
-/// A request of the queue, with its name towards clients.
+/// A request of the queue, with its public ID.
 #[derive(Clone, Debug)]
 pub struct TrackedRequest {
     pub action: String,
@@ -38,7 +38,7 @@ pub struct FeedEvent {
     pub seq: u64,
     pub kind: String,
     pub action_id: String,
-    /// The whole of it as clients are told it: JSON.
+    /// The whole event as sent to clients, in JSON.
     pub text: String,
 }
 
@@ -58,10 +58,10 @@ struct EventBody<'a> {
 struct Inner {
     seq: u64,
     ring: VecDeque<Arc<FeedEvent>>,
-    /// What the ring has in texts.
+    /// The total length of the texts in the ring, in bytes.
     bytes: usize,
     requests: BTreeMap<String, Arc<TrackedRequest>>,
-    /// The names of requests towards clients, by the queue's own name and when they were filed.
+    /// The public IDs of requests, by the queue's ID and the time of filing.
     actions: HashMap<(String, Timestamp), String>,
     loaded: bool,
 }
@@ -73,22 +73,23 @@ pub struct RequestFeed {
     stream: broadcast::Sender<Arc<FeedEvent>>,
 }
 
-/// A subscription to the events: those that were missed, and the receiver of those to come. `None`: more were missed than are kept.
+/// A subscription to the events: the missed ones, or `None` if some are no longer kept, and the receiver of new ones.
 pub type Subscription = (Option<Vec<Arc<FeedEvent>>>, broadcast::Receiver<Arc<FeedEvent>>);
 
 impl RequestFeed {
-    /// Nothing is known yet.
+    /// Creates an empty feed.
     #[must_use]
     pub fn new(key: GatewayKey) -> Self {
         Self { key, inner: Mutex::default(), stream: broadcast::Sender::new(BEHIND) }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // What is behind it is whole after every line; a panic elsewhere changes nothing about that.
+        // Every statement leaves the state consistent, so a panic elsewhere does not invalidate it.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the queue as it is now, and publishes what is new. `handed_in` says under which name a client handed one in.
+    /// Replaces the list with the current state of the queue, and publishes the changes. `handed_in` returns the ID
+    /// under which a client submitted a request.
     pub fn update(&self, all: Vec<Pending>, handed_in: impl Fn(&Pending) -> Option<String>, now: Timestamp) {
         let mut inner = self.inner();
         let mut next = BTreeMap::new();
@@ -108,11 +109,11 @@ impl RequestFeed {
                 Some(known) if known.pending == pending => known.clone(),
                 _ => Arc::new(TrackedRequest { action: action.clone(), pending }),
             };
-            // What ended before this was started is history, and no news.
+            // Requests that ended before this process started are not news.
             if changed && (inner.loaded || shown.pending.state == RequestState::Waiting) {
                 told.push((kind(before.is_none(), shown.pending.state), shown.clone()));
                 if before.is_none() && shown.pending.state != RequestState::Waiting {
-                    // It was filed and ended between two looks.
+                    // The request was filed and ended between two updates.
                     told.insert(told.len() - 1, ("request.filed", shown.clone()));
                 }
             } else if partly {
@@ -133,13 +134,13 @@ impl RequestFeed {
         }
     }
 
-    /// Whether this asking was seen before.
+    /// Reports whether this filing of a request is known.
     #[must_use]
     pub fn contains(&self, pending: &Pending) -> bool {
         self.inner().actions.contains_key(&(pending.id.clone(), pending.filed))
     }
 
-    /// Publishes an event about something that is not seen in the queue.
+    /// Publishes an event about something that is not in the queue.
     pub fn publish(&self, kind: &str, action: &str, more: Value, now: Timestamp) {
         self.push(&mut self.inner(), kind, action, more, now);
     }
@@ -148,7 +149,7 @@ impl RequestFeed {
         inner.seq += 1;
         let seq = inner.seq;
         let told = EventBody { seq, at: now, kind, action_id: action, more };
-        // Maps whose keys are texts are always JSON.
+        // Maps with string keys always serialize.
         let text = serde_json::to_string(&told).unwrap_or_default();
         let event = Arc::new(FeedEvent { seq, kind: kind.to_owned(), action_id: action.to_owned(), text });
         inner.bytes += event.text.len();
@@ -157,11 +158,11 @@ impl RequestFeed {
             let Some(oldest) = inner.ring.pop_front() else { break };
             inner.bytes -= oldest.text.len();
         }
-        // That nobody listens is no error.
+        // It is not an error if there are no receivers.
         let _ = self.stream.send(event);
     }
 
-    /// All requests: what is a person's decision first, then the oldest.
+    /// Returns all requests: first those that need a person's decision, then the others, each by age, oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<TrackedRequest>> {
         let mut all: Vec<Arc<TrackedRequest>> = self.inner().requests.values().cloned().collect();
@@ -170,31 +171,31 @@ impl RequestFeed {
         all
     }
 
-    /// The request of this name.
+    /// Returns the request with this public ID.
     #[must_use]
     pub fn find(&self, action: &str) -> Option<Arc<TrackedRequest>> {
         self.inner().requests.get(action).cloned()
     }
 
-    /// The request that the queue calls so.
+    /// Returns the request with this ID in the queue.
     #[must_use]
     pub fn find_request(&self, id: &str) -> Option<Arc<TrackedRequest>> {
         self.inner().requests.values().find(|shown| shown.pending.id == id).cloned()
     }
 
-    /// What happened to a request since this was started, as far as it is kept.
+    /// Returns the kept events of a request.
     #[must_use]
     pub fn events_of(&self, action: &str) -> Vec<Arc<FeedEvent>> {
         self.inner().ring.iter().filter(|event| event.action_id == action).cloned().collect()
     }
 
-    /// Subscribes to the events after this one.
+    /// Subscribes to the events after this sequence number, or only to new ones.
     #[must_use]
     pub fn subscribe(&self, after: Option<u64>) -> Subscription {
         let inner = self.inner();
         let missed = match after {
             None => Some(Vec::new()),
-            // Numbers begin anew with the program.
+            // Sequence numbers restart with the process, so a higher one is from an earlier process.
             Some(after) if after > inner.seq => None,
             Some(after) => {
                 let first = inner.ring.front().map_or(inner.seq + 1, |event| event.seq);
@@ -218,19 +219,19 @@ fn kind(is_new: bool, state: RequestState) -> &'static str {
     }
 }
 
-/// Whether somebody still waits for its answer.
+/// Reports whether the request still waits for an answer.
 #[must_use]
 pub fn is_waiting(shown: &TrackedRequest) -> bool {
     shown.pending.state == RequestState::Waiting
 }
 
-/// How many seconds are left for an answer.
+/// Returns the seconds left for an answer.
 #[must_use]
 pub fn seconds_left(pending: &Pending, now: Timestamp) -> i64 {
     if pending.state == RequestState::Waiting { pending.expires.duration_since(now).as_secs().max(0) } else { 0 }
 }
 
-/// The status towards clients: `pending`, `approved`, `denied`, `expired`, `void`.
+/// Returns the status for clients: `pending`, `approved`, `denied`, `expired` or `void`.
 #[must_use]
 pub const fn status(state: RequestState) -> &'static str {
     match state {
@@ -242,7 +243,7 @@ pub const fn status(state: RequestState) -> &'static str {
     }
 }
 
-/// A request as clients see it: redacted, with what is hidden or odd in the command made visible.
+/// Returns a request as clients see it: redacted, with invisible and unusual characters of the command made visible.
 #[must_use]
 pub fn view(shown: &TrackedRequest, now: Timestamp) -> Value {
     let pending = &shown.pending;
@@ -270,7 +271,7 @@ pub fn view(shown: &TrackedRequest, now: Timestamp) -> Value {
     value
 }
 
-/// What clients of other approval gates listen for.
+/// Returns the event in the format that clients of other approval gates expect.
 fn approval_required(shown: &TrackedRequest, now: Timestamp) -> Value {
     let pending = &shown.pending;
     let text = format!(
@@ -319,7 +320,7 @@ mod tests {
         let (heard, _) = feed.subscribe(Some(2));
         assert_eq!(kinds(&heard.unwrap()), ["request.answered"]);
         assert!(feed.subscribe(Some(9)).0.is_none(), "numbers of another run");
-        // Between two looks it was filed and answered.
+        // The request was filed and answered between two updates.
         let other = changed(denied, |one| {
             one.id = "d4f5".to_owned();
         });

@@ -1,7 +1,6 @@
-//! One name for what a client handed in, wherever it is seen: the client knows it by the name it was given at once, and so
-//! do lists, events and messages.
+//! Public IDs of submitted requests: a client receives an ID at once, and lists, events and messages use the same one.
 //!
-//! Out of scope: names of requests that nobody handed in over the API, which the request feed makes.
+//! Out of scope: IDs of requests that were not submitted over the API, which the request feed creates.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,32 +9,33 @@ use jiff::Timestamp;
 
 use crate::store::queue::{Pending, RequestState};
 
-/// What was handed in and is a request of the queue.
+/// A submission that is a request of the queue.
 #[derive(Clone, Debug)]
 struct SubmittedRequest {
     action: String,
     client: String,
-    /// When it was begun: what was filed before is another asking.
+    /// The start of the submission. A request that was filed earlier belongs to another submission.
     since: Timestamp,
-    /// When it was filed, once that was seen.
+    /// The time of filing, once it is known.
     filed: Option<Timestamp>,
-    /// When it was filed before, by a gateway that is gone.
+    /// The time of the filing by an earlier gateway.
     before: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// By the queue's own name.
+    /// The submissions by the queue's ID.
     known: HashMap<String, SubmittedRequest>,
-    /// How many commands of each client are being judged: each may be filed at any moment, under a name yet unknown.
+    /// The number of commands of each client that are being judged. Each may be filed at any moment, with an ID in the
+    /// queue that is not known yet.
     judged: HashMap<String, usize>,
 }
 
-/// The names.
+/// The public IDs of submitted requests.
 #[derive(Clone, Debug, Default)]
 pub struct RequestNames(Arc<Mutex<Inner>>);
 
-/// A command of a client that is being judged, as long as this is there.
+/// A command of a client that is being judged, until this is dropped.
 #[derive(Debug)]
 pub struct PendingSubmission {
     names: RequestNames,
@@ -54,27 +54,27 @@ impl Drop for PendingSubmission {
     }
 }
 
-/// The client that handed a request in, where one did.
+/// Returns the client that submitted a request, if one did.
 fn client(pending: &Pending) -> Option<&str> {
     pending.root.split_once("@api:").map(|(_, client)| client)
 }
 
 impl RequestNames {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // What is behind it is whole after every line.
+        // Every statement leaves the state consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A command of this client's is judged from now on.
+    /// Registers that a command of this client is being judged.
     #[must_use]
     pub fn judged(&self, client: &str) -> PendingSubmission {
         *self.inner().judged.entry(client.to_owned()).or_default() += 1;
         PendingSubmission { names: self.clone(), client: client.to_owned() }
     }
 
-    /// What was handed in under this name, and begun at this time, is this request of the queue.
+    /// Registers the ID in the queue of the submission that has this public ID and began at this time.
     pub fn set(&self, request: &str, action: &str, client: &str, since: Timestamp) {
-        // The queue keeps milliseconds.
+        // The queue stores milliseconds.
         let since = Timestamp::from_millisecond(since.as_millisecond()).unwrap_or(since);
         let mut inner = self.inner();
         let before = inner.known.get(request).filter(|known| known.action == action).and_then(|known| known.filed);
@@ -83,7 +83,7 @@ impl RequestNames {
         inner.known.insert(request.to_owned(), SubmittedRequest { action, client, since, filed: None, before });
     }
 
-    /// The name under which a request was handed in.
+    /// Returns the public ID under which a request was submitted.
     #[must_use]
     pub fn of(&self, pending: &Pending) -> Option<String> {
         let client = client(pending)?;
@@ -97,7 +97,8 @@ impl RequestNames {
         same.then(|| known.action.clone())
     }
 
-    /// Whether the name of a request may be known in a moment: it is shown then, and not under two names.
+    /// Reports whether the public ID of a request may become known soon. The request is hidden until then, so that it
+    /// does not appear under two IDs.
     #[must_use]
     pub fn comes(&self, pending: &Pending) -> bool {
         let Some(client) = client(pending).filter(|_| pending.state == RequestState::Waiting) else { return false };
@@ -114,7 +115,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// A request of the client `ci`, filed at this second.
+    /// Returns a request of the client `ci`, filed at this second.
     fn filed(second: i64) -> Pending {
         changed(pending(), |one| (one.root, one.filed) = ("1000@api:ci".to_owned(), at(second)))
     }
@@ -130,11 +131,11 @@ mod tests {
         drop(judged);
         assert_eq!(names.of(&filed(5)).as_deref(), Some("first"));
         assert!(!names.comes(&filed(5)));
-        // Another client's, an agent's, and one that was filed before are others.
+        // Requests of another client, of an agent, and with an earlier filing do not match.
         assert_eq!(names.of(&changed(filed(5), |one| one.root = "1000@api:other".to_owned())), None);
         assert_eq!(names.of(&changed(filed(5), |one| one.root = "r".to_owned())), None);
         assert_eq!(names.of(&filed(3)), None);
-        // The queue gives its name again: the same command, handed in anew.
+        // The queue reuses its ID if the same command is submitted again.
         assert_eq!(names.of(&filed(9)), None);
         let judged = names.judged("ci");
         assert!(names.comes(&filed(9)));
@@ -152,7 +153,7 @@ mod tests {
         names.set("b2c3", "a", "ci", at(20));
         assert_eq!(names.of(&filed(5)).as_deref(), Some("a"), "it is not filed anew yet");
         assert_eq!(names.of(&filed(21)).as_deref(), Some("a"));
-        // Under another name of the queue's.
+        // The queue has assigned another ID.
         names.set("d4f5", "a", "ci", at(30));
         assert_eq!(names.of(&filed(21)), None);
         assert_eq!(names.of(&changed(filed(31), |one| one.id = "d4f5".to_owned())).as_deref(), Some("a"));

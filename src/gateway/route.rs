@@ -1,4 +1,4 @@
-//! Which channels are asked about a request: by tier, origin, session, directory, rule and time of day.
+//! Selects the channels of a request, by tier, origin, session, directory, rule and time of day.
 //!
 //! Out of scope: the channels themselves.
 
@@ -9,18 +9,18 @@ use crate::config::{Config, Hours, Route};
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 
-/// The channels that are asked, in order, and whether all at once.
+/// Returns the channels of a request, in order, and whether all receive it at once.
 #[must_use]
 pub fn route(config: &Config, pending: &Pending, now: &Zoned) -> Route {
     let found = config.route.iter().find(|route| matches(route, pending) && is_time(route, pending, now)).cloned();
     let mut route = found.unwrap_or_else(|| {
         let mut channels: Vec<_> = config.channel.iter().collect();
-        // Those of a kind stay in the order of the file.
+        // The sort is stable: channels of one kind stay in the order of the file.
         channels.sort_by_key(|channel| channel.kind.default_order());
         Route { channels: channels.into_iter().map(|channel| channel.name.clone()).collect(), ..Route::default() }
     });
     if is_urgent(pending) {
-        // Everywhere at once, whatever the route leaves out.
+        // An urgent request goes to all channels, including those that the route omits.
         route.broadcast = true;
         let others = config.channel.iter().map(|channel| &channel.name).filter(|name| !route.channels.contains(name));
         let others: Vec<String> = others.cloned().collect();
@@ -29,15 +29,15 @@ pub fn route(config: &Config, pending: &Pending, now: &Zoned) -> Route {
     route
 }
 
-/// What is told on every channel at once: tier 4, and a person's decision.
+/// Reports whether a request is sent to all channels at once: one of tier 4, or one that needs a person's decision.
 #[must_use]
 pub fn is_urgent(pending: &Pending) -> bool {
     pending.tier == Tier::Critical || pending.decision
 }
 
-/// Whether a route holds at this time. Its hours begin on the day that it names, and may go on past midnight.
+/// Reports whether a route applies at this time. Its hours begin on one of its days and may extend past midnight.
 fn is_time(route: &Route, pending: &Pending, now: &Zoned) -> bool {
-    // Quiet hours are never for what is urgent.
+    // A route without channels (quiet hours) never applies to urgent requests.
     if is_urgent(pending) && route.channels.is_empty() {
         return false;
     }
@@ -69,7 +69,7 @@ mod tests {
     use jiff::civil::date;
     use jiff::tz::TimeZone;
 
-    /// A configuration of two channels and these routes.
+    /// Returns a configuration with two channels and these routes.
     fn parsed(routes: &str) -> Config {
         let channels = ["phone", "team"]
             .map(|name| format!("[[channel]]\nname = \"{name}\"\nkind = \"program\"\ncommand = [\"/bin/true\"]\n"));
@@ -91,7 +91,7 @@ mod tests {
         parsed(text)
     }
 
-    /// A Wednesday.
+    /// Returns noon of a Wednesday.
     fn noon() -> Zoned {
         at(25, 12)
     }

@@ -1,6 +1,6 @@
-//! Who is asked where: a request goes out by its route.
+//! Sends each request to the channels of its route.
 //!
-//! Out of scope: how a messenger speaks, and what becomes of an answer ([`crate::interactions`]).
+//! Out of scope: the protocols of messengers, and the processing of answers ([`crate::interactions`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +24,13 @@ use crate::route::{is_urgent, route};
 use crate::secrets::hash;
 use crate::store::queue::{Pending, RequestState};
 
-/// How many taps may wait.
+/// The number of interactions that can be queued.
 const INTERACTIONS: usize = 256;
 
-/// From how many waiting requests of one session on a notice stands for the cards.
+/// The number of waiting requests of one session from which a single notice replaces the cards.
 const FLOOD: usize = 4;
 
-/// A request as messengers show it.
+/// Returns a request as messengers show it.
 #[must_use]
 pub fn card(app: &App, shown: &TrackedRequest) -> Card {
     let (pending, config) = (&shown.pending, app.config());
@@ -40,7 +40,7 @@ pub fn card(app: &App, shown: &TrackedRequest) -> Card {
     let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier, AnswerScope::Once).err();
     let by = pending.agent.as_deref().unwrap_or(&pending.origin);
     let who = format!("{by} · {}", pending.session);
-    // Of a machine the requests of several accounts come in.
+    // The gateway of a machine receives requests of several accounts.
     let who = if app.account.service.is_some() { format!("{who} · {}", pending.user) } else { who };
     Card {
         action_id: shown.action.clone(),
@@ -64,7 +64,7 @@ pub fn card(app: &App, shown: &TrackedRequest) -> Card {
     }
 }
 
-/// Notes something of how a channel is, and tells where that changes it.
+/// Updates the health of a channel, and publishes an event if its status changes.
 pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
     let (before, now) = {
         let mut all = locked(&app.channels);
@@ -81,7 +81,7 @@ pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
     }
 }
 
-/// Tells something that wants no answer, within this time. True when it was taken.
+/// Sends a notice that needs no answer, within this time. Returns `true` if it was accepted.
 pub async fn tell(app: &App, name: &str, connection: &dyn Channel, text: &str, within: Duration) -> bool {
     let why = match tokio::time::timeout(within, connection.send_notice(text)).await {
         Ok(Ok(())) => {
@@ -116,13 +116,13 @@ impl channel::ChannelState for ChannelStatusSink {
     }
 }
 
-/// Connects the messengers of a configuration and carries requests and answers until it is dropped.
+/// The tasks that connect the configured messengers and pass on requests and answers, until this is dropped.
 pub struct ChannelTasks {
     tasks: tokio::task::JoinSet<()>,
 }
 
 impl ChannelTasks {
-    /// Begins.
+    /// Starts the tasks.
     #[must_use]
     pub fn begin(app: &Arc<App>) -> Self {
         let mut tasks = tokio::task::JoinSet::new();
@@ -154,13 +154,13 @@ impl ChannelTasks {
         Self { tasks }
     }
 
-    /// Ends: what is on its way is left, and done again by whoever begins next.
+    /// Stops the tasks. Unfinished work is abandoned, and repeated when the tasks are started next.
     pub async fn end(mut self) {
         self.tasks.shutdown().await;
     }
 }
 
-/// Sends out what is filed, and says when there is something to close.
+/// Sends out filed requests, begins escalations, and notifies `ended` when a message may have to be closed.
 async fn carry(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<Notify>) {
     let waits = |action: &str| app.feed.find(action).is_some_and(|shown| shown.pending.state == RequestState::Waiting);
     let (_, mut stream) = app.feed.subscribe(None);
@@ -188,7 +188,8 @@ async fn carry(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<No
                     }
                     ended.notify_one();
                 }
-                // It may have ended while a messenger was still taking its card.
+                // The request may have ended while a messenger was still accepting its card; only then is there
+                // something to close.
                 Ok(event) if event.kind == "request.offered" && waits(&event.action_id) => {}
                 Ok(event) if event.kind.starts_with("request.") => ended.notify_one(),
                 Ok(_) => {}
@@ -197,12 +198,12 @@ async fn carry(app: Arc<App>, connections: Arc<ConnectedChannels>, ended: Arc<No
             }
             while sending.try_join_next().is_some() {}
         }
-        // Some was missed: all is looked at again, and what was offered already is not offered twice.
+        // Events were missed, so all requests are checked again. `offer` skips those that were sent before.
         all = app.feed.all();
     }
 }
 
-/// Asks about a request: one channel after the other until one has taken the card, or all at once.
+/// Sends a request to its channels: one after the other until one accepts the card, or all at once.
 async fn ask(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<TrackedRequest>) {
     let config = app.config();
     let route = route(&config, &shown.pending, &Zoned::now());
@@ -216,10 +217,10 @@ async fn ask(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<Trac
     let accept = config.accept();
     let send = async |name: &str| {
         let ConnectedChannel { channel: connection, turns } = connections.connection(name)?;
-        // Nobody closes them.
+        // The semaphore is never closed.
         let _turn = turns.acquire().await.ok()?;
         if app.feed.find(&shown.action).is_none_or(|now| now.pending.state != RequestState::Waiting) {
-            // Somebody answered while the channel before was failing.
+            // The request was answered while the previous channel was failing.
             return Some(true);
         }
         Some(if flooded {
@@ -231,7 +232,7 @@ async fn ask(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<Trac
     let mut rest = route.channels.iter();
     if !route.broadcast {
         let mut failures = 0;
-        // From tier 3 on two that fail are enough: then everybody else is asked.
+        // From tier 3 on, two failures are enough; then all remaining channels receive it at once.
         while failures < 2 || shown.pending.tier.number() < 3 {
             let Some(name) = rest.next() else { return };
             match send(name).await {
@@ -244,7 +245,7 @@ async fn ask(app: Arc<App>, connections: Arc<ConnectedChannels>, shown: Arc<Trac
     futures_util::future::join_all(rest.map(|name| send(name))).await;
 }
 
-/// Puts a card on a channel. True when it was taken, now or before.
+/// Sends a card to a channel. Returns `true` if it was accepted, now or before.
 async fn offer(app: &App, name: &str, connection: &dyn Channel, shown: &TrackedRequest, accept: Duration) -> bool {
     let Ok(own) = ApproverNonce::of_all(connection.approvers()) else { return false };
     let buttons: Vec<(String, [u8; 32])> = own.iter().map(|one| (one.approver.clone(), hash(&one.nonce))).collect();
@@ -267,7 +268,7 @@ async fn offer(app: &App, name: &str, connection: &dyn Channel, shown: &TrackedR
             if before.is_some_and(|before| before.message.is_some()) {
                 return Ok(Some(true));
             }
-            // It was on its way when the gateway ended: it goes out again, with other nonces.
+            // The gateway stopped while the card was being sent. It is sent again, with new nonces.
             backend.memory().offered(&new.action, &new.channel, None)?;
             Ok(if backend.memory().offer(&new, &buttons, now)? { None } else { Some(false) })
         })
@@ -304,7 +305,8 @@ async fn offer(app: &App, name: &str, connection: &dyn Channel, shown: &TrackedR
     }
 }
 
-/// One notice in the place of many cards; the first time a session asks for so much at once.
+/// Sends one notice instead of many cards, at most once a minute for each session and channel. Returns `true` if a
+/// notice was accepted, now or within the last minute.
 async fn digest(
     app: &App,
     name: &str,
@@ -334,7 +336,7 @@ async fn digest(
     sent
 }
 
-/// The worst finding, and after it what a reviewer thinks.
+/// Returns the reason of the request, followed by the reviewer's opinion.
 fn why(pending: &Pending) -> String {
     let said =
         pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card_view::OpinionLine::of(opinion).line));

@@ -1,6 +1,6 @@
-//! Names that cannot be guessed: of requests towards clients, of tokens, of buttons.
+//! Identifiers that cannot be guessed: public IDs of requests, tokens, and nonces of buttons.
 //!
-//! Out of scope: what they are for.
+//! Out of scope: their use.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ pub struct GatewayKey(pub [u8; 32]);
 
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Bytes in base32, small letters, without padding.
+/// Encodes bytes in base32, in lower case and without padding.
 #[must_use]
 pub fn base32(bytes: &[u8]) -> String {
     let mut text = String::new();
@@ -32,15 +32,15 @@ pub fn base32(bytes: &[u8]) -> String {
 }
 
 fn letter(value: u32) -> char {
-    // Five bits: an index below 32.
+    // Five bits are an index below 32.
     LETTERS.get((value & 31) as usize).map_or('a', |letter| char::from(*letter))
 }
 
 impl GatewayKey {
-    /// The name of a request towards clients: the queue's own is short, and could be guessed.
+    /// Returns the public ID of a request. The ID in the queue is short and could be guessed.
     #[must_use]
     pub fn action(&self, request: &str, filed: Timestamp) -> String {
-        // A key of 32 bytes fits; this cannot fail.
+        // HMAC accepts keys of any length, so this cannot fail.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return String::new() };
         mac.update(b"action\0");
         mac.update(request.as_bytes());
@@ -51,28 +51,28 @@ impl GatewayKey {
     }
 }
 
-/// The system gives no random bytes.
+/// The system provides no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random bytes: {0}")]
 pub struct NoRandomBytes(getrandom::Error);
 
-/// Random bytes in base32, with something in front that says what it is.
+/// Returns random bytes in base32, after a prefix that marks their kind.
 ///
 /// # Errors
-/// The system gives no random bytes.
+/// Returns an error if the system provides no random bytes.
 pub fn secret<const N: usize>(front: &str) -> Result<String, NoRandomBytes> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(NoRandomBytes)?;
     Ok(format!("{front}{}", base32(&bytes)))
 }
 
-/// What is kept of a secret.
+/// Returns the hash of a secret, which is stored in its place.
 #[must_use]
 pub fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Whether two are equal, in the same time whether they are or not.
+/// Reports whether two byte strings are equal, in constant time for equal lengths.
 #[must_use]
 pub fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |found, (a, b)| found | (a ^ b)) == 0

@@ -1,7 +1,7 @@
-//! `guard serve`: the gateway as a process. It begins, listens, watches the queue, reads its configuration anew on
-//! SIGHUP, and ends on SIGTERM.
+//! `guard serve`: runs the gateway. Starts it, listens, watches the queue, reloads the configuration on SIGHUP, and
+//! ends on SIGTERM.
 //!
-//! Out of scope: what is served.
+//! Out of scope: the handlers of requests.
 
 mod error;
 mod listen;
@@ -39,31 +39,31 @@ use crate::test_cards::TestCards;
 use crate::tls::{SharedServerConfig, TlsError, TlsListener};
 use crate::{blocked_ports, client, push, queue_watch, submission, tls};
 
-/// How long after a change of the queue's file it is looked at: one look serves many changes.
+/// The delay between a change of the queue's file and the update, so that one update covers several changes.
 const SETTLED: Duration = Duration::from_millis(15);
 
-/// How long may pass without a look.
+/// The interval of updates without a change, and the wait after a failed update.
 const SELDOM: Duration = Duration::from_secs(1);
 
-/// How long the code holds that is printed at the start.
+/// The lifetime of the login code that is printed at the start.
 const LOGIN: Duration = Duration::from_secs(10 * 60);
 
-/// How long connections may go on when the gateway ends.
+/// The time that open connections have to finish when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The most connections at once over the Unix socket.
+/// The maximum number of concurrent connections over the Unix socket.
 const OWN: usize = 256;
 
-/// The unit of systemd, with a place for where the program lies.
+/// The systemd unit, with a placeholder for the program.
 const UNIT: &str = include_str!("guard-gateway.service");
 
-/// The unit of the gateway of a machine, with places for the program and its account.
+/// The systemd unit of a machine's gateway, with placeholders for the program and the account.
 const SYSTEM: &str = include_str!("system/guard-gateway.service");
 
-/// The account of the machine's gateway, where root's configuration names none yet.
+/// The account of the machine's gateway, if root's configuration names none yet.
 const ACCOUNT: &str = "guard-gateway";
 
-/// The unit of the socket.
+/// The systemd socket unit.
 const SOCKET: &str = include_str!("guard-gateway.socket");
 
 /// The arguments of `guard serve`.
@@ -92,10 +92,10 @@ enum Unit {
     System,
 }
 
-/// Serves until it is ended.
+/// Serves until it is ended by a signal.
 ///
 /// # Errors
-/// Why it cannot serve.
+/// Returns the reason why it cannot serve.
 pub fn run(args: &ServeArgs) -> Result<u8, ServeError> {
     if args.unit == Some(Unit::Socket) {
         print!("{SOCKET}");
@@ -119,7 +119,7 @@ pub fn run(args: &ServeArgs) -> Result<u8, ServeError> {
     if args.status { runtime.block_on(status(args)) } else { runtime.block_on(serve(args)) }
 }
 
-/// Where the configuration is, and what it says.
+/// Returns the path of the configuration, and the configuration with the overrides of the options and the service.
 fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), ServeError> {
     let path = match &args.config {
         Some(path) => path.clone(),
@@ -131,7 +131,7 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
         config.listen = vec![address];
     }
     if let Some(service) = &account.service {
-        // The service takes no more, whatever stands here.
+        // The service accepts nothing above its own limit, whatever this file contains.
         config.unsigned_tier = config.unsigned_tier.min(service.gateway_unsigned_tier);
     }
     Ok((path, config))
@@ -179,7 +179,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     pages::remember(&app).await?;
     app.refresh().await?;
 
-    // Before anything answers: whoever sees it ready may end it at once.
+    // The handlers are installed before anything is served: as soon as the gateway responds, it may be told to end.
     let mut hup = signal(SignalKind::hangup())?;
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
@@ -189,7 +189,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     let slots = Slots::new(config.connections.min(files.saturating_sub(SPARE)), config.connections_each);
     let head_time = config.client_timeout();
     let limits = |slots: &Arc<Slots>| ConnectionLimits { slots: slots.clone(), head_time, ended: ended.clone() };
-    // First: that a gateway runs already says more than that its address is in use.
+    // The Unix socket is bound first: the error that a gateway is already running is clearer than that an address is in
+    // use.
     let unix = bind(&socket).await?;
     for listener in listeners(&config).await? {
         let bound = listener.local_addr()?;
@@ -209,10 +210,10 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
         servers.spawn(connections::serve(listener, router, limits, about));
         println!("guard-gateway: http://{bound}");
     }
-    // Room of its own: whoever fills the other keeps the account from nothing.
+    // The Unix socket has its own slots, so that remote clients cannot exhaust those of the account.
     let own = limits(&Slots::new(OWN, OWN));
     servers.spawn(connections::serve(unix, router(app.clone()), own, |stream: &UnixStream, _| PeerInfo {
-        // Whoever cannot be told is nobody.
+        // A peer without known credentials has no permissions.
         peer: Some(Peer::Account(stream.peer_cred().map_or(u32::MAX, |peer| peer.uid()))),
         counted: None,
     }));
@@ -226,7 +227,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     }
     let looking = tokio::spawn(refresh_on_change(app.clone(), changes));
     for one in app.backend.run(|backend| backend.memory().unfinished()).await?? {
-        // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
+        // The process that judged this command ended with the previous gateway. The command is submitted again, under
+        // the same ID.
         if let Err(why) = submit::begin(&app, one).await {
             tracing::warn!("{why}");
         }
@@ -242,7 +244,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
             _ = term.recv() => break,
             _ = int.recv() => break,
             _ = hup.recv() => None,
-            // The application holds a sender.
+            // The channel is never closed, because `app` has a sender.
             asked = wanted.recv() => asked,
         };
         let read = configured(args, &app.account).and_then(|(_, config)| Ok((certificate(&config)?, config)));
@@ -270,14 +272,14 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
             }
         };
         if let Some(asked) = asked {
-            // Whoever asked may have gone.
+            // The requester may be gone.
             let _ = asked.send(told);
         }
     }
     carrier.end().await;
     looking.abort();
     notices.abort();
-    // Judges hear that nobody wants their answers any more.
+    // Closes the standard input of the judging processes, which then withdraw their requests.
     locked(&app.judges).clear();
     let _ = end.send(true);
     let _ = tokio::time::timeout(FAREWELL, async { while servers.join_next().await.is_some() {} }).await;
@@ -285,7 +287,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, ServeError> {
     Ok(0)
 }
 
-/// What of a configuration that is read anew holds from the next start on: what is listened at stays as it is.
+/// Returns a note about changed settings that take effect only after a restart, such as the addresses to listen on.
 fn later(before: &Config, now: &Config) -> String {
     let changed = [
         ("listen", before.listen != now.listen),
@@ -301,19 +303,19 @@ fn later(before: &Config, now: &Config) -> String {
     format!("; changes of {} take effect after a restart", names.join(" and "))
 }
 
-/// The certificate that the configuration names, where it names one.
+/// Reads the configured certificate, if there is one.
 fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, TlsError> {
     let (Some(certificate), Some(key)) = (&config.certificate, &config.key) else { return Ok(None) };
     tls::read(certificate, key).map(Some)
 }
 
-/// Who is at the other end of a connection, by its address.
+/// Returns a function that identifies the peer of a connection by its address.
 fn counted(app: &Arc<App>) -> impl Fn(SocketAddr) -> PeerInfo<Peer> + use<> {
     let app = app.clone();
     move |address| PeerInfo { peer: Some(Peer::Address(address.ip())), counted: app.config().counted(address.ip()) }
 }
 
-/// Prints, on a terminal, where the page is and a code that logs in once.
+/// Prints the address of the page with a single-use login code, if standard output is a terminal.
 fn invite(app: &App, config: &Config) -> Result<(), NoRandomBytes> {
     use std::io::IsTerminal as _;
     if !std::io::stdout().is_terminal() {
@@ -329,7 +331,7 @@ fn invite(app: &App, config: &Config) -> Result<(), NoRandomBytes> {
     Ok(())
 }
 
-/// Looks at the queue whenever its file changes, and now and then all the same.
+/// Updates the list of requests whenever the queue's file changes, and periodically.
 async fn refresh_on_change(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
     let mut said = None;
     loop {
@@ -338,7 +340,7 @@ async fn refresh_on_change(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
         while changes.try_recv().is_ok() {}
         let failed = app.refresh().await.err().map(|why| why.to_string());
         if let Some(why) = &failed {
-            // A service that is away for long is told of once.
+            // A lasting error is logged only once.
             if said.as_ref() != Some(why) {
                 tracing::warn!("{why}");
             }
@@ -348,7 +350,7 @@ async fn refresh_on_change(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
     }
 }
 
-/// Tells systemd, where that started it, that it serves.
+/// Notifies systemd, if it started this process, that the gateway is ready.
 fn ready() {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
     if let Ok(socket) = std::os::unix::net::UnixDatagram::unbound() {
@@ -356,11 +358,12 @@ fn ready() {
     }
 }
 
-/// Asks a gateway how it is, over its socket.
+/// Prints the status of the running gateway, which it queries over the Unix socket.
 async fn status(args: &ServeArgs) -> Result<u8, ServeError> {
     let account = Account::of_this_process();
     account.socket(&Config::default())?;
-    // What runs goes on with what it read before: how it is can be told all the same.
+    // A running gateway still uses the configuration that it read before, so its status can be queried even if the file
+    // is now invalid.
     let (config, broken) = match configured(args, &account) {
         Ok((_, config)) => (config, None),
         Err(why) => (Config::default(), Some(why)),

@@ -1,9 +1,9 @@
-//! A stand-in for a model, on this machine alone: `guard-gateway model`, which `guard doctor --live` starts.
+//! A stand-in for a model, on this machine only: `guard-gateway model`, which `guard doctor --live` starts.
 //!
-//! It speaks four dialects ([`dialect`]), streaming or not, and proposes what it is told to: whoever starts it writes one
-//! [`ScriptStep`] a line on its standard input, each when the stand-in says that an agent wants the next one, and ends it by
-//! closing that. Which tool of those that an agent offers a step is said with, is [`offer`]'s. Out of scope: judging,
-//! and anything that reaches beyond this machine.
+//! It supports four API dialects ([`dialect`]), with and without streaming, and proposes scripted steps. For each step
+//! that an agent wants, it prints a request to its parent process, which writes one [`ScriptStep`] as a line to its
+//! standard input. It ends when standard input is closed. [`offer`] selects the agent's tool for each step. Out of
+//! scope: judging, and connections beyond this machine.
 
 pub mod dialect;
 pub mod offer;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use dialect::{Dialect, ModelReply};
 
-/// The longest request that is read, in bytes.
+/// The maximum length of a request, in bytes.
 const MAX_REQUEST: usize = 64 << 20;
 
 /// The arguments of `guard-gateway model`.
@@ -35,28 +35,28 @@ pub struct ModelArgs {
     talks: bool,
 }
 
-/// What is proposed next.
+/// A step that the stand-in proposes to the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptStep {
-    /// A command for a shell, with the first of these tools that is offered.
+    /// A shell command, with the first of these tools that the agent offers.
     Run { command: String, tools: Vec<String> },
-    /// A file that is written, in the same way.
+    /// A file to write, with the first of these tools that the agent offers.
     Write { path: String, text: String, tools: Vec<String> },
-    /// Plain words.
+    /// Plain text.
     Say(String),
 }
 
-/// What was proposed so far, and where more comes from.
+/// The steps proposed so far, and the source of further ones.
 struct Script {
     steps: Vec<ScriptStep>,
-    /// Lines from whoever started this; closed when there are no more.
+    /// The lines from the parent process. The channel is closed at their end.
     lines: Receiver<String>,
 }
 
 impl Script {
-    /// Step `number`, which is asked for where it is not there yet. `told` is what the agent said of the steps before,
-    /// `heard` the whole conversation, `offered` what can be used.
+    /// Returns step `number`, and requests it from the parent process if it is missing. `told` contains the agent's
+    /// results of earlier steps, `heard` the whole conversation, and `offered` the agent's tools.
     fn step(&mut self, number: usize, told: &[String], heard: &str, offered: &[offer::Tool]) -> ScriptStep {
         while self.steps.len() <= number {
             let tools: Vec<Value> = offered.iter().map(offer::Tool::described).collect();
@@ -74,21 +74,21 @@ struct StandInState {
     talks: bool,
 }
 
-/// Tells whoever started this, in a line of JSON. Whoever does not listen any more is told nothing.
+/// Writes a line of JSON to the parent process. Errors are ignored, because the parent may no longer be reading.
 fn tell(what: &Value) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());
 }
 
-/// Plays until standard input is closed.
+/// Serves until standard input is closed.
 ///
 /// # Errors
-/// Nothing can be listened to on this machine.
+/// Returns an error if it cannot listen on this machine.
 pub fn run(args: &ModelArgs) -> io::Result<u8> {
     let (send, lines) = channel();
     std::thread::spawn(move || listen(&send));
     let stage = Arc::new(StandInState { play: Mutex::new(Script { steps: Vec::new(), lines }), talks: args.talks });
-    // A request that waits for a step keeps no other one waiting.
+    // Steps are awaited on blocking threads, so a request that waits for one does not block others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -99,7 +99,7 @@ pub fn run(args: &ModelArgs) -> io::Result<u8> {
     Ok(0)
 }
 
-/// Hands on what comes on standard input; its end is the end of all.
+/// Passes on the lines of standard input, and exits at its end.
 fn listen(send: &Sender<String>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         if send.send(line).is_err() {
@@ -139,7 +139,7 @@ fn plain(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Body::from(value.to_string())).into_response()
 }
 
-/// What is said to a request: it carries all that happened so far, so that the same one gets the same answer.
+/// Returns the reply to a request. A request contains the whole conversation, so the same request gets the same reply.
 fn next(stage: &StandInState, dialect: Dialect, body: &Value) -> ModelReply {
     let offered = offer::tools(body);
     let told = dialect.results(body);
@@ -147,7 +147,7 @@ fn next(stage: &StandInState, dialect: Dialect, body: &Value) -> ModelReply {
     let number = match offered.iter().any(offer::Tool::runs) {
         true => told.len(),
         false if stage.talks => play.steps.len(),
-        // A title for the session, a summary: not the conversation.
+        // The request is not part of the conversation, but for example asks for a title or a summary of the session.
         false => return ModelReply::Text(dialect.aside(body)),
     };
     let heard = dialect.conversation(body);

@@ -1,5 +1,6 @@
-//! Commands that clients hand in: each is judged by a `guard submit` of its own, which waits in the queue as every guard
-//! does. The process is held by its standard input: when the gateway dies, nobody waits any more, and nothing runs.
+//! Runs a `guard submit` process to judge each command that a client submits. It waits in the queue like any guard. It
+//! withdraws its request when its standard input is closed: if the gateway dies, nothing waits any longer, and nothing
+//! runs.
 //!
 //! Out of scope: HTTP, and judging.
 
@@ -15,7 +16,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::backend::BackendError;
 use crate::secrets::NoRandomBytes;
 
-/// What `guard submit` reads.
+/// The input of `guard submit`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SubmitInput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,27 +35,27 @@ pub struct SubmitInput<'a> {
     pub session: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
-    /// Where it comes from: `api`, or the messenger whose bot hands it in.
+    /// The origin of the command: `api`, or the messenger whose bot submits it.
     pub origin: &'a str,
     pub crisis: bool,
     pub timeout_secs: u32,
 }
 
-/// A judge at work.
+/// A running `guard submit` process.
 pub struct SubmitProcess {
     child: Child,
-    /// Held open: its end gives the request up.
+    /// Kept open, because closing it withdraws the request.
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-/// The longest line that is believed, in bytes.
+/// The maximum length of an output line, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// Why a command is not judged.
+/// The reason why a command was not judged.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// Where this program lies is not known.
+    /// The path of this program is unknown.
     #[error(transparent)]
     Own(io::Error),
     #[error("guard is not in the directory of the gateway ({})", .0.display())]
@@ -67,14 +68,14 @@ pub enum SubmitError {
     NoJson(#[from] serde_json::Error),
     #[error("the output of guard submit is too long")]
     TooLong,
-    /// Its own words.
+    /// The error message of `guard submit`.
     #[error("{0}")]
     Refused(String),
     #[error("guard submit ended without an answer")]
     Silent,
 }
 
-/// Why a command that was handed in is not judged, or what it ended with is not kept.
+/// The reason why a submitted command was not judged, or why its result was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
     #[error("{action}: {LOST}")]
@@ -87,13 +88,13 @@ pub enum SubmissionError {
     Random(#[from] NoRandomBytes),
 }
 
-/// What a client is told of a command that waited when its gateway stopped, and that cannot be judged anew.
+/// The reason reported for a command that was waiting when its gateway stopped, and that cannot be submitted again.
 pub const LOST: &str = "the submission can no longer be read; submit it again";
 
-/// guard itself: beside the gateway, as it is installed.
+/// Returns the path of guard: in the directory of the gateway, `/usr/local/bin` or `/usr/bin`.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if guard is in none of them.
 pub fn guard() -> Result<PathBuf, SubmitError> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize).map_err(SubmitError::Own)?;
     let beside = own.parent().unwrap_or(Path::new("/")).join("guard");
@@ -103,10 +104,10 @@ pub fn guard() -> Result<PathBuf, SubmitError> {
 }
 
 impl SubmitProcess {
-    /// Starts one.
+    /// Starts a process with this input.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// Returns an error if it cannot be started.
     pub async fn start(guard: &Path, body: &str) -> Result<Self, SubmitError> {
         let told = SubmitError::Program;
         let mut command = Command::new(guard);
@@ -119,10 +120,10 @@ impl SubmitProcess {
         Ok(Self { child, stdin: Some(stdin), lines: BufReader::new(stdout).lines() })
     }
 
-    /// The next thing it says: that it waits, or how it ended.
+    /// Returns the next line of its output: that the request waits, or the result.
     ///
     /// # Errors
-    /// It ended without a word: nothing was allowed.
+    /// Returns an error if the process ended without a result, which allows nothing, or if the line is invalid.
     pub async fn next(&mut self) -> Result<Value, SubmitError> {
         match self.lines.next_line().await {
             Ok(Some(line)) if line.len() <= LONGEST => Ok(serde_json::from_str(&line)?),
@@ -131,7 +132,7 @@ impl SubmitProcess {
         }
     }
 
-    /// Nobody wants an answer any more.
+    /// Withdraws the request.
     pub fn give_up(&mut self) {
         self.stdin = None;
     }

@@ -1,5 +1,5 @@
-//! Test cards whose buttons a person is asked to press, over the connections that this gateway holds: a messenger hands
-//! each press to one connection alone, or to all of them.
+//! Test cards, whose buttons a person is asked to press. They use the connections of this gateway, because a messenger
+//! may deliver each press to only one of several connections.
 //!
 //! Out of scope: answers to requests.
 
@@ -12,10 +12,10 @@ use crate::api::locked;
 use crate::channel::Interaction;
 use crate::channel::buttons::ApproverNonce;
 
-/// How many presses of one card are kept until they are looked at.
+/// The number of presses of one card that can be queued.
 const PRESSES: usize = 8;
 
-/// A button of a test card: whose it is, and where a press of it is reported.
+/// A button of a test card: its approver, and the channel to which its presses are reported.
 struct TestButton {
     approver: String,
     pressed: mpsc::Sender<TestPress>,
@@ -24,26 +24,26 @@ struct TestButton {
 /// A press of a button of a test card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestPress {
-    /// The messenger's own name for the person.
+    /// The messenger's ID of the person.
     pub from: String,
-    /// The approver, where the button is theirs.
+    /// The approver, if the button is their own.
     pub approver: Option<String>,
 }
 
-/// The test cards that are open, by what their buttons carry.
+/// The open test cards: their buttons by nonce.
 #[derive(Default)]
 pub struct TestCards(Mutex<HashMap<String, TestButton>>);
 
-/// A test card that is open, until this is dropped.
+/// An open test card. It is closed when this is dropped.
 pub struct OpenTestCard<'a> {
     all: &'a TestCards,
     nonces: Vec<String>,
-    /// Who presses.
+    /// The receiver of the presses.
     pub pressed: mpsc::Receiver<TestPress>,
 }
 
 impl TestCards {
-    /// From now on these buttons are those of a test card.
+    /// Opens a test card with these buttons.
     #[must_use]
     pub fn begin(&self, own: &[ApproverNonce]) -> OpenTestCard<'_> {
         let (sender, pressed) = mpsc::channel(PRESSES);
@@ -54,15 +54,15 @@ impl TestCards {
         OpenTestCard { all: self, nonces: own.iter().map(|one| one.nonce.clone()).collect(), pressed }
     }
 
-    /// What becomes of a press of a test card's button, in words for whoever pressed. `None`: it is of no test card, or
-    /// by a stranger, who is refused as everywhere.
+    /// Handles a press of a test card's button, and returns the reply to the person. `None` if no test card has this
+    /// button, or if the person is a stranger, whom the caller refuses.
     #[must_use]
     pub fn press(&self, nonce: &str, interaction: &Interaction) -> Option<String> {
         let all = locked(&self.0);
         let button = all.get(nonce)?;
         let is_own = interaction.approver.as_deref() == Some(button.approver.as_str());
         let approver = interaction.approver.clone().filter(|_| is_own);
-        // Whoever waits may have gone, and knows enough after so many presses.
+        // The receiver may be gone, and needs no more presses if the queue is full.
         let _ = button.pressed.try_send(TestPress { from: interaction.from.clone(), approver });
         interaction.approver.as_ref()?;
         Some(if is_own {

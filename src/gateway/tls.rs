@@ -1,7 +1,7 @@
-//! TLS with a certificate of one's own, where the gateway listens for more than this machine.
+//! TLS with a configured certificate, for addresses other than loopback.
 //!
-//! A handshake is done beside the others and within its time: whoever is slow, or speaks something else, keeps nobody
-//! waiting. Out of scope: who may come in, and what is served.
+//! Handshakes run concurrently and with a time limit, so a client that is slow or does not use TLS blocks no other. Out
+//! of scope: authentication, and the handlers of requests.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,19 +19,19 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How long a handshake may take.
+/// The time limit of a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How many handshakes go on at once; who comes then waits.
+/// The maximum number of concurrent handshakes. Further connections wait.
 const HANDSHAKES: usize = 256;
 
-/// How many connections wait to be served.
+/// The number of connections that can be queued after their handshake.
 const READY: usize = 64;
 
-/// Why a certificate cannot be presented.
+/// The reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// It is no PEM, or cannot be read.
+    /// The file is not PEM, or cannot be read.
     #[error("{}: {error}", path.display())]
     Pem { path: PathBuf, error: rustls::pki_types::pem::Error },
     #[error("{}: it contains no PEM certificate", .0.display())]
@@ -40,21 +40,22 @@ pub enum TlsError {
     File { path: PathBuf, error: io::Error },
     #[error("{}: it is readable by everyone; run chmod o= on it", .0.display())]
     ReadableByEveryone(PathBuf),
-    /// It is none of the key's.
+    /// The certificate does not match the key.
     #[error("{}: {error}", path.display())]
     Mismatch { path: PathBuf, error: rustls::Error },
-    /// No version of TLS can be spoken.
+    /// No TLS version is supported.
     #[error(transparent)]
     Versions(rustls::Error),
 }
 
-/// What is presented, as it holds now: a certificate that was renewed counts from the next connection on.
+/// The current configuration. A renewed certificate is used from the next connection on.
 pub type SharedServerConfig = Arc<RwLock<Arc<ServerConfig>>>;
 
-/// Reads a certificate, with those between it and its authority behind it, and its key; both as PEM.
+/// Reads a certificate chain and its private key, both as PEM.
 ///
 /// # Errors
-/// Which of both cannot be read or is none, that others can read the key, or that they do not belong together.
+/// Returns an error if one of the files cannot be read or is invalid, if the key is readable by everyone, or if the two
+/// do not match.
 pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let pem = |path: &Path| {
         let path = path.to_owned();
@@ -66,7 +67,7 @@ pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsErro
     if chain.is_empty() {
         return Err(TlsError::NoCertificate(certificate.to_owned()));
     }
-    // A group may read it: that is how systems hand keys to the services that use them.
+    // The key may be readable by a group, because this is how systems share keys with the services that use them.
     let told = |error| TlsError::File { path: key.to_owned(), error };
     let mode = std::fs::metadata(key).map_err(told)?.mode();
     if mode & 0o007 != 0 {
@@ -82,17 +83,17 @@ pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsErro
     Ok(Arc::new(built))
 }
 
-/// What listens, and hands out connections whose handshake is done.
+/// A listener that returns connections after their TLS handshake.
 pub struct TlsListener {
     address: SocketAddr,
     ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
 }
 
 impl TlsListener {
-    /// Listens, as long as this is there.
+    /// Accepts connections in the background until this is dropped.
     ///
     /// # Errors
-    /// The system does not say at which address.
+    /// Returns an error if the address of the listener is unknown.
     pub fn new(mut listener: TcpListener, presented: SharedServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (done, ready) = mpsc::channel(READY);
@@ -109,7 +110,7 @@ impl TlsListener {
                 let done = done.clone();
                 tokio::spawn(async move {
                     let _place = place;
-                    // Whoever does not come through is gone: there is nobody to tell.
+                    // A client whose handshake fails gets no reply: there is no connection to send it on.
                     let shaken = tokio::time::timeout(HANDSHAKE, TlsAcceptor::from(now).accept(stream)).await;
                     if let Ok(Ok(stream)) = shaken {
                         let _ = done.send((stream, from)).await;
@@ -128,7 +129,7 @@ impl Listener for TlsListener {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         match self.ready.recv().await {
             Some(one) => one,
-            // What accepts has ended, with the process: nobody comes any more.
+            // The accepting task has ended with the process, so there are no further connections.
             None => std::future::pending().await,
         }
     }

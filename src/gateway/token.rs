@@ -52,7 +52,7 @@ enum TokenCommand {
     Remove { name: String },
 }
 
-/// Why a token is not made, listed or revoked.
+/// The reason why a token was not created, listed or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error(transparent)]
@@ -79,7 +79,7 @@ pub enum TokenError {
     Unknown(String),
 }
 
-/// A word of an option that is none of its words.
+/// A word that is not a possible value of the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is none of the possible values")]
 struct WordError;
@@ -94,20 +94,20 @@ fn scopes() -> impl TypedValueParser<Value = Scope> {
     PossibleValuesParser::new(words).try_map(|word| Scope::named(&word).ok_or(WordError))
 }
 
-/// The gateway's own file, for verbs that need nothing else.
+/// Opens the gateway's own database, for verbs that need nothing else.
 ///
 /// # Errors
-/// It cannot be opened.
+/// Returns an error if it cannot be opened.
 pub fn memory() -> Result<Box<dyn Memory>, TokenError> {
     let directory = Account::of_this_process().directory()?;
     std::fs::create_dir_all(&directory).map_err(|error| TokenError::File { path: directory.clone(), error })?;
     Ok(memory::open(&directory)?)
 }
 
-/// Makes, lists or revokes.
+/// Creates, lists or revokes tokens.
 ///
 /// # Errors
-/// Why it is not done.
+/// Returns the reason why it failed.
 pub fn run(args: &TokenArgs) -> Result<u8, TokenError> {
     if let TokenCommand::Add { .. } = args.verb
         && !person::is_here("guard token add")?

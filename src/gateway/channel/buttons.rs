@@ -24,7 +24,7 @@ impl ApproverNonce {
     /// Creates a nonce for each of these approvers.
     ///
     /// # Errors
-    /// The system provides no random bytes.
+    /// Returns an error if the system provides no random bytes.
     pub fn of_all(approvers: Vec<String>) -> Result<Vec<Self>, NoRandomBytes> {
         approvers.into_iter().map(|approver| Ok(Self { approver, nonce: secret::<16>("")? })).collect()
     }

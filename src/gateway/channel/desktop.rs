@@ -24,10 +24,11 @@ const MOST: usize = 500;
 /// A program that exits sooner than this has shown nothing.
 const SHOWN: Duration = Duration::from_millis(300);
 
-/// How many lines of output that are not a button are read. After that, the notification stays but is no longer read.
+/// The number of lines of output that are read although they name no button. After that, the notification stays but is
+/// no longer read.
 const ODD: usize = 100;
 
-/// How many presses may wait to be handled.
+/// The number of presses that can be queued.
 const PRESSES: usize = 16;
 
 /// The desktop of this account.
@@ -44,10 +45,10 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// Creates it for a program that shows notifications.
+    /// Creates a desktop channel with a program that shows notifications.
     ///
     /// # Errors
-    /// The command is empty.
+    /// Returns an error if the command is empty.
     pub fn new(name: String, command: Vec<String>, approver: &str) -> Result<Self, ChannelError> {
         if command.first().is_none_or(String::is_empty) {
             return Err(ChannelError::NoCommand);
@@ -71,8 +72,8 @@ impl Desktop {
     }
 }
 
-/// Returns the button that was pressed on a notification. Returns `None` if it was closed. It stays while its request
-/// waits; other output is ignored.
+/// Returns the button that was pressed on a notification, or `None` if it was closed. The notification stays while its
+/// request waits; other output is ignored.
 async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver<()>) -> Option<ButtonKind> {
     let mut lines = BufReader::new(child.stdout.take()?).lines();
     let mut odd = 0;
@@ -85,7 +86,7 @@ async fn pressed_on(child: &mut Child, nonce: &str, mut ended: oneshot::Receiver
                     Err(_) => String::new(),
                 };
                 match ButtonKind::read(&format!("{}:{nonce}", code.trim())) {
-                    // An approval never counts here.
+                    // An approval by a notification is never accepted.
                     Some(UserAction::Pressed { press, nonce: read }) if press != ButtonKind::Approve && read == nonce => {
                         return Some(press);
                     }

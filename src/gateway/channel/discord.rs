@@ -26,10 +26,10 @@ const MOST: usize = 1400;
 /// The largest number of rows of buttons below a message, of five buttons each.
 const ROWS: usize = 5;
 
-/// How long handling an interaction may take. Discord's limit is a little longer.
+/// The time limit for handling an interaction, slightly below Discord's.
 const PRESSED: Duration = Duration::from_millis(2500);
 
-/// How many reactions of unknown persons are answered while the gateway runs.
+/// The number of reactions of unknown persons that are answered while the gateway runs.
 const REFUSED: usize = 1000;
 
 /// The flag of a message that only the person who pressed sees.
@@ -44,7 +44,7 @@ pub struct Discord {
     chat: String,
     approvers: BTreeMap<String, String>,
     commands: bool,
-    /// Unknown persons who already got an answer, with the message of their reaction, because a reaction can be set
+    /// The unknown persons who were already answered, with the message of their reaction, because a reaction can be set
     /// repeatedly.
     refused: Mutex<HashSet<(String, String)>>,
 }
@@ -53,7 +53,7 @@ impl Discord {
     /// Creates a bot with its token.
     ///
     /// # Errors
-    /// No HTTP client can be created, or the channel's ID is invalid.
+    /// Returns an error if no HTTP client can be created, or if the channel's ID is invalid.
     pub fn new(
         name: String,
         url: &str,
@@ -181,7 +181,8 @@ impl Discord {
         }
     }
 
-    /// Whether a stranger has not been told yet that a mark of theirs on this message does not count.
+    /// Reports whether this is the first reaction of a stranger to this message. Only the first one is answered, and at
+    /// most [`REFUSED`] in total.
     fn is_first_refusal(&self, stranger: &str, message: &str) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.len() < REFUSED && refused.insert((stranger.to_owned(), message.to_owned()))
@@ -236,7 +237,7 @@ impl Channel for Discord {
             if !alone {
                 return self.call(reqwest::Method::GET, "/gateway/bot", None).await.map(drop);
             }
-            // A connection that does not say who it is gets no events.
+            // A connection that does not identify itself receives no events.
             let mut socket = self.connect(None).await?;
             let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
             let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(None)).await;

@@ -24,14 +24,14 @@ pub struct Email {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
     to: Mailbox,
-    /// The approver for whom the link is.
+    /// The approver who receives the link.
     approver: String,
 }
 
 /// Checks that the connection to a server on another machine is encrypted, and that the URL contains no password.
 ///
 /// # Errors
-/// The URL of the server is not acceptable.
+/// Returns an error if the URL of the server is not acceptable.
 pub fn check_url(url: &str) -> Result<(), AddressError> {
     let parsed = reqwest::Url::parse(url).map_err(|error| AddressError::None(error.to_string()))?;
     let host = parsed.host_str().unwrap_or_default();
@@ -50,10 +50,10 @@ pub fn check_url(url: &str) -> Result<(), AddressError> {
 }
 
 impl Email {
-    /// Creates a mailbox from its server, `smtps://mail.example.org`, and the approver who reads it.
+    /// Creates a mailbox from its server, such as `smtps://mail.example.org`, and the approver who reads it.
     ///
     /// # Errors
-    /// The server or an address is invalid.
+    /// Returns an error if the server or an address is invalid.
     pub fn new(
         url: &str,
         login: Option<(String, String)>,
@@ -76,7 +76,7 @@ impl Email {
     async fn mail(&self, subject: &str, text: String) -> Result<String, SendError> {
         let id = format!("<{}@guard>", secret::<16>("").map_err(|why| SendError::Rejected(why.to_string()))?);
         let mail = Message::builder().from(self.from.clone()).to(self.to.clone()).subject(subject);
-        // Mark it as automatic, so that no autoresponder replies.
+        // The message is marked as automatic, so that no autoresponder replies.
         let mail = mail.message_id(Some(id.clone())).header(AutoSubmitted).header(ContentType::TEXT_PLAIN).body(text);
         let mail = mail.map_err(|error| SendError::Rejected(error.to_string()))?;
         self.transport.send(mail).await.map_err(failed)?;

@@ -1,11 +1,11 @@
 //! Errors in the settings of a messenger.
 //!
-//! Out of scope: why a messenger rejected a message.
+//! Out of scope: errors of sending a message.
 
 use super::http::HttpError;
 use crate::config::SecretError;
 
-/// Why a messenger cannot be opened.
+/// The reason why a messenger cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
     /// An error of the channel with this name.
@@ -44,7 +44,7 @@ pub enum ChannelError {
     NoProgram,
 }
 
-/// Why a URL is not acceptable.
+/// The reason why a URL is not acceptable.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("url: expected https, or http to this machine")]
@@ -61,7 +61,7 @@ pub enum AddressError {
     Scheme(String),
 }
 
-/// The shared secret of a webhook claims to be Base64, but is not.
+/// The shared secret of a webhook is marked as Base64, but is not valid Base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("secret: expected base64 after whsec_")]
 pub struct SharedSecretError;

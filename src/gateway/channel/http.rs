@@ -11,13 +11,13 @@ use super::SendError;
 /// The default timeout.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest answer that is read, in bytes.
+/// The maximum length of a response body, in bytes.
 const LONGEST: usize = 4 << 20;
 
 /// Creates a client that follows no redirects.
 ///
 /// # Errors
-/// The system's certificates cannot be used.
+/// Returns an error if the system's certificates cannot be used.
 pub fn client() -> Result<reqwest::Client, HttpError> {
     builder().timeout(PATIENCE).build().map_err(HttpError::from)
 }
@@ -25,7 +25,7 @@ pub fn client() -> Result<reqwest::Client, HttpError> {
 /// Creates a client without a timeout, for streams.
 ///
 /// # Errors
-/// The system's certificates cannot be used.
+/// Returns an error if the system's certificates cannot be used.
 pub fn lasting_client() -> Result<reqwest::Client, HttpError> {
     builder().build().map_err(HttpError::from)
 }
@@ -33,7 +33,7 @@ pub fn lasting_client() -> Result<reqwest::Client, HttpError> {
 /// Creates a client for this machine, which ignores proxies of the environment.
 ///
 /// # Errors
-/// The system's certificates cannot be used.
+/// Returns an error if the system's certificates cannot be used.
 pub fn direct_client() -> Result<reqwest::Client, HttpError> {
     builder().no_proxy().timeout(PATIENCE).build().map_err(HttpError::from)
 }
@@ -47,7 +47,7 @@ fn builder() -> reqwest::ClientBuilder {
         .user_agent(concat!("guard-gateway/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Why a request failed, without its URL, which may contain a secret.
+/// The reason why a request failed, without its URL, which may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     #[error("no answer in time")]
@@ -74,18 +74,19 @@ impl From<reqwest::Error> for HttpError {
     }
 }
 
-/// Returns the status and the body of an answer. A body that is not JSON is null.
+/// Returns the status and the body of a response. A body that is not JSON is null.
 ///
 /// # Errors
-/// There is no answer, or it is too long.
+/// Returns an error if there is no response, or if it is too long.
 pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), SendError> {
     told(response).await.map(|(status, _, value)| (status, value))
 }
 
-/// Like [`answer`], and also returns after how long to try again, if the answer says so.
+/// Like [`answer`], and also returns the time to wait before the next request, if the response has a `Retry-After`
+/// header.
 ///
 /// # Errors
-/// There is no answer, or it is too long.
+/// Returns an error if there is no response, or if it is too long.
 pub async fn told(
     response: Result<reqwest::Response, reqwest::Error>,
 ) -> Result<(u16, Option<Duration>, Value), SendError> {

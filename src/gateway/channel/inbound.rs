@@ -1,7 +1,7 @@
 //! Parses the messengers' events: the person, the chat and the action. An event that does not have exactly the
-//! messenger's format is ignored, or counts as a button that is not guard's.
+//! messenger's format is ignored, or treated as a button that is not guard's.
 //!
-//! Out of scope: who may answer, and sending.
+//! Out of scope: permission to answer, and sending.
 
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ mod tests {
 
     const NONCE: &str = "m2k4x7c2p5q6r7s2t3u4v5w6x7";
 
-    /// Any value, and often one with the names that are looked for.
+    /// Generates arbitrary values, often with the names and words that the parsers look for.
     fn value() -> impl Strategy<Value = Value> {
         let word = prop_oneof![
             Just("a:x".to_owned()),
@@ -164,7 +164,7 @@ mod tests {
         })
     }
 
-    /// Every value that is this one but for a part, which is gone or another.
+    /// Returns all variants of a value in which one part is missing or replaced.
     fn spoilt(whole: &Value, with: &Value) -> Vec<Value> {
         let mut all = vec![with.clone()];
         match whole {
@@ -267,7 +267,7 @@ mod tests {
         for name in ["\u{1F44D}", "\u{2714}", "white_check_mark", ""] {
             assert_eq!(with("/emoji/name", json!(name)), None, "{name}");
         }
-        // An emoji of a server's own can have any name.
+        // A server's custom emoji can have any name.
         assert_eq!(with("/emoji/id", json!("41771983429993937")), None);
         assert_eq!(with("/message_id", json!("71/../70")), None);
         let mut of_a_bot = discord_mark();
@@ -285,13 +285,13 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nothing panics, and nothing that was made up carries the nonce of a card by chance.
+        /// Arbitrary values are parsed without a panic.
         #[test]
         fn anything_is_read_without_a_panic(value in value()) {
             let _ = (telegram(&value), discord_press(&value), discord_message(&value), discord_reaction(&value), slack(&value));
         }
 
-        /// A yes of which any part is missing or another is none.
+        /// An approval in which a required part is missing or different does not count as one.
         #[test]
         fn a_yes_with_a_part_that_is_missing_or_another_is_none(with in value()) {
             type Yes = fn(&Value) -> bool;
@@ -311,14 +311,14 @@ mod tests {
             }
         }
 
-        /// A button's data is a yes in one form alone.
+        /// Only the data `a:NONCE` of a button is an approval.
         #[test]
         fn only_a_and_the_nonce_are_a_yes(data in "\\PC{0,40}") {
             let yes = matches!(ButtonKind::read(&data), Some(UserAction::Pressed { press: ButtonKind::Approve, .. }));
             prop_assert_eq!(yes, data.starts_with("a:"));
         }
 
-        /// What is typed is a yes only with the word itself in front, and a request after it.
+        /// Typed text is an approval only if it begins with the word itself, and a request follows.
         #[test]
         fn only_the_word_approve_is_a_yes(text in "[/! ]{0,2}(approve|deny|aprove|APPROVE|approved)?[@ a-z0-9\n]{0,12}") {
             if let Some(UserAction::Typed { request, yes: true, .. }) = typed(&text) {

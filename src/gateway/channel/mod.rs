@@ -1,7 +1,8 @@
-//! Messengers: each in a file of its own, behind one trait.
+//! Messengers: one module for each, behind a common trait.
 //!
-//! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
-//! messenger's own word; whether that counts is said elsewhere ([`crate::interactions`]). Out of scope: the queue.
+//! A messenger shows a card to a person and reports what they do. The only thing trusted about an action is its author,
+//! as reported by the messenger; whether it counts is decided elsewhere ([`crate::interactions`]). Out of scope: the
+//! queue.
 
 pub mod buttons;
 pub mod desktop;
@@ -33,51 +34,51 @@ use self::buttons::ApproverNonce;
 pub use self::error::{AddressError, ChannelError, SharedSecretError};
 use crate::config::{ChannelConfig, ChannelKind};
 
-/// A request as a messenger shows it. Everything is redacted, and what does not show is made visible.
+/// A request as messengers show it. All of it is redacted, and invisible characters are made visible.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Card {
-    /// Its name towards clients.
+    /// The public ID of the request.
     pub action_id: String,
-    /// Its name in the queue, for commands that are typed.
+    /// The ID of the request in the queue, for typed commands.
     pub request: String,
     pub command: String,
     pub cwd: String,
-    /// The worst finding.
+    /// The worst finding, and the reviewer's opinion if there is one.
     pub why: String,
     pub tier: u8,
     pub tier_name: String,
     pub score: String,
-    /// Who asks: the agent, or where it comes from, and the session.
+    /// The requester: the agent or the origin, and the session.
     pub who: String,
     pub timeout_secs: i64,
-    /// A person decides it every time.
+    /// Whether the request always needs a person's decision.
     pub decision: bool,
-    /// Whoever asked says that somebody is in a crisis.
+    /// Whether the requester reports that a person is in a crisis.
     pub crisis: bool,
-    /// Why, as whoever asked says.
+    /// The requester's reason.
     pub said: Option<String>,
-    /// The first letters of the digest of what was asked: the same on every card of it.
+    /// The first letters of the digest of the request. They are the same on every card of it.
     pub digest: String,
-    /// Why no yes is taken here, where none is.
+    /// The reason why the request cannot be approved on a messenger, if it cannot.
     pub bar: Option<String>,
-    /// A yes is an approver's signature, which a passkey gives on the page.
+    /// Whether an approval needs an approver's signature, which a passkey creates on the page.
     pub sign: bool,
-    /// What a no may say with one tap.
+    /// The suggested reasons of a denial, each for one button.
     pub replies: Vec<String>,
-    /// All of it, where there is a page.
+    /// The URL of the request on the page, if a page is configured.
     pub link: Option<String>,
 }
 
 impl Card {
-    /// Whether a message offers a yes in which the command may have so many characters: nobody approves what they are
-    /// shown in part, unless all of it is a tap away.
+    /// Reports whether a message with at most this many characters of untrusted text offers an approval. It does not if
+    /// it shows only a part of the command, unless it links to the page, which shows all of it.
     #[must_use]
     pub fn offers_yes(&self, most: usize) -> bool {
         self.bar.is_none() && (self.link.is_some() || !text::is_cut(&self.command, most))
     }
 
-    /// The page, for a button that opens it: where a yes is signed there, and where the command is shown whole only there.
-    /// Messengers refuse addresses that are none of the web's.
+    /// Returns the URL for a button that opens the page, if an approval is signed there or only the page shows the
+    /// whole command. Messengers accept only https URLs.
     #[must_use]
     pub fn button_to_page(&self, most: usize) -> Option<&str> {
         let link = self.link.as_deref().filter(|link| link.starts_with("https://"));
@@ -85,19 +86,19 @@ impl Card {
     }
 }
 
-/// Why a message was not taken.
+/// The reason why a message was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// The messenger wants to be left alone for so long.
+    /// The messenger limits the rate. The next message may be sent after this time.
     RateLimited(Duration),
-    /// The messenger cannot be reached, or fails by itself: the same may be taken later. Without any secret.
+    /// The messenger cannot be reached or has an internal error, so a retry may succeed. Contains no secrets.
     Unavailable(String),
-    /// Anything else, without any secret.
+    /// Any other error. Contains no secrets.
     Rejected(String),
 }
 
 impl SendError {
-    /// By the status of an answer: what is a fault of the messenger's own may pass.
+    /// Creates an error from the status of a response. A server error (5xx) may be temporary.
     #[must_use]
     pub fn of(status: u16, why: String) -> Self {
         if status >= 500 { Self::Unavailable(why) } else { Self::Rejected(why) }
@@ -118,30 +119,30 @@ impl std::error::Error for SendError {}
 /// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a person did on a channel.
+/// An action of a person on a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserAction {
-    /// A button: what it carries, and which one.
+    /// A press of a button, with its nonce and kind.
     Pressed { nonce: String, press: ButtonKind },
-    /// A command that was typed, with the name of a request.
+    /// A typed command, with the ID of a request.
     Typed { request: String, yes: bool, words: Option<String> },
-    /// A mark that was set on a message, by the channel's own name for the message.
+    /// A reaction to a message, with the messenger's ID of the message.
     Reacted { message: String, yes: bool },
-    /// Something else, which may be the first word of somebody who sets the channel up.
+    /// Any other text. The reply explains the commands.
     OtherText,
 }
 
-/// Which button of a card.
+/// The kind of a button of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ButtonKind {
     Approve,
     Deny,
-    /// A no with the words of this place in the card's list.
+    /// A denial with the reason at this index of the card's list.
     Reply(u8),
 }
 
 impl ButtonKind {
-    /// The letters in front of the nonce.
+    /// Returns the code that precedes the nonce.
     #[must_use]
     pub fn code(self) -> String {
         match self {
@@ -151,13 +152,13 @@ impl ButtonKind {
         }
     }
 
-    /// What a button carries: which one it is, and the nonce.
+    /// Returns the data of a button: its code and the nonce.
     #[must_use]
     pub fn with(self, nonce: &str) -> String {
         format!("{}:{nonce}", self.code())
     }
 
-    /// The reverse of it.
+    /// Parses the data of a button.
     #[must_use]
     pub fn read(data: &str) -> Option<UserAction> {
         let (code, nonce) = data.split_once(':')?;
@@ -170,12 +171,12 @@ impl ButtonKind {
     }
 }
 
-/// A command that was typed: `/approve ID`, `!deny ID words`.
+/// Parses a typed command: `/approve ID`, `!deny ID REASON`.
 #[must_use]
 pub fn typed(text: &str) -> Option<UserAction> {
-    // The word stands right behind its mark.
+    // The verb must follow the mark directly.
     let (verb, rest) = text.trim().strip_prefix(['/', '!'])?.split_once(char::is_whitespace)?;
-    // In a group a bot is named with the command.
+    // In a group, a command may include the bot's name, as in `/approve@guard_bot`.
     let yes = match verb.split('@').next()? {
         "approve" => true,
         "deny" => false,
@@ -189,24 +190,24 @@ pub fn typed(text: &str) -> Option<UserAction> {
     Some(UserAction::Typed { request: request.to_ascii_lowercase(), yes, words })
 }
 
-/// An interaction that came in from a messenger.
+/// An interaction received from a messenger.
 #[derive(Debug)]
 pub struct Interaction {
     /// The channel's name.
     pub channel: String,
-    /// The approver that the configuration maps this person to; `None`: a stranger.
+    /// The approver that the configuration assigns to this person, or `None` for a stranger.
     pub approver: Option<String>,
-    /// The messenger's own name for the person.
+    /// The messenger's ID of the person.
     pub from: String,
     pub action: UserAction,
-    /// What the person is told.
+    /// The sender for the reply to the person.
     pub reply: oneshot::Sender<String>,
 }
 
-/// Where interactions are sent.
+/// The sender for interactions.
 pub type Inbox = mpsc::Sender<Interaction>;
 
-/// Hands in what somebody did on a channel, and waits for what they are to be told.
+/// Submits the action of a person on a channel, and waits for the reply to them.
 async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &str, action: UserAction) -> String {
     let (reply, told) = oneshot::channel();
     let interaction = Interaction { channel: channel.to_owned(), approver, from: from.to_owned(), action, reply };
@@ -217,7 +218,7 @@ async fn hand_in(inbox: &Inbox, channel: &str, approver: Option<String>, from: &
     told.await.unwrap_or_else(|_| lost())
 }
 
-/// How a channel is.
+/// The status of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum ChannelStatus {
@@ -225,17 +226,18 @@ pub enum ChannelStatus {
     Down { why: String },
 }
 
-/// How a channel is in both directions: that a message goes out says nothing of whether answers come back, and the reverse.
+/// The status of a channel in both directions. That messages are sent says nothing about whether answers are received,
+/// and vice versa.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// As its receiving side says; `None` where it has said nothing yet, or nothing comes back.
+    /// The status of the receiving side, or `None` if it is not known yet or nothing is received.
     pub receives: Option<ChannelStatus>,
-    /// As the last message went; `None` before the first.
+    /// The result of the last message sent, or `None` before the first.
     pub sends: Option<ChannelStatus>,
 }
 
 impl Health {
-    /// Both in one: down where either is; `None` where nothing is known.
+    /// Combines both: down if either is down, and `None` if nothing is known.
     #[must_use]
     pub fn combined(&self) -> Option<ChannelStatus> {
         match (&self.receives, &self.sends) {
@@ -253,54 +255,54 @@ impl Health {
     }
 }
 
-/// Where a channel says how it is, and keeps how far it has read.
+/// The storage of a channel's status and of its position in the messenger's events.
 pub trait ChannelState: Send + Sync {
-    /// How its receiving side is.
+    /// Sets the status of the receiving side.
     fn status(&self, channel: &str, status: ChannelStatus);
-    /// How far it had read.
+    /// Returns the position after the last event that was read.
     fn position<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Option<String>>;
-    /// How far it has read.
+    /// Sets the position after the last event that was read.
     fn set_position<'a>(&'a self, channel: &'a str, position: String) -> BoxFuture<'a, ()>;
 }
 
 /// A messenger.
 pub trait Channel: Send + Sync {
-    /// Shows a card, with what the buttons of each approver carry; the channel's own name for the message, once it was
-    /// taken.
+    /// Sends a card, with the nonces of each approver's buttons. Returns the messenger's ID of the message.
     fn send<'a>(&'a self, card: &'a Card, own: &'a [ApproverNonce]) -> BoxFuture<'a, Result<String, SendError>>;
 
-    /// Who has buttons or a link in its messages.
+    /// Returns the approvers who have buttons or a link in its messages.
     fn approvers(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Tells something that wants no answer.
+    /// Sends a text that needs no answer.
     fn send_notice<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
 
-    /// Says in the place of a card how its request ended.
+    /// Replaces the message of a card with the outcome of its request.
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> BoxFuture<'a, Result<(), SendError>>;
 
-    /// Whether its message of this card has a button for a yes; a yes that is typed or set as a mark counts where it has.
+    /// Reports whether the message of this card has a button to approve. Only then does a typed approval or a reaction
+    /// count.
     fn offers_yes(&self, card: &Card) -> bool {
         let _ = card;
         false
     }
 
-    /// Hears what people answer, for ever; `None` where nothing comes back this way.
+    /// Receives interactions; never returns. `None` if answers cannot come back this way.
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<BoxFuture<'static, ()>>;
 
-    /// Whether the messenger would hand out what people answer, found out without taking any of it; `None` where nothing
-    /// comes back from another machine. With `alone` no gateway is connected that it could be taken from.
+    /// Checks whether the messenger would deliver answers, without consuming any. `None` if no answers arrive from
+    /// another machine. `alone` means that no other gateway is connected, from which this could take answers.
     fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         let _ = alone;
         None
     }
 }
 
-/// The messenger of a configuration.
+/// Opens the messenger of a configuration.
 ///
 /// # Errors
-/// Its secret cannot be read, or its settings are none.
+/// Returns an error if its secret cannot be read, or if its settings are invalid.
 pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, ChannelError> {
     opened(config).map_err(|why| ChannelError::Of { name: config.name.clone(), why: Box::new(why) })
 }

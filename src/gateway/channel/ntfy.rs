@@ -1,5 +1,5 @@
-//! ntfy: a notification on a phone, which says where to answer. It accepts no answers, because anyone who knows the
-//! topic could send one.
+//! ntfy: a notification on a phone, with a link or a command to answer. It accepts no answers, because anyone who knows
+//! the topic could send one.
 //!
 //! Out of scope: answers.
 
@@ -27,7 +27,7 @@ impl Ntfy {
     /// Creates a topic from its URL, `https://ntfy.sh/TOPIC`.
     ///
     /// # Errors
-    /// The address names no topic.
+    /// Returns an error if the URL has no topic.
     pub fn new(url: &str, token: Option<String>) -> Result<Self, ChannelError> {
         let (server, topic) = url.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
         if topic.is_empty() || !server.contains("://") || server.ends_with('/') {

@@ -11,7 +11,7 @@ use super::buttons::ApproverNonce;
 use super::{Card, Channel, ChannelStatus, SendError, open};
 use crate::config::ChannelConfig;
 
-/// How long a person has to press a button of a test card.
+/// The time that a person has to press a button of a test card.
 pub const TAP: Duration = Duration::from_secs(120);
 
 /// The text of a message that needs no answer.
@@ -35,12 +35,12 @@ pub struct ProbeResult {
     pub kind: String,
     #[serde(rename = "how")]
     pub status: ProbeStatus,
-    /// What was delivered, or why not, without secrets.
+    /// A description of what was delivered, or the error, without secrets.
     #[serde(rename = "says")]
     pub message: String,
 }
 
-/// Which process receives the answers of a channel.
+/// The process that receives the answers of a channel.
 #[derive(Clone, Debug)]
 pub enum Receiver {
     /// No gateway runs, so the probe may open a connection.

@@ -1,4 +1,5 @@
-//! A program of the user: gets the card as a line of JSON on standard input. Exit code 0 means that it was delivered.
+//! A program of the user, which reads the card as a line of JSON on standard input. Exit code 0 means that it was
+//! delivered.
 //!
 //! Out of scope: answers, which arrive over the API.
 
@@ -16,14 +17,14 @@ use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendErr
 /// The time limit of the program.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long to wait for the error messages of a program that has exited: a child process may still hold its standard
+/// The time to wait for the error messages of a program that has exited: a child process may still hold its standard
 /// error open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How many bytes of the end of its standard error are kept.
+/// The number of bytes kept of the end of its standard error.
 const KEPT: usize = 4096;
 
-/// The longest error message that is shown, in characters.
+/// The maximum length of the error message shown, in characters.
 const LONGEST: usize = 200;
 
 /// A program and its arguments.
@@ -32,10 +33,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates it from the absolute path of a program and its arguments.
+    /// Creates a channel from the absolute path of a program and its arguments.
     ///
     /// # Errors
-    /// The path is not absolute.
+    /// Returns an error if the path is not absolute.
     pub fn new(command: Vec<String>) -> Result<Self, ChannelError> {
         match command.first() {
             Some(program) if program.starts_with('/') => Ok(Self { command }),
@@ -149,7 +150,7 @@ mod tests {
         assert!(!said.contains("hunter2"), "{said}");
         let said = fails("head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1").await;
         assert!(said.ends_with("xxx ... (cut)") && said.len() < 300, "{said}");
-        // What it leaves running holds nothing up.
+        // A child that keeps running does not delay the result.
         assert!(fails("echo gone >&2; sleep 60 & exit 1").await.ends_with(": gone"));
         let program = Program::new(["/bin/sh", "-c", "echo fine >&2"].map(str::to_owned).to_vec()).unwrap();
         assert_eq!(program.run(&json!({})).await, Ok(String::new()));

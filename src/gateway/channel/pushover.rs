@@ -1,5 +1,5 @@
-//! Pushover: an alert on a phone, again and again until somebody has seen it where it is urgent, with a link to where it is
-//! answered. That it was seen is no answer.
+//! Pushover: an alert on a phone, with a link to the page. An urgent alert repeats until a person has acknowledged it;
+//! an acknowledgement is not an answer.
 //!
 //! Out of scope: answers.
 
@@ -12,10 +12,10 @@ use super::buttons::ApproverNonce;
 use super::text::{self, Medium, cut};
 use super::{BoxFuture, Card, Channel, ChannelError, ChannelState, Inbox, SendError, http};
 
-/// The most of a message that is others' words; Pushover takes 1024 characters in all.
+/// The largest number of characters of untrusted text in a message. Pushover allows 1024 characters in total.
 const MOST: usize = 600;
 
-/// An application and whom it alerts.
+/// A Pushover application and its recipient.
 pub struct Pushover {
     client: reqwest::Client,
     url: String,
@@ -24,10 +24,10 @@ pub struct Pushover {
 }
 
 impl Pushover {
-    /// By the application's token and the key of a user or a group.
+    /// Creates a channel with the application's token and the key of a user or a group.
     ///
     /// # Errors
-    /// There is no HTTP client.
+    /// Returns an error if no HTTP client can be created.
     pub fn new(url: &str, token: &str, user: &str) -> Result<Self, ChannelError> {
         let url = url.trim_end_matches('/').to_owned();
         Ok(Self { client: http::client()?, url, token: token.to_owned(), user: user.to_owned() })
@@ -66,7 +66,7 @@ impl Channel for Pushover {
                 form.extend([("url", link.as_str()), ("url_title", "Answer")]);
             }
             if card.decision || card.tier == 4 {
-                // Every half minute, for ten of them, until somebody has seen it.
+                // Repeated every 30 seconds for ten minutes, until a person has acknowledged it.
                 form.extend([("priority", "2"), ("retry", "30"), ("expire", "600")]);
             } else {
                 form.push(("priority", if card.tier == 3 { "1" } else { "0" }));
@@ -85,7 +85,7 @@ impl Channel for Pushover {
     }
 
     fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> BoxFuture<'a, Result<(), SendError>> {
-        // A message cannot be edited; one that sounds again and again can be silenced.
+        // A message cannot be edited, but the repetition of an urgent one can be cancelled.
         Box::pin(async move {
             let plain = message.chars().all(|c| c.is_ascii_alphanumeric());
             if message.starts_with('r') && plain {

@@ -84,7 +84,7 @@ enum ChannelCommand {
 /// Sets up, tests, lists or removes channels.
 ///
 /// # Errors
-/// [`SetupError`].
+/// Returns the [`SetupError`] that prevented it.
 pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
     let account = Account::of_this_process();
     let (path, reader) = match &args.config {
@@ -190,7 +190,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, SetupError> {
 /// Returns the locations of a channel's secrets that were given as options.
 ///
 /// # Errors
-/// A file does not exist, or a command is invalid.
+/// Returns an error if a file does not exist, or if a command is invalid.
 fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<Vec<Secret>, SetupError> {
     let file = |file: &PathBuf| {
         let told = |error| SetupError::File { path: file.clone(), error };
@@ -204,7 +204,7 @@ fn places(files: &[PathBuf], keyring: &[String], commands: &[String]) -> Result<
     files.iter().map(file).chain(named).chain(commands.iter().map(command)).collect()
 }
 
-/// Why a channel cannot be set up, tested, listed or removed.
+/// The reason why a channel cannot be set up, tested, listed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error(transparent)]
@@ -298,7 +298,7 @@ fn of_another(from: &str) -> String {
     format!("Button pressed by {from}, who is not an approver here, or whose button it is not.")
 }
 
-/// Prints who pressed, if anybody. Returns the exit code.
+/// Prints who pressed the button, if anyone did. Returns the exit code.
 fn ended(by: Option<&str>) -> u8 {
     match by {
         Some(approver) => println!("Button pressed by {approver}: the channel works."),
@@ -371,7 +371,7 @@ fn without(text: &str, name: &str) -> Option<String> {
         .then(|| sections.iter().map(|section| section.join("\n")).collect::<Vec<_>>().join("\n") + "\n")
 }
 
-/// Replaces the configuration atomically. If another account reads it, makes it readable for a group.
+/// Replaces the configuration atomically. If a group is given, makes the file readable for it.
 fn write(path: &Path, text: &str, group: Option<Gid>) -> Result<(), SetupError> {
     let told = |error| SetupError::File { path: path.to_owned(), error };
     if let Some(directory) = path.parent() {

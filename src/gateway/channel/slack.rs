@@ -38,7 +38,7 @@ const SILENT: Duration = Duration::from_secs(90);
 const FINAL: [&str; 6] =
     ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "missing_scope", "not_allowed_token_type"];
 
-/// How many interactions are handled at once. Further ones are not yet read.
+/// The number of interactions that are handled concurrently. Further ones are not read yet.
 const PRESSES: usize = 32;
 
 /// A bot and the channel that it writes to.
@@ -60,7 +60,7 @@ impl Slack {
     /// Creates a bot with its two tokens.
     ///
     /// # Errors
-    /// No HTTP client can be created, or the channel's ID is invalid.
+    /// Returns an error if no HTTP client can be created, or if the channel's ID is invalid.
     pub fn new(
         name: String,
         url: &str,
@@ -156,7 +156,7 @@ impl Slack {
             };
             let Ok(Some(Ok(message))) = message else { break };
             let Message::Text(text) = message else { continue };
-            // Skip messages that are not JSON.
+            // Messages that are not JSON are skipped.
             let Ok(event) = serde_json::from_str::<Value>(text.as_str()) else { continue };
             // Slack requires an acknowledgement within three seconds, whatever the outcome.
             if let Some(id) = event["envelope_id"].as_str() {
@@ -179,7 +179,7 @@ impl Slack {
                 _ => {}
             }
         }
-        // Finish the interactions that were received, however the connection ended.
+        // Interactions that were received are finished, however the connection ended.
         let _ = tokio::time::timeout(http::PATIENCE, taken.collect::<()>()).await;
     }
 
@@ -244,7 +244,7 @@ impl Channel for Slack {
     fn receives(&self, alone: bool) -> Option<BoxFuture<'_, Result<(), SendError>>> {
         Some(Box::pin(async move {
             if !alone {
-                // Only request a URL. A second open connection would get a part of the interactions.
+                // Only requests a URL, because a second open connection would receive some of the interactions.
                 return self.call("apps.connections.open", &self.app_token, &json!({})).await.map(drop);
             }
             let mut socket = self.connect().await?;

@@ -38,7 +38,7 @@ impl Telegram {
     /// Creates a bot with its token.
     ///
     /// # Errors
-    /// No HTTP client can be created.
+    /// Returns an error if no HTTP client can be created.
     pub fn new(
         name: String,
         url: &str,
@@ -53,7 +53,7 @@ impl Telegram {
     /// Calls a method and returns its `result`.
     ///
     /// # Errors
-    /// The call failed.
+    /// Returns an error if the call fails.
     pub async fn call(&self, method: &str, body: &Value) -> Result<Value, SendError> {
         let request = self.client.post(format!("{}/{method}", self.base)).json(body);
         let request = if method == "getUpdates" { request.timeout(self.poll + http::PATIENCE) } else { request };
@@ -75,7 +75,7 @@ impl Telegram {
         };
         let mut rows = Vec::new();
         for of_one in buttons(card, own, card.offers_yes(MOST)) {
-            // A button with a reason has a line of its own, or its label would be truncated.
+            // A button with a reason has a row of its own, or its label would be truncated.
             let (worded, plain): (Vec<_>, Vec<_>) = of_one.iter().partition(|button| button.words.is_some());
             rows.push(plain.into_iter().map(write).collect());
             rows.extend(worded.into_iter().map(|button| vec![write(button)]));
@@ -95,7 +95,7 @@ impl Telegram {
             None => "this is not a button of guard".to_owned(),
             Some(action) => hand_in(inbox, &self.name, approver, &from.to_string(), action).await,
         };
-        // Acknowledge the press, or the button keeps showing a progress indicator.
+        // The press must be acknowledged, or the button keeps showing a progress indicator.
         let _ = match callback {
             Some(id) => {
                 let body = json!({ "callback_query_id": id, "text": cut(&told, 190), "show_alert": false });
@@ -119,8 +119,8 @@ impl Telegram {
                     state.status(&self.name, ChannelStatus::Up);
                     for update in updates.as_array().unwrap_or(&Vec::new()) {
                         self.take(update, &inbox).await;
-                        // Store the position after handling the update. An update that arrives twice is decided only
-                        // once.
+                        // The position is stored after the update was handled. An update that arrives twice is decided
+                        // only once.
                         if let Some(id) = update["update_id"].as_i64() {
                             offset = offset.max(id + 1);
                             state.set_position(&self.name, offset.to_string()).await;

@@ -1,6 +1,7 @@
 //! Formats a card as text for a medium: truncates it to the limit and escapes it.
 //!
-//! A truncated text says so. HTML comes from a template that escapes all values. Out of scope: the content of the card.
+//! A truncated text is marked as such. HTML comes from a template that escapes all values. Out of scope: the contents
+//! of the card.
 
 use maud::{Markup, html};
 
@@ -28,7 +29,7 @@ impl Medium {
             Self::Plain => text.to_owned(),
             Self::Html | Self::Notice => html! { (text) }.into_string(),
             Self::Slack => {
-                // Insert an invisible character before a style mark, so that it is not one.
+                // An invisible character before a style mark keeps it from being one.
                 let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 plain.chars().fold(String::new(), |mut out, c| {
                     if matches!(c, '*' | '_' | '~' | '`' | '@' | '#' | '!') {
@@ -53,7 +54,7 @@ impl Medium {
 
     /// Formats a part of a card for a medium without HTML.
     fn written(self, part: &TextPart) -> String {
-        // Insert invisible characters into fences in the text, so that it cannot close this one.
+        // Invisible characters break up fences in the text, so that it cannot close this one.
         let fenced = |text: &str| format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"));
         match (self, part) {
             (_, TextPart::Own(text)) => text.clone(),
@@ -111,7 +112,7 @@ impl TextPart {
     }
 }
 
-/// Truncates to this many characters, and says so.
+/// Truncates a text to this many characters, and marks it as truncated.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> String {
     let all = text.chars().count();
@@ -123,7 +124,7 @@ pub fn cut(text: &str, most: usize) -> String {
     format!("{kept}{said}")
 }
 
-/// Returns how many of this many characters the command may have.
+/// Returns the number of characters, of this many, that the command may have.
 const fn room(most: usize) -> usize {
     most * 60 / 100
 }
@@ -134,8 +135,8 @@ pub fn is_cut(command: &str, most: usize) -> bool {
     command.chars().nth(room(most)).is_some()
 }
 
-/// Truncates a command to this many characters: keeps the beginning and the end, which is often as important, and says
-/// how much is left out in between.
+/// Truncates a command to this many characters. Keeps the beginning and the end, which is often as important, and
+/// replaces the middle with the number of omitted characters.
 #[must_use]
 pub fn cut_middle(text: &str, most: usize) -> String {
     let all: Vec<char> = text.chars().collect();
@@ -278,7 +279,7 @@ mod tests {
         let short =
             Card { command: "ls".to_owned(), link: Some("https://guard.test/#x".to_owned()), ..Card::default() };
         assert!(short.offers_yes(100) && short.button_to_page(100).is_none());
-        // What is signed is signed on the page; a messenger takes no address of this machine's.
+        // An approval that needs a signature is given on the page. Messengers accept no links to this machine.
         let signed = Card { sign: true, bar: Some("sign".to_owned()), ..short.clone() };
         assert!(!signed.offers_yes(100) && signed.button_to_page(100).is_some());
         let local = Card { link: Some("http://localhost:6180/#x".to_owned()), ..signed };

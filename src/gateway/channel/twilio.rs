@@ -1,5 +1,5 @@
-//! SMS through Twilio: an alert that says where to answer. A sender's number can be forged, so a reply is never an
-//! answer.
+//! SMS through Twilio: an alert with a link or a command to answer. A sender's number can be forged, so a reply is
+//! never an answer.
 //!
 //! Out of scope: answers.
 
@@ -26,10 +26,10 @@ pub struct Twilio {
 }
 
 impl Twilio {
-    /// Creates it with the account's ID and token.
+    /// Creates a channel with the account's ID and token.
     ///
     /// # Errors
-    /// A number is invalid, or no HTTP client can be created.
+    /// Returns an error if a number is invalid, or if no HTTP client can be created.
     pub fn new(url: &str, account: &str, token: &str, from: &str, to: &[String]) -> Result<Self, ChannelError> {
         let is_number = |text: &str| {
             text.strip_prefix('+')

@@ -28,10 +28,10 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// Creates it from a URL and the shared secret.
+    /// Creates a webhook from a URL and the shared secret.
     ///
     /// # Errors
-    /// The URL is not acceptable.
+    /// Returns an error if the URL or the secret is not acceptable.
     pub fn new(url: &str, secret: &str) -> Result<Self, ChannelError> {
         check_url(url)?;
         Ok(Self { client: http::client()?, url: url.to_owned(), secret: self::secret(secret)? })
@@ -62,7 +62,7 @@ impl Webhook {
 /// Checks that the connection to another machine is encrypted.
 ///
 /// # Errors
-/// It is not.
+/// Returns an error if it is not.
 pub fn check_url(url: &str) -> Result<(), AddressError> {
     let host = |url: &reqwest::Url| url.host_str().map(str::to_owned).unwrap_or_default();
     match reqwest::Url::parse(url) {
@@ -77,7 +77,7 @@ pub fn check_url(url: &str) -> Result<(), AddressError> {
 /// Returns the bytes of a shared secret.
 ///
 /// # Errors
-/// It claims to be Base64, but is not.
+/// Returns an error if the secret is marked as Base64, but is not valid Base64.
 pub fn secret(text: &str) -> Result<Vec<u8>, SharedSecretError> {
     match text.strip_prefix("whsec_") {
         None => Ok(text.as_bytes().to_vec()),

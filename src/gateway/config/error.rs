@@ -9,7 +9,7 @@ use crate::channel::AddressError;
 use crate::keyring::KeyringError;
 use crate::logging::LogError;
 
-/// Why the configuration cannot be used.
+/// The reason why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -27,13 +27,13 @@ pub enum ConfigError {
     HalfACertificate,
     #[error("certificate, behind_proxy: either the gateway or a proxy in front of it does TLS; set only one of them")]
     TlsTwice,
-    /// Something would be said in plain to other machines.
+    /// The address would accept unencrypted connections from other machines.
     #[error(
         "{0} is reachable from other machines, which requires TLS: set certificate and key, or use a TLS proxy and \
          set behind_proxy = true, or listen on 127.0.0.1"
     )]
     Plain(SocketAddr),
-    /// The same for an address in the file.
+    /// The same error for an address in the file.
     #[error("listen: {0}")]
     Listen(Box<Self>),
     #[error("channel: invalid name {0:?}: use only letters, digits and dashes")]
@@ -75,7 +75,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// Why a secret cannot be read.
+/// The reason why a secret cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     #[error("{}: {error}", path.display())]

@@ -1,6 +1,6 @@
-//! Who is asked for what, and when.
+//! Routes: the channels of requests, and the times at which they apply.
 //!
-//! Out of scope: who is asked about a request ([`crate::route`]).
+//! Out of scope: selecting the route of a request ([`crate::route`]).
 
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
@@ -30,7 +30,7 @@ impl TryFrom<String> for Day {
     }
 }
 
-/// Hours of a day, without the end.
+/// A range of hours of a day. The end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Hours {
@@ -53,7 +53,7 @@ impl TryFrom<String> for Hours {
     }
 }
 
-/// Who is asked about requests that match. The first matching route applies.
+/// A route: the channels of the requests that match. The first matching route applies.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Route {
@@ -65,14 +65,14 @@ pub struct Route {
     pub directory: Option<String>,
     /// The rule of the most severe finding.
     pub rule: Option<String>,
-    /// Only on these days of the week.
+    /// The days of the week on which the route applies.
     pub days: Vec<Day>,
-    /// Only at these hours of this machine's clock. `22:00-06:00` goes past midnight.
+    /// The hours at which the route applies, in local time. `22:00-06:00` extends past midnight.
     pub hours: Option<Hours>,
-    /// The names of channels, in order. If empty, nobody is asked through a channel, and requests are seen on the page
-    /// and at the terminal.
+    /// The names of channels, in order. If empty, the requests are not sent to any channel, and are shown only on the
+    /// page and at the terminal.
     pub channels: Vec<String>,
-    /// Whether all channels are asked at once, and not one after the other.
+    /// Whether all channels receive a request at once, instead of one after the other.
     pub broadcast: bool,
     /// The channels that are notified if nobody answered.
     pub admin: Vec<String>,

@@ -14,13 +14,13 @@ use serde::Deserialize;
 
 use super::SecretError;
 
-/// How long a command may take to print a secret. A password manager may ask a person first.
+/// The time limit for a command to print a secret. A password manager may ask a person first.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The interval between two checks whether a command that closed its output has exited.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The longest output that is read, in bytes.
+/// The maximum length of the output of a command, in bytes.
 const LONGEST: u64 = 64 << 10;
 
 /// The location of a secret. The secret is read when it is needed, and never shown.
@@ -49,7 +49,7 @@ impl Secret {
     /// Reads the secret.
     ///
     /// # Errors
-    /// It cannot be read, or other accounts can read it too.
+    /// Returns an error if it cannot be read, or if other accounts can read it too.
     pub fn read(&self) -> Result<String, SecretError> {
         use std::os::unix::fs::MetadataExt as _;
         let text = match self {
@@ -124,7 +124,8 @@ mod tests {
     fn a_command_that_does_not_end_is_killed_with_what_it_started() {
         let directory = tempfile::tempdir().unwrap();
         let pid = directory.path().join("pid");
-        // The shell prints and ends its output's writer, or leaves a program behind that holds it open.
+        // The shell prints and then waits, exits but leaves a child that holds its output open, or closes its output
+        // and keeps running.
         for script in [
             "echo x; sleep 60 & echo $! > \"$0\"; wait",
             "sleep 60 & echo $! > \"$0\"",
@@ -151,7 +152,7 @@ mod tests {
     #[test]
     fn a_command_that_prints_too_much_gives_no_secret() {
         let much = printed(&words(&["head", "-c", "70000", "/dev/zero"]), PATIENCE);
-        // It may have been ended by that nobody read on.
+        // The command may have been killed by SIGPIPE, because its remaining output was not read.
         assert!(matches!(much, Err(SecretError::TooLong(_) | SecretError::Failed { .. })), "{much:?}");
         assert!(matches!(printed(&words(&["printf", "\\377"]), PATIENCE), Err(SecretError::NoText(_))));
         assert!(matches!(printed(&[], PATIENCE), Err(SecretError::NoCommand)));

@@ -1,4 +1,4 @@
-// The page: asks the API for all that it shows, and hears of changes as they happen. It keeps nothing.
+// The page: gets all that it shows from the API, and listens to its events. It stores nothing.
 import { card, effects, past, row, story } from "/cards.js";
 import { figures, sessions } from "/figures.js";
 import { notifier } from "/notify.js";
@@ -19,15 +19,15 @@ const AGAIN_MS = 2000;
 const LOOK_MS = 30000;
 const ANSWER_MS = 15000;
 const SILENT_MS = 2000;
-// As many as a browser opens to one host.
+// The number of connections that a browser opens to one host.
 const CONNECTIONS = 6;
 let lost = false;
 
-/** Calls the API once. What is read is given up after a while: a connection that is cut without a word answers never. */
+/** Calls the API once. A GET has a time limit, because a connection that was lost silently never answers. */
 async function call(method, path, body, signal = method === "GET" ? AbortSignal.timeout(ANSWER_MS) : undefined) {
   const response = await fetch(path, {
     method, credentials: "same-origin", signal,
-    // A browser that may keep an answer asks for it once at a time.
+    // With a cache, a browser would send identical requests one after the other.
     cache: "no-store",
     headers: { "x-guard": "1", ...(body ? { "content-type": "application/json" } : {}) },
     body: body ? JSON.stringify(body) : undefined,
@@ -38,8 +38,8 @@ async function call(method, path, body, signal = method === "GET" ? AbortSignal.
 }
 
 /**
- * Reads what can be read any number of times. A browser goes on using connections that were cut without a word, so a
- * read that is not answered is sent again beside the first: over all that it still holds, and then over a new one.
+ * Reads a path, and repeats the request concurrently while it is not answered: a browser keeps using connections that
+ * were lost silently, so the repetitions go over all of them, and then over a new one.
  */
 function read(path) {
   const over = new AbortController();
@@ -49,7 +49,7 @@ function read(path) {
   return new Promise((answered, refused) => {
     const send = () => {
       sent += 1;
-      // Its stream may hold the last connection that the browser would open.
+      // The event stream may occupy the last connection that the browser would open.
       if (sent > 1) { lost = true; stream?.close(); }
       call("GET", path, undefined, over.signal).then(answered, (error) => {
         failed += 1;
@@ -81,7 +81,7 @@ function show(name) {
   if (VIEWS.includes(name)) shown = name;
 }
 
-/** Shows a view and fills it. */
+/** Shows a view and loads its contents. */
 function visit(name) {
   show(name);
   const fill = { queue: refresh, history, sessions: drawSessions, figures: drawFigures }[name];
@@ -93,7 +93,7 @@ async function drawSessions() {
     try {
       say((await call("POST", `/v1/sessions/${verb}`, { session, ...(words ? { words } : {}) })).told);
     } catch (error) {
-      // What was typed stays.
+      // Keep the typed text.
       return say(error.message);
     }
     await drawSessions();
@@ -129,7 +129,7 @@ const does = {
       throw new Error("Type the code that guard shows where the command waits.");
     }
     const signed = await sign(await call("GET", `/v1/requests/${id}/challenge?${new URLSearchParams(scope)}`));
-    // guard compares it: the page cannot know it.
+    // guard checks the code, because the page does not know it.
     return code.trim() ? { ...signed, code: code.trim() } : signed;
   }),
   story: (id) => openStory(id),
@@ -175,7 +175,7 @@ function draw() {
     const signed = signs.has(request.action_id);
     const grantSigned = grants.has(request.action_id);
     const node = card(request, { bar, signed, grantSigned, replies, selected: selected.has(request.action_id), does });
-    // A decision for a person stands before everything else.
+    // Requests that need a person's decision come first.
     if (request.decision) cards.prepend(node); else cards.append(node);
   }
   for (const node of known.values()) node.remove();
@@ -186,7 +186,7 @@ function draw() {
   drawBatch();
 }
 
-// What happens while the list is being read may not be in it: it is read once more then.
+// A change while the list is being read may not be in it, so the list is read once more.
 let refreshing = null;
 let again = false;
 function refresh() {
@@ -215,7 +215,7 @@ async function load() {
     }
     waiting = requests.reverse();
     draw();
-    // Its stream went with the connection, whether the browser knows or not.
+    // The event stream was lost with the connection, even if the browser has not noticed.
     if (lost && stream) listen();
     lost = false;
   } catch (error) {
@@ -231,7 +231,7 @@ function reconnectLater() {
   if (stream) again_at = setTimeout(reconnect, AGAIN_MS);
 }
 
-/** Hears of changes. A stream that ends is begun anew for as long as somebody is logged in: see `reconnect`. */
+/** Opens the event stream. A stream that ends is reopened as long as the user is logged in: see `reconnect`. */
 function listen() {
   clearTimeout(again_at);
   stream?.close();
@@ -239,8 +239,8 @@ function listen() {
   stream.onopen = () => refresh();
   stream.onerror = () => {
     $("state").textContent = "connection lost, reconnecting…";
-    // A browser tries a lost connection again by itself, and gives up where it is answered by something else: the error
-    // of a proxy, or that the session has ended, which the list says too.
+    // A browser retries a lost connection by itself, but not after an error response, such as that of a proxy or of an
+    // expired session. Reading the list reports the latter.
     if (stream.readyState === EventSource.CLOSED) reconnectLater();
   };
   for (const kind of ["request.filed", "request.answered", "request.used", "request.late", "request.void",
@@ -249,14 +249,14 @@ function listen() {
   }
 }
 
-/** Reads the list, and then hears of changes again: a stream whose connection is dead would wait for ever. */
+/** Reads the list, and then reopens the event stream, which would wait forever on a dead connection. */
 function reconnect() {
   lost = true;
   return refresh();
 }
 
-// A connection that is cut without a word looks as if nothing happened: the list is read now and then all the same, and
-// at once where the browser says that there is a connection again or that the page is looked at.
+// A connection that was lost silently looks like one without events, so the list is also read periodically, and when the
+// browser reports that it is online again or that the page is visible.
 setInterval(() => { if (stream && !document.hidden) refresh(); }, LOOK_MS);
 window.addEventListener("online", () => { if (stream) reconnect(); });
 document.addEventListener("visibilitychange", () => { if (stream && !document.hidden) refresh(); });
@@ -283,7 +283,7 @@ async function enter(id) {
   if (id) goTo(id);
 }
 
-/** Goes to the card of a request; one that does not wait any more shows what became of it. */
+/** Focuses the card of a request, or shows its details if it is no longer waiting. */
 function goTo(id) {
   show("queue");
   const node = document.getElementById(`card-${id}`);
@@ -291,7 +291,7 @@ function goTo(id) {
   else openStory(id);
 }
 
-// Keys that answer count on a card alone, where no text is typed.
+// Keyboard shortcuts apply only to a focused card, and not while text is typed.
 const KEYS = { a: "[data-do=approve],[data-do=sign]", d: "[data-do=deny]", s: "input[type=checkbox]", w: "input:not([type=checkbox])" };
 $("cards").addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
@@ -307,7 +307,7 @@ $("cards").addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 document.addEventListener("keydown", (event) => {
-  // From nowhere in particular, j begins the list.
+  // If nothing is focused, j goes to the first card.
   if (event.key === "j" && event.target === document.body && !$("queue").hidden) $("cards").firstElementChild?.focus();
 });
 
@@ -320,7 +320,7 @@ async function history(from) {
   const all = $("everything").checked;
   const search = ++searches;
   const found = await call("GET", `/v1/${all ? "record" : "requests"}?${query}`);
-  // Words that were typed meanwhile are answered by a later search.
+  // The text has changed meanwhile, and a later search shows its results.
   if (search !== searches) return;
   const lines = all ? found.rows.map(row) : found.requests.map((request) => past(request, openStory));
   if (from) $("past").append(...lines); else $("past").replaceChildren(...lines);
@@ -347,7 +347,7 @@ $("everything").addEventListener("change", () => visit("history"));
 $("search").addEventListener("submit", (event) => event.preventDefault());
 $("words").addEventListener("input", () => history().catch((error) => say(error.message)));
 $("more").addEventListener("click", () => history(next).catch((error) => say(error.message)));
-/** Gives one answer to several requests, a hundred at a time, and says what became of those it does not hold for. */
+/** Gives the same answer to several requests, a hundred at a time, and shows the errors of those that failed. */
 async function answerAll(ids, decision) {
   const failed = [];
   try {
@@ -373,7 +373,7 @@ setInterval(() => {
   }
 }, 1000);
 
-/** Makes the passkey whose code a terminal shows. */
+/** Creates the passkey of a pairing that a terminal began. */
 function pair(secret) {
   show("enrol");
   $("state").textContent = "a new passkey";
@@ -383,7 +383,7 @@ function pair(secret) {
     return;
   }
   $("make").hidden = false;
-  // A phone wants a tap before it makes one.
+  // A phone requires a tap before it creates a passkey.
   $("make").addEventListener("click", async () => {
     $("make").disabled = true;
     try {
@@ -402,7 +402,7 @@ function pair(secret) {
 const given = new URLSearchParams(location.hash.slice(1));
 const code = given.get("login");
 const mail = given.get("mail");
-// A link of a message names a request, and nothing else.
+// A link in a message contains only the ID of a request.
 const wanted = /^#[a-z2-7]{26}$/.test(location.hash) ? location.hash.slice(1) : null;
 window.addEventListener("hashchange", () => { if (/^#[a-z2-7]{26}$/.test(location.hash)) goTo(location.hash.slice(1)); });
 if (location.pathname === "/enrol") {
@@ -410,7 +410,7 @@ if (location.pathname === "/enrol") {
   window.history.replaceState(null, "", "/enrol");
   pair(secret);
 } else if (code) {
-  // Used once, and gone from the address.
+  // The code works only once, so it is removed from the address.
   window.history.replaceState(null, "", "/");
   logIn(code);
 } else if (mail) {

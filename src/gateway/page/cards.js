@@ -1,6 +1,6 @@
-// How requests look: values in, elements out. All text is set as text, never as markup.
+// Renders requests as elements. All text is inserted as text, never as markup.
 
-/** An element with attributes and children. */
+/** Creates an element with attributes and children. */
 export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -11,13 +11,13 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** A text, with what does not show marked. */
+/** Marks the invisible characters of a text. */
 function visible(text) {
   return text.split(/(⟨[^⟩]*⟩)/)
     .map((part) => part.startsWith("⟨") ? el("mark", { class: "odd", title: "made visible" }, part) : part);
 }
 
-/** A command, with the parts marked that something was found in, and what does not show. */
+/** Renders a command, and marks the parts with findings and invisible characters. */
 export function command({ parts, command_shown }) {
   const pre = el("pre", { tabindex: "0", "aria-label": "Command" });
   for (const { text, tier } of parts ?? [{ text: command_shown }]) {
@@ -28,7 +28,7 @@ export function command({ parts, command_shown }) {
   return pre;
 }
 
-/** Why it is asked about: each reason with what it falls on, and what is known of it, as the card at a terminal has them. */
+/** Renders the findings with what they refer to, and the evidence, as the card at a terminal does. */
 function reasons({ grounds, why }) {
   if (!grounds?.findings?.length) return el("ul", { class: "reasons" }, why ? el("li", {}, why) : null);
   const finding = ({ tier, rule, reason, instead, touches, lowered }) => el("li", { "data-tier": tier }, reason,
@@ -39,10 +39,10 @@ function reasons({ grounds, why }) {
   return el("ul", { class: "reasons", "aria-label": "Why it is asked about" }, ...grounds.findings.map(finding), ...evidence);
 }
 
-/** A score as the terminal shows it. */
+/** Formats a score as the terminal does. */
 const points = (score) => Number.isInteger(score) ? score.toFixed(1) : `${score}`;
 
-/** The score with what it is made of, and whether it can be undone. */
+/** Formats the score with its components, and whether the command can be undone. */
 function score(request) {
   const more = (request.grounds?.context ?? []).map(({ words, weight, detail }) =>
     `${words}${detail ? ` (${detail})` : ""} ${weight < 0 ? "" : "+"}${weight}`);
@@ -71,7 +71,7 @@ const LASTS = [
   ["always", "until revoked"],
 ];
 
-/** How far a yes reaches: a choice where the request offers one, and what it says. */
+/** Renders the choice of the scope of an approval, if the request offers one. `value` returns the selected scope. */
 function reach(request, id) {
   const offers = request.offers ?? [];
   if (offers.length < 2) return null;
@@ -86,7 +86,7 @@ function reach(request, id) {
   return { node: el("p", { class: "reach" }, "Approve ", choice), value };
 }
 
-/** Where the code is typed that guard itself shows for a request, and how often that may be tried. */
+/** Renders the field for the code that guard itself shows for a request, with the number of attempts left. */
 function codeField({ codes_left: left }, id) {
   const field = el("input", { id: `code-${id}`, "data-code": "", required: "", "aria-label": "Code that guard shows where the command waits",
     "aria-describedby": `codes-${id}`, placeholder: "code", maxlength: "16", inputmode: "numeric", autocomplete: "off" });
@@ -95,7 +95,7 @@ function codeField({ codes_left: left }, id) {
     el("span", { id: `codes-${id}` }, `Type the code that guard shows where the command waits. ${tries}`));
 }
 
-/** A waiting request. `does` holds what its buttons do. */
+/** Renders the card of a waiting request. `does` contains the handlers of its buttons. */
 export function card(request, { bar, signed, grantSigned, replies, selected, does }) {
   const id = request.action_id;
   const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}`, tabindex: "-1" });
@@ -119,7 +119,8 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
   const lasts = reach(request, id);
   const given = lasts ? lasts.value : () => ({});
   if (signed) {
-    // A browser shows its user this site and never the command: what is read here is what is signed only where the page is honest.
+    // A browser shows the user only the name of this site when they sign, never the command. An honest page is needed for
+    // the signed command to be the one shown here.
     buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value, given(), typed()) }, "Approve with passkey"));
   } else if (!bar) {
     const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
@@ -143,7 +144,7 @@ export function card(request, { bar, signed, grantSigned, replies, selected, doe
   return article;
 }
 
-/** What several requests do together: each effect once, with how many have it, the worst first. */
+/** Renders the effects of several requests: each once with its number of requests, the highest tier first. */
 export function effects(requests) {
   const all = new Map();
   for (const request of [...requests].sort((one, other) => other.tier - one.tier)) {
@@ -156,7 +157,7 @@ export function effects(requests) {
     el("li", {}, `${count} × tier ${tier}: ${why}`, el("code", {}, commands.join("  ·  "))));
 }
 
-/** One line of the history of requests. */
+/** Renders one line of the history of requests. */
 export function past(request, open) {
   const when = new Date(request.decided ?? request.filed).toLocaleString();
   const who = request.decided_by ? ` by ${request.decided_by}` : "";
@@ -166,7 +167,7 @@ export function past(request, open) {
     el("p", { class: "soft" }, `${request.status}${who}${words} · tier ${request.tier} · ${request.cwd} · ${when}`));
 }
 
-/** What became of a row of the record, in words. */
+/** Describes the outcome of a row of the record. */
 function became(row) {
   const end = row.signal !== undefined ? `, ended by signal ${row.signal}` : row.exit !== undefined ? `, exit ${row.exit}` : "";
   const words = row.words ? `: ${row.words}` : "";
@@ -174,7 +175,7 @@ function became(row) {
   return `${row.decision ?? row.kind}${by}${words}${end}`;
 }
 
-/** One row of the record. */
+/** Renders one row of the record. */
 export function row(entry) {
   const tier = entry.tier === undefined ? "" : ` · tier ${entry.tier}`;
   return el("div", { class: "past" },
@@ -189,7 +190,7 @@ const EVENTS = {
   "request.finished": "ended",
 };
 
-/** All that is known of one request. */
+/** Renders the details of a request. */
 export function story({ request, events, rows }, back) {
   const line = (at, text) => el("li", {}, el("time", { datetime: at }, new Date(at).toLocaleString()), ` ${text}`);
   const happened = [[request.filed, `requested by ${request.agent ?? request.origin}`]];

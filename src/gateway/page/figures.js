@@ -1,4 +1,4 @@
-// Figures as small charts, and sessions. Each chart says in words what it shows.
+// Renders statistics as small charts, and the sessions. Each chart has a text description.
 import { el } from "/cards.js";
 
 function svg(name, attributes, ...children) {
@@ -10,7 +10,7 @@ function svg(name, attributes, ...children) {
 
 const WIDE = 320;
 
-/** Bars that lie, one a row: what `part` is of `all` is filled. */
+/** Renders horizontal bars, one for each row. The share of `part` in `all` is filled. */
 function bars(title, rows) {
   if (rows.length === 0) return null;
   const most = Math.max(1, ...rows.map((row) => row.all));
@@ -33,7 +33,7 @@ function length(ms) {
   return ms >= 60000 ? `${Math.round(ms / 60000)} min` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** The figures of some days. */
+/** Renders the statistics of a number of days. */
 export function figures(stats) {
   const rules = Object.entries(stats.rules).sort(([, [one]], [, [other]]) => other - one).slice(0, 10);
   const agents = Object.entries(stats.agents).sort(([, one], [, other]) => other - one).slice(0, 10);
@@ -51,7 +51,7 @@ export function figures(stats) {
   ].filter(Boolean);
 }
 
-/** The sessions; `does` holds what the buttons do. */
+/** Renders the sessions. `does` contains the handlers of the buttons. */
 export function sessions(all, does) {
   if (all.length === 0) return [el("p", {}, "No sessions with prompts yet.")];
   return all.map((session, at) => {
@@ -70,7 +70,7 @@ export function sessions(all, does) {
       buttons.append(why, el("button", { type: "button", class: "yes", "data-do": "resume",
         onclick: () => does.resume(session.id, why.value) }, "Resume"));
     } else if (!session.trusted_by && !session.stopped) {
-      // It lets much run at once: a second tap says that it is meant.
+      // Trust lets many commands run without asking, so it takes a second tap to confirm it.
       const button = el("button", { type: "button", "data-do": "trust", onclick: () => {
         if (button.dataset.sure) return does.trust(session.id);
         button.dataset.sure = "1";

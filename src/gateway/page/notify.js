@@ -1,6 +1,6 @@
-// Notices on this device: the service worker that shows them, and the address at which the gateway reaches it.
+// Notifications on this device: registers the service worker that shows them, and subscribes to web push.
 
-// A worker's script is code: this one address and no other.
+// The URL of a worker's script loads code, so only this one is trusted.
 const own = globalThis.trustedTypes?.createPolicy("guard", {
   createScriptURL: (url) => { if (url === "/worker.js") return url; throw new TypeError(`${url} is no script of this page`); },
 });
@@ -10,7 +10,7 @@ function bytes(text) {
   return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }
 
-/** Registers the worker, and has a button turn notices on and off. */
+/** Registers the worker, and makes a button turn notifications on and off. */
 export async function notifier(button, call, say) {
   if (!("serviceWorker" in navigator)) return;
   let registration;
@@ -18,7 +18,7 @@ export async function notifier(button, call, say) {
     await navigator.serviceWorker.register(own ? own.createScriptURL("/worker.js") : "/worker.js");
     registration = await navigator.serviceWorker.ready;
   } catch {
-    return; // Without it the page works as it does with it, and shows no notices.
+    return; // Without the worker, only notifications are missing.
   }
   if (!("PushManager" in window) || !("Notification" in window)) return;
   const draw = async () => {

@@ -1,16 +1,16 @@
-// Passkeys: made once, for a terminal that asked for it, and used for each yes that an approver signs.
+// Passkeys: creates one when a terminal requests it, and signs approvals with it.
 
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
   .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 
-/** Why no passkey can be used here; empty where one can. */
+/** Returns the reason why passkeys cannot be used here, or an empty text if they can. */
 export function unable() {
   if (!window.isSecureContext) return "Passkeys need https or localhost.";
   return window.PublicKeyCredential ? "" : "This browser does not support passkeys.";
 }
 
-/** Makes the passkey of a pairing. The result is what guard reads. */
+/** Creates the passkey of a pairing, and returns it in the format that guard reads. */
 export async function make({ name, challenge, rp_id, user_id, exclude }) {
   const made = await navigator.credentials.create({
     publicKey: {
@@ -27,7 +27,7 @@ export async function make({ name, challenge, rp_id, user_id, exclude }) {
   return { clientDataJSON: text(made.response.clientDataJSON), attestationObject: text(made.response.attestationObject) };
 }
 
-/** Signs a challenge with one of the passkeys that may. */
+/** Signs a challenge with one of the allowed passkeys. */
 export async function sign({ challenge, allow }) {
   const here = allow.filter((key) => key.rp_id === location.hostname);
   if (here.length === 0) throw new Error(`No passkey exists for ${location.hostname}; create one with guard approver add NAME --passkey`);

@@ -1,5 +1,5 @@
-// The service worker: shows what the gateway sends, and opens the page. It keeps nothing: a page that is not there is not
-// answered from memory, because what waits would be another thing by then.
+// The service worker: shows the notifications that the gateway sends, and opens the page. It caches nothing, because a
+// cached page would show outdated requests.
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));

@@ -22,7 +22,7 @@ use crate::channel::{BoxFuture, ChannelState, ChannelStatus, Inbox, SendError, h
 /// The longest delay before a failing connection is tried again.
 const REST: Duration = Duration::from_secs(60);
 
-/// How many interactions are handled at once. Further ones are not yet read.
+/// The number of interactions that are handled concurrently. Further ones are not read yet.
 const PRESSES: usize = 32;
 
 /// The intents for typed commands: messages in servers and direct messages, and their content.
@@ -41,7 +41,7 @@ pub(super) struct Resume {
     url: String,
 }
 
-/// How a connection ended.
+/// The way in which a connection ended.
 pub(super) enum ConnectionEnd {
     /// The session can be resumed.
     Again,
@@ -141,7 +141,7 @@ impl Discord {
                 },
                 Some(()) = taken.next() => continue,
                 _ = beat.tick() => {
-                    // A half-open connection does not answer heartbeats.
+                    // If the previous heartbeat was not answered, the connection is half-open.
                     if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
                         let code = CloseFrame { code: 4000.into(), reason: "".into() };
                         let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
@@ -151,7 +151,7 @@ impl Discord {
                     continue;
                 }
             };
-            // Any event shows that the server is there: the answer to a heartbeat may come after many events.
+            // Any event shows that the server is alive, because the answer to a heartbeat may arrive after many events.
             answered = true;
             if let Some(number) = event["s"].as_u64() {
                 *seq = Some(number);

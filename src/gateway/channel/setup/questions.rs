@@ -52,7 +52,7 @@ impl SetupKind {
     }
 }
 
-/// A channel that is to be.
+/// A channel to be added.
 pub struct NewChannel<'a> {
     pub kind: SetupKind,
     pub name: &'a str,

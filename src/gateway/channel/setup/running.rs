@@ -1,4 +1,4 @@
-//! Tells a running gateway about a changed channel: it reloads the configuration, and a test uses its connections.
+//! Notifies a running gateway of a changed channel: it reloads the configuration, and a test uses its connections.
 //!
 //! Out of scope: the configuration file.
 
@@ -13,13 +13,13 @@ use crate::channel::probe::TAP;
 use crate::client::{self, ClientError};
 use crate::config::{ChannelConfig, Config};
 
-/// How long the running gateway may take to reload its configuration.
+/// The time limit for the running gateway to reload its configuration.
 const RELOAD: Duration = Duration::from_secs(10);
 
 /// Makes the running gateway reload its configuration. Returns a message with the result.
 pub(super) async fn reloaded(args: &ChannelArgs, account: &Account, text: &str) -> String {
     let own = || account.socket(&Config::parse(text).ok()?).ok();
-    // It is unknown which gateway uses a file that was named.
+    // If the configuration file was given as an option, it is unknown which gateway uses it.
     let Some(socket) = own().filter(|_| args.config.is_none()) else {
         return " Restart the gateway that uses it, or send it SIGHUP.".to_owned();
     };
