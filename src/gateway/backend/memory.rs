@@ -169,11 +169,11 @@ pub trait Submissions {
     /// The submissions cannot be read.
     fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, BackendError>;
 
-    /// Stores the request in the queue of a submission. Deletes closed messages about an earlier filing, which do not
-    /// ask about this one.
+    /// Stores the ID of a submission's request in the queue. Deletes closed messages about an earlier filing, which do
+    /// not ask about this one.
     ///
     /// # Errors
-    /// The request cannot be written.
+    /// The ID cannot be written.
     fn waits(&self, action: &str, request: &str) -> Result<(), BackendError>;
 
     /// Stores the result of a submission and the hash of its one-time token. Deletes its body.

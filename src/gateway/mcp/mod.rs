@@ -107,7 +107,8 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     Ok(0)
 }
 
-/// Sends the messages that come in. Messages without a response are sent in order; requests run concurrently.
+/// Sends the messages that come in. `initialize` and messages that expect no response are sent in order; other requests
+/// run concurrently.
 async fn carry(remote: Arc<Remote>, mut lines: mpsc::Receiver<Vec<u8>>) {
     let mut running = JoinSet::new();
     let mut listening = JoinSet::new();

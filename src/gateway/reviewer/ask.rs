@@ -41,7 +41,7 @@ enum AskError {
     Late,
     #[error("cannot read its key: {0}")]
     Key(#[from] KeyError),
-    /// An error of the HTTP request, in its own words.
+    /// An error of the HTTP exchange.
     #[error(transparent)]
     Failed(#[from] SendError),
     #[error("the answer is incomplete or invalid")]

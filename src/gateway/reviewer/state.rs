@@ -271,12 +271,13 @@ mod tests {
         let mut counts = Counts::default();
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
-        // Two that nobody waited for have used it up; the end of one gives back what it did not take.
+        // Two calls that nobody waited for have used up the budget; ending one returns the unused part of its
+        // reservation.
         assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().to_string().contains("tokens"));
         counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, noon);
         assert_eq!((counts.tokens, counts.cost), (65, 34));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
-        // Over the end of a day there is nothing to give back.
+        // After the end of the day there is nothing to return.
         assert_eq!(counts.begin(&limits(), 1, most, next), Ok(()));
         counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, next);
         assert_eq!((counts.tokens, counts.cost), (65, 34));

@@ -88,8 +88,8 @@ pub fn call(step: &ScriptStep, offered: &[Tool]) -> Option<ModelReply> {
             let tool = named(tools)?;
             let given = COMMANDS.iter().map(|name| (*name, of_kind(tool, name, command)));
             let said = said(tool, given.collect());
-            // A tool that takes no command still gets one as an extra argument, so that it is shown to whoever is asked
-            // about the call.
+            // A tool that takes no command still gets one as an extra argument, so that the person who is asked about
+            // the call sees it.
             Some(if tool.runs() { said } else { said.with(COMMANDS[0], command) })
         }
         ScriptStep::Write { path, text, tools } => {

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::test_gateway::guard;
 
-/// A server that answers all requests, except that a call of `read_slow` waits for a signal and one of `read_end` is
-/// never answered.
+/// A server that answers all requests, except that a call of `read_slow` waits for `notifications/go` and one of
+/// `read_end` is never answered.
 const SERVER: &str = r#"
 import json, os, sys
 def say(**message):

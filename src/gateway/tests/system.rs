@@ -147,8 +147,8 @@ impl Machine {
         until(|| self.get("/readyz", "").status == 200);
     }
 
-    /// Adds a token like a person at a terminal does. Here is no terminal, so it is put where the gateway stores
-    /// tokens.
+    /// Adds a token directly to the gateway's database, because `token add` requires a person at a terminal. Returns its
+    /// secret.
     fn token(&self, name: &str, scopes: &[Scope]) -> String {
         let directory = self.path("lib/guard-gateway");
         let given = format!("gt_{name}_{}", self.directory.path().display());

@@ -100,8 +100,8 @@ impl TestGateway {
         self.token_of(name, scopes, Origin::Api)
     }
 
-    /// Adds a token like a person at a terminal does. Here is no terminal, so it is put where the gateway stores
-    /// tokens.
+    /// Adds a token directly to the gateway's database, because `token add` requires a person at a terminal. Returns its
+    /// secret.
     pub fn token_of(&self, name: &str, scopes: &str, origin: Origin) -> String {
         let directory = self.path("home/.local/share/guard");
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).unwrap();

@@ -31,7 +31,7 @@ impl Drop for CancelOnDrop {
         if ids.is_empty() {
             return;
         }
-        // Without a runtime, everything is about to end, and there is nobody left to tell.
+        // Without a runtime, this process is ending, so there is nothing left to cancel.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let number = self.number;
         runtime.spawn(async move {
