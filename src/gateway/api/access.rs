@@ -1,6 +1,6 @@
-//! Who comes in: the host they name, the token, socket or cookie they come with, and from which site.
+//! Authenticates connections: host, token, socket or cookie, and origin.
 //!
-//! Out of scope: what they came for.
+//! Out of scope: what an authenticated caller requests.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::secrets::{hash, same};
 
-/// Where a connection comes from.
+/// The source of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Peer {
     Address(IpAddr),
-    /// An account of this machine, by the Unix socket.
+    /// An account of this machine, over the Unix socket.
     Account(u32),
 }
 
-/// A name for where somebody comes from, to count by.
+/// Returns the key under which requests from a client are counted: its address or its user ID.
 #[must_use]
 pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> String {
     match peer {
@@ -41,20 +41,20 @@ pub fn place(peer: Option<Peer>, headers: &HeaderMap, proxies: &[Network]) -> St
     }
 }
 
-/// Who it is, and what they may do.
+/// The identity of a client and its permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub name: String,
     pub scopes: Vec<Scope>,
     pub directories: Vec<String>,
     pub max_tier: u8,
-    /// Where what they hand in comes from.
+    /// The origin of the commands that the caller submits.
     pub origin: Origin,
-    /// A token's name; what was handed in with it is not answered by it.
+    /// The name of the token. The caller cannot answer requests that were submitted with it.
     pub token: Option<String>,
-    /// The only request that they see and answer, where they came by a link that is for one.
+    /// The only request that the caller can see and answer, if it logged in through a link for one request.
     pub only: Option<String>,
-    /// What they came in with.
+    /// The credentials that the caller was authenticated with.
     #[serde(rename = "pass")]
     pub credentials: Credentials,
 }
@@ -73,10 +73,10 @@ impl Caller {
         }
     }
 
-    /// That they may do this.
+    /// Checks that the caller has a scope.
     ///
     /// # Errors
-    /// They may not.
+    /// The caller does not have the scope.
     pub fn may(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(&scope) {
             return Ok(());
@@ -85,10 +85,10 @@ impl Caller {
         Err(Problem::new("forbidden", format!("{} does not have the scope {scope}", self.name)))
     }
 
-    /// That they may do this, and not only for one request.
+    /// Checks that the caller has a scope, and has it for all requests.
     ///
     /// # Errors
-    /// They may not.
+    /// The caller does not have the scope, or is restricted to one request.
     pub fn may_for_all(&self, scope: Scope) -> Result<(), Problem> {
         match &self.only {
             None => self.may(scope),
@@ -96,20 +96,21 @@ impl Caller {
         }
     }
 
-    /// Whether they may know of a request.
+    /// Reports whether the caller may see a request.
     #[must_use]
     pub fn may_see(&self, action: &str) -> bool {
         self.only.as_deref().is_none_or(|only| only == action)
     }
 
-    /// Who answers, as the record has it.
+    /// Returns the identity that the record shows for the caller's answers.
     #[must_use]
     pub fn answerer(&self) -> Answerer {
         Answerer { by: self.name.clone(), token: self.token.clone(), max_tier: self.max_tier }
     }
 }
 
-/// The names that this is reached by. Whoever comes under another was led here by a name that somebody else owns.
+/// Reports whether the gateway is served under a host name. A request for any other name may come from a browser that
+/// was directed here through a domain of somebody else (DNS rebinding).
 fn is_served(app: &App, host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port.parse::<u16>().ok()),
@@ -124,7 +125,7 @@ fn is_served(app: &App, host: &str) -> bool {
         && ports.iter().any(|known| Some(*known) == port || (*known == 80 && port.is_none()))
 }
 
-/// Whether an `Origin` is that of the page itself.
+/// Reports whether an `Origin` header is the origin of the gateway's own page.
 fn is_own_origin(app: &App, headers: &HeaderMap, origin: &str) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let config = app.config();
@@ -133,7 +134,7 @@ fn is_own_origin(app: &App, headers: &HeaderMap, origin: &str) -> bool {
     rest.eq_ignore_ascii_case(host) && (plain || scheme == "https")
 }
 
-/// Lets in only who names a host that is served, and no page of another site.
+/// Rejects requests for a host that is not served, and requests from pages of other sites.
 pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|info| info.0);
     let headers = request.headers();
@@ -145,7 +146,7 @@ pub async fn host(State(app): State<Arc<App>>, request: Request, next: Next) -> 
             return Problem::new("wrong-host", why).into_response();
         }
     }
-    // Browsers say where a request comes from; only their own page has business here.
+    // Browsers send the site that a request comes from. Only the gateway's own page may call the API.
     let cross_site = text(header::HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !["same-origin", "none"].contains(&site));
     let navigates = text(header::HeaderName::from_static("sec-fetch-mode")) == Some("navigate")
@@ -169,17 +170,18 @@ impl FromRequestParts<Arc<App>> for Caller {
             return with_token(app, bearer, from).await;
         }
         if let Some(session) = pages::session(app, &parts.headers) {
-            // A form of another site sends the cookie too, and no header of this name.
+            // A form on another site would send the cookie too, but cannot set this header.
             let reads = [Method::GET, Method::HEAD].contains(&parts.method);
             if !reads && !parts.headers.contains_key("x-guard") {
                 return Err(Problem::new("wrong-origin", "the header X-Guard is missing"));
             }
-            // With a token goes what was logged in with it.
+            // Revoking the token also ends the sessions that were logged in with it.
             still_holds(app, session.credentials).await?;
             return Ok(session);
         }
         match peer {
-            // The account itself may hand in and look; saying yes takes a token, which a person made.
+            // The account itself may submit commands and read requests. An approval requires a token, which a person
+            // created.
             Some(Peer::Account(uid)) if uid == app.account.uid || uid == 0 => Ok(Self {
                 name: format!("uid-{uid}"),
                 scopes: vec![Scope::Submit, Scope::Read],
@@ -195,13 +197,14 @@ impl FromRequestParts<Arc<App>> for Caller {
     }
 }
 
-/// The holder of a token. Who guesses is slowed down; a right token comes in, however many wrong ones came from there.
+/// Authenticates the holder of a token. Wrong tokens are rate-limited by source; a valid token is accepted regardless
+/// of how many wrong ones came from there.
 async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller, Problem> {
     let secret = bearer.strip_prefix("Bearer ").unwrap_or_default().trim().to_owned();
     let wanted = hash(&secret);
     let tokens = app.backend.run(|backend| backend.memory().tokens()).await??;
     app.valid_tokens.update(&tokens);
-    // All are looked at, whichever it is.
+    // All tokens are compared, so that the time does not depend on which one matches.
     let mut found = None;
     for token in &tokens {
         if same(&token.hash, &wanted) {
@@ -213,7 +216,7 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
         return Err(Problem::new("unauthorized", "the token is unknown or was revoked"));
     };
     let (name, at) = (token.name.clone(), Timestamp::now());
-    // When it was used is written beside: nobody waits for that.
+    // The time of use is written in the background, because no caller needs to wait for it.
     let kept = app.backend.clone();
     tokio::spawn(async move {
         let _ = kept.run(move |backend| backend.memory().used_token(&name, at)).await;
@@ -221,10 +224,10 @@ async fn with_token(app: &Arc<App>, bearer: &str, from: String) -> Result<Caller
     Ok(Caller::of(token))
 }
 
-/// The token of a secret, for whoever logs in at the page.
+/// Authenticates the holder of a secret who logs in on the page.
 pub async fn token_of(app: &Arc<App>, secret: &str, from: &str) -> Result<Caller, Problem> {
     with_token(app, &format!("Bearer {secret}"), from.to_owned()).await
 }
 
-/// How long a page stays logged in.
+/// The lifetime of a session of the page.
 pub const SESSION: Duration = Duration::from_secs(12 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Answers that come in: looked at, given to the queue, and told back.
+//! Handles answers to requests: checks them, passes them to the queue, and reports the outcome.
 //!
 //! Out of scope: which answers count ([`crate::answer`]).
 
@@ -29,10 +29,10 @@ use crate::judge::risk::Tier;
 use crate::request_feed::{self, TrackedRequest};
 use crate::store::queue::AnswerOutcome;
 
-/// The longest words that go with an answer, in characters.
+/// The maximum length of the message of an answer, in characters.
 const WORDS: usize = 500;
 
-/// The words for how far a yes reaches.
+/// The scopes of an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ScopeWord {
@@ -43,23 +43,23 @@ pub enum ScopeWord {
     Always,
 }
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Debug, Default, Deserialize, ToSchema, IntoParams)]
 pub struct ScopeQuery {
-    /// once (the default), or a grant of exactly this command in its directory, where `offers` of the request has it: until
-    /// the session ends (session), until a time (until), until it is revoked (always)
+    /// once (the default), or a grant for exactly this command in its directory, if `offers` of the request lists it:
+    /// until the session ends (session), until a time (until), or until it is revoked (always)
     scope: Option<ScopeWord>,
-    /// When a grant `until` ends, at most 14 days ahead
+    /// The end of a grant `until`, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
 }
 
 impl ScopeQuery {
-    /// What is meant.
+    /// Converts the fields to a scope.
     ///
     /// # Errors
-    /// A time is missing, or belongs to nothing.
+    /// `until` is missing, or is given with another scope.
     pub(super) fn read(&self) -> Result<AnswerScope, Problem> {
         Ok(match (self.scope.unwrap_or_default(), self.until) {
             (ScopeWord::Until, Some(at)) => AnswerScope::Until(at.as_second()),
@@ -76,34 +76,34 @@ impl ScopeQuery {
     }
 }
 
-/// That a yes to this may reach so far.
+/// Checks that a request can be approved with a scope.
 ///
 /// # Errors
-/// It may not, and why.
+/// The reason why it cannot.
 pub(super) fn offered(shown: &TrackedRequest, reach: AnswerScope) -> Result<(), Problem> {
     let (pending, now) = (&shown.pending, Timestamp::now().as_second());
     let checked = reach.check(pending.offers_grant(true), &pending.session, now);
     checked.map_err(|why| Problem::new("not-offered", why.to_string()))
 }
 
-/// What goes with an answer.
+/// The details of an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerBody {
-    /// For a yes: once (the default), or a grant of exactly this command in its directory, where `offers` of the request
-    /// has it: until the session ends (session), until a time (until), until it is revoked (always)
+    /// For an approval: once (the default), or a grant for exactly this command in its directory, if `offers` of the
+    /// request lists it: until the session ends (session), until a time (until), or until it is revoked (always)
     pub scope: Option<ScopeWord>,
-    /// When a grant `until` ends, at most 14 days ahead
+    /// The end of a grant `until`, at most 14 days ahead
     #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
-    /// What whoever asked is told
+    /// A message for the requester
     pub words: Option<String>,
-    /// What the browser gave for the challenge, where an approver signs with a passkey
+    /// The browser's response to the challenge, if an approver signs with a passkey
     #[schema(value_type = Option<Object>)]
     pub assertion: Option<Assertion>,
 }
 
-/// Lets it run, once; or asks the guard that waits for a grant as well.
+/// Approves a request: once, or with a grant that the waiting guard adds.
 #[utoipa::path(post, path = "/v1/requests/{id}/approve", params(("id" = String, Path)), request_body = Option<AnswerBody>,
     responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
@@ -117,7 +117,7 @@ pub async fn approve(
     by_api(&app, &caller, &id, true, body).await
 }
 
-/// Refuses it.
+/// Denies a request.
 #[utoipa::path(post, path = "/v1/requests/{id}/deny", params(("id" = String, Path)), request_body = Option<AnswerBody>,
     responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
@@ -143,10 +143,10 @@ async fn by_api(
     decide(app, caller, id, yes, body.map(|Json(said)| said).unwrap_or_default()).await
 }
 
-/// Counts a yes. A no is taken however many came before it.
+/// Counts an approval against the caller's rate limit. Denials are not limited.
 ///
 /// # Errors
-/// There were too many.
+/// The caller has sent too many approvals.
 pub(super) fn counted(app: &App, caller: &Caller, yes: bool) -> Result<(), Problem> {
     if !yes {
         return Ok(());
@@ -154,7 +154,7 @@ pub(super) fn counted(app: &App, caller: &Caller, yes: bool) -> Result<(), Probl
     locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)
 }
 
-/// One answer, as it was said.
+/// Processes one answer.
 async fn decide(
     app: &Arc<App>,
     caller: &Caller,
@@ -185,7 +185,7 @@ async fn decide(
     give(app, &shown, &who, GivenAnswer { yes, reach, words, signed }).await.map_err(|problem| problem.about(id))
 }
 
-/// The most answers that are given at once.
+/// The maximum number of answers in one batch.
 const BATCH: usize = 100;
 
 /// Answers to several requests.
@@ -195,17 +195,18 @@ pub struct BatchBody {
     pub answers: Vec<BatchAnswer>,
 }
 
-/// The answer to one of them: a yes is for once, and for tier 2 at most; what is of more is looked at by itself.
+/// One answer of a batch. An approval is for once and for tier 2 at most; requests of a higher tier must be approved
+/// individually.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchAnswer {
     pub action_id: String,
     pub decision: Verb,
-    /// What whoever asked is told
+    /// A message for the requester
     pub words: Option<String>,
 }
 
-/// The words for yes and no.
+/// An approval or a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -213,7 +214,7 @@ pub enum Verb {
     Deny,
 }
 
-/// Answers several, in order; each has its own status.
+/// Answers several requests in order; each answer has its own status.
 #[utoipa::path(post, path = "/v1/requests/decide", request_body = BatchBody, responses(
     (status = 207, description = "`results` in order, each with `action_id`, `status_code` and the fields of a \
                                   single answer"),
@@ -225,7 +226,7 @@ pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -
     if answers.len() > BATCH {
         return Err(Problem::new("bad-request", format!("at most {BATCH} answers at once")));
     }
-    // They count as one yes: whoever gives them saw them together.
+    // A batch counts as one approval, because the person saw its requests together.
     counted(&app, &caller, answers.iter().any(|one| one.decision == Verb::Approve))?;
     let mut results = Vec::new();
     for BatchAnswer { action_id, decision, words } in answers {
@@ -248,21 +249,21 @@ pub async fn several(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -
     Ok((StatusCode::MULTI_STATUS, Json(json!({ "results": results }))).into_response())
 }
 
-/// An answer, wherever it comes from.
+/// An answer from any source: the API, the page or a channel.
 #[derive(Clone, Debug, Default)]
 pub struct GivenAnswer {
     pub yes: bool,
-    /// How far a yes reaches.
+    /// The scope of an approval.
     pub reach: AnswerScope,
     pub words: Option<String>,
-    /// By an approver's passkey.
+    /// The signature of an approver's passkey.
     pub signed: Option<Signed>,
 }
 
-/// Gives an answer, and says what became of it.
+/// Passes an answer to the queue and returns the outcome.
 ///
 /// # Errors
-/// It does not count, and why.
+/// The reason why the answer does not count.
 pub async fn give(
     app: &Arc<App>,
     shown: &TrackedRequest,
@@ -286,7 +287,7 @@ pub async fn give(
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
     let given = AnswerInput { yes, by: by.clone(), words, signed, reach };
     let outcome = app.backend.run(move |backend| backend.answer(&pending, &given, now)).await??;
-    // Everybody hears of it at once. What changed nothing is no news.
+    // All clients are notified at once. An answer that changed nothing is not reported.
     if matches!(outcome, AnswerOutcome::Done { .. } | AnswerOutcome::Partly { .. }) {
         let _ = app.refresh().await;
     }
@@ -299,7 +300,7 @@ pub async fn give(
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by, "scope": reach.to_string() })))
         }
         AnswerOutcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
-        // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
+        // The same caller repeated the same answer, for example because the first response was lost.
         AnswerOutcome::Settled(now) if is_by(now.decided_by.as_deref(), &by) && was(now.state) == Some(yes) => {
             Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
         }
@@ -319,13 +320,13 @@ pub async fn give(
     }
 }
 
-/// Whether the name under a decision is this one: as it was given, or as a service has it, with what it came through.
+/// Reports whether a decision was made by `by`. The record service appends ` via ` and an account to the name.
 fn is_by(decided: Option<&str>, by: &str) -> bool {
     let rest = decided.and_then(|decided| decided.strip_prefix(by));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" via "))
 }
 
-/// Why a yes is not taken, as a problem.
+/// Converts the reason why an approval is not accepted into a problem.
 pub(super) fn barred(bar: ApprovalBar) -> Problem {
     let kind = match bar {
         ApprovalBar::Terminal | ApprovalBar::Hidden | ApprovalBar::Tier { .. } => "not-from-afar",
@@ -335,7 +336,7 @@ pub(super) fn barred(bar: ApprovalBar) -> Problem {
     Problem::new(kind, bar.to_string())
 }
 
-/// Which answer a state tells of.
+/// Returns the answer that led to a state: true for an approval, false for a denial.
 const fn was(state: crate::store::queue::RequestState) -> Option<bool> {
     use crate::store::queue::RequestState;
     match state {
@@ -355,7 +356,8 @@ mod tests {
         r#"{"answers":[{"action_id":"m2k4x7","decision":"deny"},{"action_id":"x","decision":"approve"}]}"#;
 
     proptest! {
-        /// What is cut off is none, and what has another byte says yes to whom it names, in the word for it.
+        /// Checks that a truncated batch is rejected, and that a batch with a changed byte approves only the requests
+        /// that it names and only with the word for an approval.
         #[test]
         fn answers_that_are_cut_off_or_changed_by_a_byte_are_no_yes_to_another(at in 0_usize..100, byte in any::<char>()) {
             let cut: String = WHOLE.chars().take(at).collect();

@@ -1,6 +1,7 @@
-//! How long a client may take to send the body of a request, in all: whoever sends it byte by byte is not waited for.
+//! Limits the total time that a client may take to send the body of a request, so that a client that sends single bytes
+//! does not hold a connection open.
 //!
-//! Out of scope: what stands in it, and how long it may be.
+//! Out of scope: the content and length of a body.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::App;
 use super::problem::Problem;
 
-/// Breaks a body off that takes too long, and says so.
+/// Stops reading a body that takes too long, and answers with an error.
 pub async fn limit_body(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;

@@ -1,6 +1,6 @@
-//! Trying the channels as they are connected now, for `guard doctor` and `guard channel test`.
+//! Tests the channels as they are connected now, for `guard doctor` and `guard channel test`.
 //!
-//! Out of scope: how a channel is tried ([`crate::channel::probe`]), and who has pressed ([`crate::test_cards`]).
+//! Out of scope: how a channel is tested ([`crate::channel::probe`]), and who pressed a button ([`crate::test_cards`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,18 +21,18 @@ use crate::channel::{ChannelStatus, SendError};
 use crate::config::ChannelConfig;
 use crate::routing::note;
 
-/// How long a channel that is about to connect is waited for.
+/// The time to wait for a channel that is still connecting.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// Which channels.
+/// The channels to test.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChannelsBody {
-    /// Their names; none: all.
+    /// The names of the channels; empty for all channels
     channels: Vec<String>,
 }
 
-/// Sends a test message through each channel, and says what became of it. Nothing of it can be answered.
+/// Sends a test message through each channel and returns the results. The messages cannot be answered.
 #[utoipa::path(post, path = "/v1/channels/test", request_body = ChannelsBody, responses(
     (status = 200, description = "`tried`: for each channel `how` (ok, later, broken) and what was delivered"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -57,7 +57,7 @@ pub async fn test(
 }
 
 async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult {
-    // Whoever may look must not be able to ring a phone all day.
+    // A caller with read access must not be able to send an unlimited number of notifications to a phone.
     if let Err(wait) = locked(&app.limits).test.take(one.name.clone(), Instant::now()) {
         let message = format!("too many tests; try again in {} s", wait.as_secs().max(1));
         return ProbeResult {
@@ -83,15 +83,15 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> ProbeResult 
     tried
 }
 
-/// Which channel.
+/// The channel to test.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelBody {
-    /// Its name.
+    /// The name of the channel
     channel: String,
 }
 
-/// Sends a test card through a channel, and waits until somebody presses one of its buttons; at most two minutes.
+/// Sends a test card through a channel, and waits up to two minutes until somebody presses one of its buttons.
 #[utoipa::path(post, path = "/v1/channels/press", request_body = ChannelBody, responses(
     (status = 200, description = "`heard`: whether answers can come back this way; `by`: the approver who pressed, if \
                                   one did; `others`: who else pressed"),
@@ -112,7 +112,7 @@ pub async fn press(
         connections.get(&one.name).ok_or_else(|| Problem::failed(format!("channel {name} could not be opened")))?;
     let card = test_card("guard channel test");
     let own = ApproverNonce::of_all(connection.approvers())?;
-    // Before it is sent: somebody may be quick.
+    // The card is registered before it is sent, so that an immediate press is not lost.
     let mut test_card = app.test_cards.begin(&own);
     let sent = tokio::time::timeout(config.accept(), connection.send(&card, &own)).await;
     let sent =

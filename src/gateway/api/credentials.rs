@@ -1,7 +1,6 @@
-//! The credentials of a caller, checked again for as long as their stream is open: a stream outlives the moment in which
-//! its token was checked.
+//! Rechecks the credentials of a caller while its stream is open, because a stream outlives the check of its token.
 //!
-//! Out of scope: who comes in ([`super::access`]).
+//! Out of scope: authentication ([`super::access`]).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,16 +13,16 @@ use super::problem::Problem;
 use super::{App, pages};
 use crate::backend::Token;
 
-/// The credentials of a caller. All that are there have to be valid; with neither the caller came by the socket.
+/// The credentials of a caller. All that are present must be valid; a caller without any connected over the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
-    /// A token, by its hash.
+    /// The hash of a token.
     pub token: Option<[u8; 32]>,
-    /// A session of the page, by the hash of its cookie.
+    /// The hash of the cookie of a session of the page.
     pub page: Option<[u8; 32]>,
 }
 
-/// The valid tokens, as they were last read. A change wakes every stream.
+/// The valid tokens as they were last read. A change wakes every stream.
 pub struct ValidTokens {
     tokens: watch::Sender<Arc<HashSet<[u8; 32]>>>,
 }
@@ -35,7 +34,7 @@ impl Default for ValidTokens {
 }
 
 impl ValidTokens {
-    /// Replaces the set by the tokens that there are now.
+    /// Replaces the set of valid tokens.
     pub fn update(&self, tokens: &[Token]) {
         let now: HashSet<[u8; 32]> = tokens.iter().map(|token| token.hash).collect();
         self.tokens.send_if_modified(|known| {
@@ -47,7 +46,7 @@ impl ValidTokens {
         });
     }
 
-    /// Has every stream look whether its session of the page still holds.
+    /// Wakes every stream, so that each checks whether its session of the page is still valid.
     pub fn session_ended(&self) {
         self.tokens.send_modify(|_| {});
     }
@@ -56,7 +55,7 @@ impl ValidTokens {
 /// Checks that credentials are still valid.
 ///
 /// # Errors
-/// Their token was revoked, their session ended, or neither can be found out.
+/// The token was revoked, the session has ended, or the tokens cannot be read.
 pub async fn still_holds(app: &App, credentials: Credentials) -> Result<(), Problem> {
     let ended = || Problem::new("unauthorized", "the session has ended; log in again");
     if credentials.page.is_some_and(|page| pages::until(app, &page).is_none()) {
@@ -79,7 +78,8 @@ pub async fn revoked(app: Arc<App>, caller: &Caller) {
     loop {
         let known = credentials.token.is_none_or(|token| tokens.borrow_and_update().contains(&token));
         let until = credentials.page.map(|page| pages::until(&app, &page));
-        // What was read a moment ago may be older than the token: a stream is ended by what is so now.
+        // The tokens that were last read may be older than this token, so a stream is ended only after the tokens are
+        // read again.
         if (!known || until == Some(None)) && still_holds(&app, credentials).await.is_err() {
             return;
         }

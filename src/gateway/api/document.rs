@@ -1,12 +1,12 @@
-//! The document that describes the API: what is said of all handlers at once.
+//! The parts of the API's OpenAPI description that apply to all handlers.
 //!
-//! Out of scope: what a single handler does.
+//! Out of scope: the description of a single handler.
 
 use utoipa::Modify;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 
-/// The document, before the handlers are in it.
+/// The OpenAPI description before the handlers are added.
 #[derive(utoipa::OpenApi)]
 #[openapi(info(
     title = "guard-gateway",
@@ -15,10 +15,10 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 ))]
 pub struct Document;
 
-/// What nobody has to log in for: whether it is there, and how one logs in.
+/// The paths without authentication: health checks, login and enrolment.
 const OPEN: [&str; 5] = ["/healthz", "/readyz", "/v1/login", "/v1/enrol", "/v1/enrol/done"];
 
-/// How one logs in.
+/// Adds the authentication schemes to the description.
 pub struct Logins;
 
 impl Modify for Logins {

@@ -1,6 +1,6 @@
-//! What happens, as it happens: server-sent events, and a WebSocket over which answers come back too.
+//! Streams events as they happen: as server-sent events, or over a WebSocket that also accepts answers.
 //!
-//! Out of scope: what happens ([`crate::request_feed`]).
+//! Out of scope: the content of events ([`crate::request_feed`]).
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -26,20 +26,21 @@ use super::{App, credentials};
 use crate::backend::Scope;
 use crate::request_feed::FeedEvent;
 
-/// How often a sign of life is sent.
+/// The interval between keep-alive messages.
 const ALIVE: Duration = Duration::from_secs(20);
 
-/// The longest message that comes in over a WebSocket.
+/// The maximum size of a message that is received over a WebSocket.
 const MAX_MESSAGE: usize = 64 << 10;
 
-/// From where on.
+/// The position at which the stream starts.
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct EventsQuery {
-    /// The number of the last event that was heard
+    /// The number of the last event that was received
     after: Option<u64>,
 }
 
-/// Server-sent events. With `Last-FeedEvent-ID`, what was missed comes first; `reset` where that is not kept any more.
+/// Streams server-sent events. With `Last-Event-ID`, the missed events come first, or `reset` if they are no longer
+/// stored.
 #[utoipa::path(get, path = "/v1/events", params(EventsQuery), responses((status = 200, description = "text/event-stream"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn stream(
@@ -64,7 +65,7 @@ pub async fn stream(
             return match live.recv().await {
                 Ok(event) if !seen(&event) => continue,
                 Ok(event) => Some((told(&event), Some((live, seen)))),
-                // Too slow: whoever comes back looks at the whole list again.
+                // The client was too slow and must read the whole list again.
                 Err(RecvError::Lagged(_)) => Some((reset(), Some((live, seen)))),
                 Err(RecvError::Closed) => None,
             };
@@ -85,7 +86,7 @@ fn reset() -> Sse {
     Sse::default().event("reset").data("{\"type\":\"reset\"}")
 }
 
-/// The same over a WebSocket, with `{"type":"tier3_decision","action_id","decision"}` coming back.
+/// Streams the same events over a WebSocket, and accepts `{"type":"tier3_decision","action_id","decision"}` messages.
 #[utoipa::path(get, path = "/v1/ws", params(EventsQuery), responses((status = 101, description = "a WebSocket"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn socket(
@@ -137,7 +138,7 @@ async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut soc
                 }
             },
             _ = alive.tick() => {
-                // A line that is cut says nothing: whoever has not answered three times is gone.
+                // A broken connection reports no error, so a client that does not answer three pings is disconnected.
                 unheard += 1;
                 if unheard > 3 || socket.send(Message::Ping(Vec::new().into())).await.is_err() {
                     return;
@@ -151,7 +152,7 @@ async fn serve_socket(app: Arc<App>, caller: Caller, after: Option<u64>, mut soc
     }
 }
 
-/// An answer as clients of approval gates send it.
+/// An answer in the format that clients of approval gates send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateDecision {
     pub action_id: String,
@@ -168,7 +169,7 @@ struct DecisionText {
     reason: Option<String>,
 }
 
-/// Why a message of a WebSocket is no decision.
+/// The reason why a WebSocket message is not a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
     #[error("invalid tier3_decision: {0}")]
@@ -180,10 +181,10 @@ pub enum DecisionError {
 }
 
 impl GateDecision {
-    /// Reads a message of a WebSocket.
+    /// Parses a WebSocket message.
     ///
     /// # Errors
-    /// It is none, and why.
+    /// The reason why the message is not a decision.
     pub fn read(text: &str) -> Result<Self, DecisionError> {
         let DecisionText { kind, action_id, decision, reason } = serde_json::from_str(text)?;
         if kind != "tier3_decision" {
@@ -211,7 +212,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
     if let Err(problem) = caller.may(Scope::Decide) {
         return ack("forbidden", problem.detail);
     }
-    // The socket was opened a while ago.
+    // The credentials were checked when the socket was opened, which may be long ago.
     if let Err(problem) = credentials::still_holds(app, caller.credentials).await {
         return ack("unauthorized", problem.detail);
     }
@@ -255,7 +256,7 @@ mod tests {
         for odd in ["", "yes", "Approve", "approve ", "approve\u{0}", "approved_by_nobody"] {
             assert!(of(odd).is_none(), "{odd:?}");
         }
-        // Said twice it says nothing, and so it does as part of something else.
+        // A message with duplicate keys, and a decision inside of something else, are rejected.
         for odd in [
             r#"{"type":"tier3_decision","action_id":"x","decision":"deny","decision":"approve"}"#,
             r#"{"type":"tier3_decision","type":"x","action_id":"x","decision":"approve"}"#,

@@ -1,4 +1,4 @@
-//! What waits and what was: lists, single requests, and how the gateway is.
+//! Returns lists of requests, single requests, and the status of the gateway.
 //!
 //! Out of scope: answers.
 
@@ -25,13 +25,13 @@ use crate::judge::answer_scope::AnswerScope;
 use crate::request_feed::{self, TrackedRequest};
 use crate::store::queue::RequestState;
 
-/// How many requests a page of a list holds.
+/// The number of requests on one page of a list.
 const PAGE: usize = 50;
 
-/// The longest that a look may wait for a change.
+/// The maximum time to wait for a change, in seconds.
 const MAX_WAIT: u64 = 55;
 
-/// Which requests.
+/// The filter of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct RequestQuery {
@@ -39,13 +39,13 @@ pub struct RequestQuery {
     status: Option<String>,
     tier: Option<u8>,
     session: Option<String>,
-    /// Words of the command, the directory or the reason
+    /// Text in the command, the directory or the reason
     q: Option<String>,
-    /// Where the page before ended: its `next`
+    /// The `next` of the previous page
     cursor: Option<String>,
 }
 
-/// The requests that wait and those of the last days, the newest first.
+/// Lists the pending requests and those of the last days, newest first.
 #[utoipa::path(get, path = "/v1/requests", params(RequestQuery), responses(
     (status = 200, description = "a page of 50 requests, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -58,7 +58,7 @@ pub async fn list(
     let now = Timestamp::now();
     let mut all = app.feed.all();
     all.reverse();
-    // A decision that waits stands before everything, one for somebody in a crisis before all others.
+    // Pending decisions come before all other requests, and those marked as a crisis come first.
     all.sort_by_key(|shown| if shown.pending.state == RequestState::Waiting { shown.pending.rank() } else { 2 });
     let words = which.q.as_deref().map(str::to_lowercase);
     let found = |shown: &TrackedRequest| {
@@ -85,23 +85,23 @@ pub async fn list(
     Ok(Json(json!({ "requests": page, "next": next })))
 }
 
-/// After so long a look at a token does not count any more.
+/// After this time the check of the caller's credentials is repeated.
 const LONG: Duration = Duration::from_secs(1);
 
-/// How long to wait for a change.
+/// The time to wait for a change.
 #[derive(Debug, Deserialize, IntoParams)]
 pub struct WaitQuery {
     /// Seconds, at most 55
     wait: Option<u64>,
 }
 
-/// What is known of a request: what was handed in, and what of it waits.
+/// The known data of a request: the submission and the entry in the queue.
 pub(super) struct KnownAction {
     pub submission: Option<Submission>,
     pub shown: Option<Arc<TrackedRequest>>,
 }
 
-/// A request by its name; others' own are as good as none.
+/// Finds a request by its name. A request that the caller may not see is reported as not found.
 pub(super) async fn find_action(app: &App, caller: &Caller, id: &str) -> Result<KnownAction, Problem> {
     let name = id.to_owned();
     let submission = app.backend.run(move |backend| backend.memory().submission(&name)).await??;
@@ -117,7 +117,7 @@ pub(super) async fn find_action(app: &App, caller: &Caller, id: &str) -> Result<
     Ok(KnownAction { submission, shown })
 }
 
-/// One request; with `wait`, at its next change.
+/// Returns one request; with `wait`, at its next change.
 #[utoipa::path(get, path = "/v1/requests/{id}", params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "the request, with its status; `decision` and `token` once it may run"),
     (status = 401, body = Problem), (status = 404, body = Problem)))]
@@ -142,7 +142,7 @@ pub async fn one(
             }
             return Ok(shown(&app, &caller, &id, &known));
         }
-        // Whatever happens is a reason to look again; to have missed some is one too.
+        // Any event is a reason to check again, and so are missed events.
         tokio::select! {
             heard = stream.recv() => {
                 if matches!(heard, Err(tokio::sync::broadcast::error::RecvError::Closed)) {
@@ -166,10 +166,10 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &KnownAction) -> Response 
         let bar = may(AnswerScope::Once);
         let may_sign = answer::may_sign(&shown.pending, &caller.answerer()).is_ok() && super::passkeys::are_any(app);
         value["by_passkey"] = json!(bar == Some(answer::ApprovalBar::Signature) && may_sign);
-        // What lasts may want a signature where a yes for once does not.
+        // A lasting grant may require a signature although an approval for once does not.
         let signs = may(AnswerScope::Always) == Some(answer::ApprovalBar::Signature);
         value["grant_by_passkey"] = json!(signs && may_sign);
-        // Nor does the service of a machine take one that lasts without a signature.
+        // The record service of a machine accepts no lasting grant without a signature.
         if (signs || app.account.service.is_some()) && !may_sign {
             value["offers"] = json!([AnswerScope::Once.to_string()]);
         }
@@ -183,7 +183,7 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &KnownAction) -> Response 
     ([(header::ETAG, format!("\"{tag}\""))], Json(value)).into_response()
 }
 
-/// What a denial may say with one tap: the words used most lately, else what mostly helps.
+/// Returns replies for a denial with one tap: the most used messages of recent denials, then the default ones.
 #[utoipa::path(get, path = "/v1/replies", responses((status = 200, description = "a list of texts"),
     (status = 401, body = Problem)))]
 pub async fn replies(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
@@ -191,7 +191,7 @@ pub async fn replies(State(app): State<Arc<App>>, caller: Caller) -> Result<Json
     Ok(Json(json!({ "replies": usual(&app) })))
 }
 
-/// The words of the latest denials, the most used first.
+/// Returns the messages of recent denials, most used first, followed by the default replies; at most three.
 #[must_use]
 pub fn usual(app: &App) -> Vec<String> {
     let mut counted: Vec<(usize, String)> = Vec::new();
@@ -217,13 +217,13 @@ pub fn usual(app: &App) -> Vec<String> {
     all
 }
 
-/// That it is there.
+/// Reports that the gateway runs.
 #[utoipa::path(get, path = "/healthz", responses((status = 200, description = "it is there")))]
 pub async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// That it can do its work: the queue can be read.
+/// Reports that the gateway works: that it can read the queue.
 #[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it works"),
     (status = 503, body = Problem)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem> {
@@ -231,7 +231,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
     Ok("ok\n")
 }
 
-/// Which channels answer, and how much waits.
+/// Returns the status of the channels and the number of pending requests.
 #[utoipa::path(get, path = "/v1/status", responses((status = 200, description = "channels, and how many wait"),
     (status = 401, body = Problem)))]
 pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {

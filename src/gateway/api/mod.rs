@@ -1,7 +1,8 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
-//! [`access`] says who comes in, [`submit`] takes commands, [`report`] how they ended, [`answers`] takes answers, [`lists`] shows, [`events`] tells.
-//! Out of scope: what becomes of an answer ([`crate::backend`]).
+//! [`access`] authenticates callers, [`submit`] accepts commands, [`report`] accepts their results, [`answers`] accepts
+//! answers, [`lists`] returns requests, [`events`] streams events. Out of scope: what happens with an answer
+//! ([`crate::backend`]).
 
 pub mod access;
 pub mod answers;
@@ -51,51 +52,51 @@ use crate::request_names::RequestNames;
 use crate::secrets::GatewayKey;
 use crate::test_cards::TestCards;
 
-/// The longest body that is read.
+/// The maximum size of a request body.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// What all handlers share.
+/// The state that all handlers share.
 pub struct App {
     pub backend: BackendThread,
     pub feed: RequestFeed,
-    /// Under which names requests were handed in.
+    /// The names under which requests were submitted.
     pub names: RequestNames,
     pub key: GatewayKey,
     pub config: RwLock<Arc<Config>>,
-    /// guard itself.
+    /// The path of the guard program.
     pub guard: PathBuf,
     pub account: Account,
     pub limits: Mutex<AllLimits>,
-    /// The tokens that hold.
+    /// The valid tokens.
     pub valid_tokens: credentials::ValidTokens,
-    /// Sessions of the page, by the hash of their cookie.
+    /// The sessions of the page, by the hash of their cookie.
     pub pages: Mutex<HashMap<[u8; 32], pages::PageSession>>,
-    /// One-time logins of the page, by their hash.
+    /// One-time logins for the page, by their hash.
     pub logins: Mutex<HashMap<[u8; 32], Instant>>,
-    /// One-time tokens that were given and may be told again, by the name of their request.
+    /// One-time tokens that were issued and can still be fetched, by the name of their request.
     pub once: Mutex<HashMap<String, (String, Instant)>>,
-    /// Judges at work, by the name of their request: what gives each up.
+    /// Senders that cancel the running judges, by the name of their request.
     pub judges: Mutex<HashMap<String, tokio::sync::oneshot::Sender<()>>>,
-    /// Pairings of passkeys that are open, by the hash of their secret.
+    /// Open pairings of passkeys, by the hash of their secret.
     pub pairings: Mutex<HashMap<[u8; 32], passkeys::OpenPairing>>,
-    /// How the channels are.
+    /// The status of the channels.
     pub channels: Mutex<HashMap<String, Health>>,
-    /// The messengers as they are connected.
+    /// The connected channels.
     pub connections: RwLock<Arc<ConnectedChannels>>,
-    /// Test cards whose buttons somebody is asked to press.
+    /// Test cards that wait for a button to be pressed.
     pub test_cards: TestCards,
-    /// Where a reading of the configuration is asked for, and whether it was taken is told.
+    /// The requests to reload the configuration, each with a channel for its result.
     pub reloads: mpsc::Sender<reload::ReloadReply>,
-    /// The ports that are listened at.
+    /// The ports that the gateway listens on.
     pub ports: RwLock<Vec<u16>>,
 }
 
-/// How often who may do what.
+/// The rate limits.
 pub struct AllLimits {
     pub submit: Limits<String>,
     pub decide: Limits<String>,
     pub wrong: Limits<String>,
-    /// Test messages, by the name of their channel.
+    /// The limit of test messages, by the name of their channel.
     pub test: Limits<String>,
 }
 
@@ -110,23 +111,24 @@ impl Default for AllLimits {
     }
 }
 
-/// What is behind a lock is whole after every line: a panic elsewhere changes nothing about that.
+/// Locks a mutex and ignores poisoning: the data behind it is consistent after every statement, so a panic in another
+/// thread cannot have damaged it.
 pub fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl App {
-    /// The configuration as it holds.
+    /// Returns the current configuration.
     #[must_use]
     pub fn config(&self) -> Arc<Config> {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// That this gateway sees the record of its account, and judges what is handed in under it: not where a service keeps
-    /// the record of the machine.
+    /// Checks that this gateway can read the record of its account and can judge commands for it, which it cannot if a
+    /// service keeps the record of the machine.
     ///
     /// # Errors
-    /// It does not.
+    /// A service keeps the record.
     pub fn is_of_an_account(&self) -> Result<(), problem::Problem> {
         match self.account.service {
             Some(_) => Err(problem::Problem::new("not-here", ELSEWHERE)),
@@ -134,7 +136,7 @@ impl App {
         }
     }
 
-    /// Looks at the queue and at the tokens, and tells what is new.
+    /// Reads the queue and the tokens, and publishes the changes.
     pub async fn refresh(&self) -> Result<(), BackendError> {
         let now = jiff::Timestamp::now();
         let (all, tokens) = self.backend.run(move |backend| (backend.list(now), backend.memory().tokens())).await?;
@@ -146,7 +148,7 @@ impl App {
     }
 }
 
-/// The handlers, and the document that was made of them.
+/// Returns the handlers and the OpenAPI description that is generated from them.
 pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(submit::submit, lists::list))
@@ -185,7 +187,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     (router, document)
 }
 
-/// Everything that is served.
+/// Returns the router for everything that is served.
 pub fn router(app: Arc<App>) -> Router {
     let (router, document) = described();
     let document = serde_json::to_string(&document).unwrap_or_default();

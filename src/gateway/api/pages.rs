@@ -1,7 +1,7 @@
-//! The page: its files, and who is logged in on it.
+//! Serves the files of the web page and manages its sessions.
 //!
-//! The page holds no secret and no state of its own: it is the same for everybody, and asks the API for all that it shows.
-//! Out of scope: what it shows.
+//! The page contains no secret and no state: it is the same for everybody, and loads everything that it shows from the
+//! API. Out of scope: what the page shows.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,22 +27,23 @@ use crate::config::ChannelKind;
 use crate::request_feed::{TrackedRequest, is_waiting};
 use crate::secrets::{hash, secret};
 
-/// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
+/// The content security policy: only the page's own files, no embedding in frames, and no inline scripts that the text
+/// of a command could inject.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types guard";
 
-/// The cookie: of this host alone, for no script, and never with what another site starts.
+/// The session cookie: bound to this host, hidden from scripts, and never sent with requests that another site starts.
 pub const COOKIE: &str = "__Host-guard";
 
-/// A page that is logged in.
+/// A session of the page.
 #[derive(Clone, Debug)]
 pub struct PageSession {
     caller: Caller,
     until: Instant,
 }
 
-/// How one logs in.
+/// The request to log in.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
@@ -50,7 +51,7 @@ pub struct Login {
     secret: String,
 }
 
-/// The files of the page.
+/// Returns the routes of the page's files.
 pub fn files() -> Router<Arc<App>> {
     let file = |kind: &'static str, text: &'static str| {
         get(async move || ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text))
@@ -69,7 +70,8 @@ pub fn files() -> Router<Arc<App>> {
         .route("/icon.svg", file("image/svg+xml", include_str!("../page/icon.svg")))
 }
 
-/// The page. By its number a machine can have no passkey, and no cookie of localhost: it is led to the name.
+/// Serves the page. A browser allows no passkeys for an IP address, and sends the cookie of localhost only to that
+/// name, so loopback addresses are redirected to localhost.
 async fn index(request: Request) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if let Some(port) = host.strip_prefix("127.0.0.1").or_else(|| host.strip_prefix("[::1]")) {
@@ -79,24 +81,25 @@ async fn index(request: Request) -> Response {
     ([(header::CONTENT_TYPE, kind)], include_str!("../page/index.html")).into_response()
 }
 
-/// Takes in the sessions that an earlier gateway kept. What cannot be read is no session, and logs in again.
+/// Restores the sessions that an earlier gateway stored. Sessions that cannot be parsed are dropped, so that their
+/// users must log in again.
 ///
 /// # Errors
-/// They cannot be read.
+/// The sessions cannot be read.
 pub async fn remember(app: &App) -> Result<(), BackendError> {
     let (now, began) = (Timestamp::now(), Instant::now());
     let kept = app.backend.run(move |backend| backend.memory().pages(now)).await??;
     let mut sessions = locked(&app.pages);
     for page in kept {
         let Ok(caller) = serde_json::from_str(&page.caller) else { continue };
-        // A clock that was set back makes none last longer.
+        // Limits the remaining time, so that a clock that was set back does not extend a session.
         let left = Duration::try_from(page.until.duration_since(now)).unwrap_or_default().min(SESSION);
         sessions.insert(page.hash, PageSession { caller, until: began + left });
     }
     Ok(())
 }
 
-/// Who is logged in with this cookie.
+/// Returns the caller of the session that the cookie belongs to.
 #[must_use]
 pub fn session(app: &App, headers: &HeaderMap) -> Option<Caller> {
     let value = cookie(headers)?;
@@ -107,7 +110,7 @@ pub fn session(app: &App, headers: &HeaderMap) -> Option<Caller> {
     Some(Caller { credentials: Credentials { page: Some(page), ..caller.credentials }, ..caller })
 }
 
-/// Until when a session of the page holds; `None` where it does no more.
+/// Returns the time at which a session of the page ends; `None` if it has ended.
 #[must_use]
 pub fn until(app: &App, page: &[u8; 32]) -> Option<Instant> {
     locked(&app.pages).get(page).map(|session| session.until).filter(|until| *until > Instant::now())
@@ -119,7 +122,7 @@ fn cookie(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned())
 }
 
-/// Logs a page in.
+/// Logs in a browser.
 #[utoipa::path(post, path = "/v1/login", request_body = Login, responses(
     (status = 200, description = "a cookie, and the name of the approver"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 429, body = Problem)))]
@@ -135,7 +138,7 @@ pub async fn login(
     let from = place(Some(peer), &headers, &app.config().proxies);
     let code = locked(&app.logins).remove(&hash(&given)).filter(|until| *until > Instant::now());
     let caller = match code {
-        // Whoever reads the terminal of guard serve is its account.
+        // Only the account itself can read this code in the terminal of guard serve.
         Some(_) => Caller {
             origin: crate::judge::invocation::Origin::Api,
             name: "page".to_owned(),
@@ -167,14 +170,15 @@ pub async fn login(
     Ok(([(header::SET_COOKIE, set)], Json::<Value>(named)).into_response())
 }
 
-/// Whoever comes by the link of an e-mail, which works once: the approver who reads mail there, for that request alone.
+/// Authenticates a caller by the single-use link of an e-mail: as the approver of that mailbox, and for that request
+/// alone.
 async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     let wanted = hash(given);
     let Some(link) = app.backend.run(move |backend| backend.memory().button(&wanted)).await?? else { return Ok(None) };
     let offer = link.offer;
     let config = app.config();
     let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
-    // What a button of another messenger carries opens nothing.
+    // The nonce of another channel's button does not log in.
     let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
     let ended = |shown: Option<Arc<TrackedRequest>>| {
         shown.map_or_else(|| "requested again".to_owned(), |one| settled(&one.pending))
@@ -201,7 +205,7 @@ async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
     }))
 }
 
-/// Ends a page's session.
+/// Ends a session of the page.
 #[utoipa::path(post, path = "/v1/logout", responses((status = 204, description = "it ended"),
     (status = 401, body = Problem)))]
 pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) -> Result<StatusCode, Problem> {

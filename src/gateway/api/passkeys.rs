@@ -1,7 +1,8 @@
-//! Passkeys: what an approver's browser is to sign, and the pairing of a new one with the terminal that asked for it.
+//! Handles passkeys: the challenge that an approver's browser signs, and the pairing of a new passkey with the terminal
+//! that requested it.
 //!
-//! guard itself decides whether an assertion holds and who is enrolled; this carries both, and looks first so that a
-//! person hears at once what is wrong. Out of scope: writing down who is enrolled.
+//! guard itself decides whether an assertion is valid and who is enrolled. The gateway passes both on, and checks them
+//! first so that a person sees an error at once. Out of scope: recording who is enrolled.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,20 +29,20 @@ use crate::judge::approver::{ApproverKey, Signed};
 use crate::request_feed::{self, TrackedRequest};
 use crate::secrets::hash;
 
-/// How long a pairing holds.
+/// The lifetime of a pairing.
 const PAIRING: Duration = Duration::from_secs(120);
 
-/// The most pairings that are open at once.
+/// The maximum number of open pairings.
 const MOST: usize = 8;
 
-/// A pairing that is open.
+/// An open pairing.
 pub struct OpenPairing {
     pairing: PasskeyPairing,
     until: Instant,
     made: watch::Sender<Option<Registration>>,
 }
 
-/// The address of the page, and the name in it, which passkeys are bound to.
+/// Returns the origin of the page and its host name, which passkeys are bound to.
 fn page(app: &App) -> (String, String) {
     let local = || {
         let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -53,7 +54,7 @@ fn page(app: &App) -> (String, String) {
     (origin, host)
 }
 
-/// The passkeys that are enrolled, and whose.
+/// Returns the enrolled passkeys with the names of their approvers.
 fn enrolled(app: &App) -> Result<Vec<(String, Passkey)>, Problem> {
     let enrolled = app.account.approvers();
     if let Some(problem) = enrolled.problems.first() {
@@ -66,7 +67,7 @@ fn enrolled(app: &App) -> Result<Vec<(String, Passkey)>, Problem> {
     Ok(passkeys.collect())
 }
 
-/// Whether anybody could sign with a passkey.
+/// Reports whether any passkey is enrolled.
 #[must_use]
 pub fn are_any(app: &App) -> bool {
     enrolled(app).is_ok_and(|all| !all.is_empty())
@@ -78,10 +79,10 @@ async fn message(app: &App, shown: &TrackedRequest, reach: AnswerScope) -> Resul
     message.ok_or_else(|| Problem::new("settled", answer::settled(&shown.pending)))
 }
 
-/// The signature of an approver, once it holds for a yes to this request that reaches so far.
+/// Verifies an approver's assertion for an approval of a request with a scope, and returns it as a signature.
 ///
 /// # Errors
-/// It does not, and which part of it.
+/// The reason why the assertion is not valid.
 pub(super) async fn signed(
     app: &App,
     shown: &TrackedRequest,
@@ -89,7 +90,7 @@ pub(super) async fn signed(
     (assertion, reach): (&Assertion, AnswerScope),
 ) -> Result<Signed, Problem> {
     answer::may_sign(&shown.pending, who).map_err(barred)?;
-    // guard compares it, and asks anew where it is wrong; that it is missing need not come to that.
+    // guard compares the code and asks again if it is wrong. A missing code can be rejected here.
     if shown.pending.codes_left > 0 && assertion.code.as_ref().is_none_or(|code| code.trim().is_empty()) {
         let why = "code: type the code that guard shows where the command waits";
         return Err(Problem::new("bad-assertion", why));
@@ -103,7 +104,7 @@ pub(super) async fn signed(
     Ok(Signed { approver, signature })
 }
 
-/// What an approver's passkey is to sign for a yes.
+/// Returns the challenge that an approver's passkey signs for an approval.
 #[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path), ScopeQuery), responses(
     (status = 200, description = "`challenge`, the passkeys that may answer it (`allow`), and the request (`card`)"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
@@ -130,7 +131,7 @@ pub async fn challenge(
     Ok(Json(json!({ "challenge": challenge, "allow": allow, "card": card })))
 }
 
-/// A pairing that a terminal begins.
+/// The request of a terminal to open a pairing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairingBody {
@@ -144,7 +145,7 @@ fn bytes(secret: &str) -> Result<[u8; 32], Problem> {
     bytes.ok_or_else(|| Problem::new("bad-request", "secret: 32 bytes in base64url"))
 }
 
-/// That it is the account itself, by the socket.
+/// Checks that the caller is the account itself or root, over the socket.
 fn own(app: &App, peer: Peer) -> Result<(), Problem> {
     match peer {
         Peer::Account(uid) if uid == app.account.uid || uid == 0 => Ok(()),
@@ -154,7 +155,7 @@ fn own(app: &App, peer: Peer) -> Result<(), Problem> {
     }
 }
 
-/// Begins to pair a passkey: for `guard approver add --passkey`, by the socket alone.
+/// Opens a pairing of a passkey for `guard approver add --passkey`. Only over the Unix socket.
 #[utoipa::path(post, path = "/v1/pairings", request_body = PairingBody, responses(
     (status = 200, description = "`url` for the phone, and the site to which the passkey is bound"),
     (status = 403, body = Problem), (status = 429, body = Problem)))]
@@ -184,7 +185,7 @@ pub struct PairingSecret {
     secret: String,
 }
 
-/// Waits until the passkey of a pairing was made.
+/// Waits until the passkey of a pairing is created.
 #[utoipa::path(post, path = "/v1/pairings/wait", request_body = PairingSecret, responses(
     (status = 200, description = "the data from the browser"), (status = 403, body = Problem),
     (status = 410, body = Problem)))]
@@ -204,7 +205,8 @@ pub async fn wait(
     Ok(Json(json!({ "registration": registration?, "origin": origin, "rp_id": rp_id })))
 }
 
-/// What a browser needs to make the passkey of a pairing: for whoever has the secret of it, which the terminal shows.
+/// Returns the options with which a browser creates the passkey of a pairing. The caller authenticates with the
+/// pairing's secret, which the terminal shows.
 #[utoipa::path(post, path = "/v1/enrol", request_body = PairingSecret, responses(
     (status = 200, description = "the options for navigator.credentials.create"), (status = 410, body = Problem),
     (status = 429, body = Problem)))]
@@ -226,7 +228,7 @@ pub async fn enrol(
     })))
 }
 
-/// A passkey that was made.
+/// A passkey that a browser created.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasskeyBody {
@@ -235,7 +237,7 @@ pub struct PasskeyBody {
     registration: Registration,
 }
 
-/// Hands over the passkey of a pairing, once; the digits are compared with those at the terminal.
+/// Submits the passkey of a pairing, once. The person compares the returned digits with those in the terminal.
 #[utoipa::path(post, path = "/v1/enrol/done", request_body = PasskeyBody, responses(
     (status = 200, description = "`digits` to compare"), (status = 410, body = Problem),
     (status = 422, body = Problem), (status = 429, body = Problem)))]
@@ -265,7 +267,8 @@ pub async fn done(
     Ok(Json(json!({ "digits": passkey::digits(&passkey), "name": pairing.name })))
 }
 
-/// The pairing of a secret. Who guesses is slowed down; a right secret counts, however many wrong ones came from there.
+/// Finds the pairing of a secret. Wrong secrets are rate-limited by source; a valid secret is accepted regardless of
+/// how many wrong ones came from there.
 fn paired(app: &App, (peer, headers): (Peer, &HeaderMap), secret: &str) -> Result<PasskeyPairing, Problem> {
     let now = Instant::now();
     let found =

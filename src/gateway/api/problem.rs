@@ -1,6 +1,6 @@
-//! What went wrong, as RFC 9457 has it.
+//! Errors of the API in the format of RFC 9457 (problem details).
 //!
-//! Out of scope: anything of a command's text.
+//! Out of scope: the text of a command, which no error contains.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::submission::SubmissionError;
 /// An error.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Problem {
-    /// Where the kind is described: `urn:guard:problem:` and a word.
+    /// The type of the error: `urn:guard:problem:` and a word.
     #[serde(rename = "type")]
     pub kind: String,
     pub title: &'static str,
@@ -29,7 +29,7 @@ pub struct Problem {
     pub retry_after: Option<Duration>,
 }
 
-/// Every kind there is: its word, its status, its title.
+/// All types of errors: word, status and title.
 pub const KINDS: [(&str, u16, &str); 25] = [
     ("bad-request", 400, "Invalid request"),
     ("unauthorized", 401, "Missing or invalid token"),
@@ -59,7 +59,7 @@ pub const KINDS: [(&str, u16, &str); 25] = [
 ];
 
 impl Problem {
-    /// A problem of a kind that [`KINDS`] lists.
+    /// Creates a problem of a type that [`KINDS`] lists.
     #[must_use]
     pub fn new(kind: &str, detail: impl Into<String>) -> Self {
         let known = KINDS.iter().find(|(word, ..)| *word == kind);
@@ -74,26 +74,26 @@ impl Problem {
         }
     }
 
-    /// What guard itself could not do.
+    /// Creates a problem for a failure of guard itself.
     #[must_use]
     pub fn failed(why: impl std::fmt::Display) -> Self {
         Self::new("failed", why.to_string())
     }
 
-    /// That there were too many, and when one more may be.
+    /// Creates a problem for a client that exceeded a rate limit, with the time until the next request is allowed.
     #[must_use]
     pub fn too_many(wait: Duration) -> Self {
         Self { retry_after: Some(wait), ..Self::new("too-many", "try again later") }
     }
 
-    /// About this request.
+    /// Sets the request that the problem is about.
     #[must_use]
     pub fn about(self, action: &str) -> Self {
         Self { action_id: Some(action.to_owned()), ..self }
     }
 }
 
-/// An error that no client could have caused. Every other one is turned into a problem where it is met.
+/// An error that no client can have caused. Every other error is converted to a problem where it occurs.
 trait Internal: std::fmt::Display {}
 
 impl Internal for BackendError {}

@@ -1,6 +1,6 @@
-//! Devices that want to be told when a command waits.
+//! Manages the devices that receive push notifications when a command waits.
 //!
-//! Out of scope: what they are told ([`crate::push`]).
+//! Out of scope: the content of notifications ([`crate::push`]).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::problem::Problem;
 use crate::backend::Scope;
 use crate::push::{Subscription, Vapid};
 
-/// The key that a browser subscribes with.
+/// Returns the public key that a browser subscribes with.
 #[utoipa::path(get, path = "/v1/push", responses((status = 200, description = "`key`, in base64url"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
@@ -27,7 +27,7 @@ pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Val
     Ok(Json(json!({ "key": Vapid::read(&bytes).map_err(Problem::failed)?.public() })))
 }
 
-/// Tells a device of what waits, until it does not want that any more or its token is revoked.
+/// Subscribes a device to notifications about pending requests, until it unsubscribes or its token is revoked.
 #[utoipa::path(post, path = "/v1/push", request_body = Subscription, responses(
     (status = 204, description = "the device is subscribed"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -47,14 +47,14 @@ pub async fn subscribe(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Which device.
+/// The device to unsubscribe.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
     endpoint: String,
 }
 
-/// Forgets a device.
+/// Unsubscribes a device.
 #[utoipa::path(post, path = "/v1/push/remove", request_body = Device, responses(
     (status = 204, description = "the device is unsubscribed"), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem)))]

@@ -1,4 +1,4 @@
-//! What was: figures, sessions, the record's rows, and all that happened to one request.
+//! Returns data of the record: statistics, sessions, rows, and the history of one request.
 //!
 //! Out of scope: answers to requests.
 
@@ -21,27 +21,27 @@ use crate::backend::record::{Cursor, SessionView};
 use crate::request_feed;
 use crate::store::Entry;
 
-/// How many rows a page of the record holds.
+/// The number of rows on one page of the record.
 const PAGE: usize = 50;
 
-/// The most days that figures are made of.
+/// The maximum number of days that statistics cover.
 const MAX_DAYS: u16 = 366;
 
-/// The longest words that go with an answer or a search, in characters.
+/// The maximum length of a reason or of a search, in characters.
 const WORDS: usize = 500;
 
-/// The tier up to which commands run unasked in a session that is trusted.
+/// The highest tier of the commands that run without a question in a trusted session.
 const TRUSTED_TIER: u8 = 2;
 
-/// Of how many days.
+/// The time span of the statistics.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct DaysQuery {
-    /// Days up to now: 1 to 366, 7 where it says nothing
+    /// The number of days up to now: 1 to 366; 7 by default
     days: Option<u16>,
 }
 
-/// How much was asked, how it was answered, and how fast.
+/// Returns statistics: the number of questions, the answers, and how fast they came.
 #[utoipa::path(get, path = "/v1/stats", params(DaysQuery), responses(
     (status = 200, description = "the statistics of guard stats --json"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -64,7 +64,7 @@ pub async fn stats(
     Ok(Json(value))
 }
 
-/// The sessions in which anybody was asked or something denied, the latest first.
+/// Returns the sessions with questions or denials, latest first.
 #[utoipa::path(get, path = "/v1/sessions", responses(
     (status = 200, description = "a list with the state of each: its counts, whether it is stopped, and the grant \
                                   that trusts it"),
@@ -86,17 +86,17 @@ pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Jso
     Ok(Json(json!({ "sessions": all.iter().map(view).collect::<Vec<_>>() })))
 }
 
-/// Which session, and why.
+/// The session to act on, and the reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionBody {
-    /// As the list of sessions has it
+    /// The session's `id` in the list of sessions
     session: String,
-    /// Why, for the record
+    /// The reason, for the record
     words: Option<String>,
 }
 
-/// The session that is meant, for somebody who may decide about it.
+/// Finds a session that the caller may decide about.
 async fn session(app: &App, caller: &Caller, which: &SessionBody) -> Result<SessionView, Problem> {
     caller.may_for_all(Scope::Decide)?;
     app.is_of_an_account()?;
@@ -113,7 +113,7 @@ async fn session(app: &App, caller: &Caller, which: &SessionBody) -> Result<Sess
     Ok(found)
 }
 
-/// Lets a session be asked about again that too many denials stopped.
+/// Resumes a session that was stopped by too many denials.
 #[utoipa::path(post, path = "/v1/sessions/resume", request_body = SessionBody, responses(
     (status = 200, description = "the row of the record"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
@@ -139,7 +139,7 @@ pub async fn resume(
     Ok(Json(json!({ "row": row, "told": "the session is resumed" })))
 }
 
-/// Lets what is of tier 2 and below run unasked in a session until it ends.
+/// Lets commands of tier 2 and below run in a session without a question, until the session ends.
 #[utoipa::path(post, path = "/v1/sessions/trust", request_body = SessionBody, responses(
     (status = 200, description = "the grant, and how to revoke it"), (status = 400, body = Problem),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
@@ -150,7 +150,7 @@ pub async fn trust(
     Json(which): Json<SessionBody>,
 ) -> Result<Json<Value>, Problem> {
     let found = session(&app, &caller, &which).await?;
-    // Whoever may not approve each of them may not approve all of them.
+    // A caller that may not approve each of these commands may not approve all of them.
     let most = app.config().unsigned_tier.min(caller.max_tier);
     if most < TRUSTED_TIER {
         return Err(super::answers::barred(answer::ApprovalBar::Tier { most }));
@@ -167,17 +167,17 @@ pub async fn trust(
     Ok(Json(json!({ "grant": grant, "told": told })))
 }
 
-/// What to look for.
+/// The search query.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct SearchQuery {
-    /// Words that all stand in a row: of the command, the directory, the findings, the answer
+    /// Words that a row must all contain: in the command, the directory, the findings or the answer
     q: Option<String>,
-    /// Where the page before ended: its `next`
+    /// The `next` of the previous page
     cursor: Option<String>,
 }
 
-/// The record: everything that was judged, the newest first.
+/// Returns rows of the record, newest first.
 #[utoipa::path(get, path = "/v1/record", params(SearchQuery), responses(
     (status = 200, description = "a page of 50 rows as in guard log --json, and `next` if there are more"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -199,7 +199,7 @@ pub async fn search(
     Ok(Json(json!({ "rows": rows, "next": next.map(|next| next.to_string()) })))
 }
 
-/// All that is known of a request: its card, what happened on which channel, and its rows of the record.
+/// Returns the history of a request: its card, the events of its channels, and its rows of the record.
 #[utoipa::path(get, path = "/v1/requests/{id}/story", params(("id" = String, Path)), responses(
     (status = 200, description = "`request`, `events` since the gateway was started, `rows` of the record"),
     (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
@@ -214,7 +214,7 @@ pub async fn story(
     let pending = shown.pending.clone();
     let rows = app.backend.run(move |backend| backend.story(&pending)).await??;
     let events = app.feed.events_of(&shown.action);
-    // The card is told once, above them.
+    // The card is returned once, in `request`, and therefore left out of the events.
     let event = |event: &Arc<request_feed::FeedEvent>| {
         let told: Value = serde_json::from_str(&event.text).unwrap_or_default();
         json!({ "at": told["at"], "type": event.kind, "channel": told["channel"], "why": told["why"] })
@@ -227,7 +227,7 @@ pub async fn story(
     })))
 }
 
-/// A row of the record, with what does not show in it made visible.
+/// Converts a row of the record to JSON, with invisible characters made visible.
 fn row(entry: &Entry) -> Value {
     let mut value = serde_json::to_value(entry).unwrap_or_default();
     let visible = |text: &Option<String>| text.as_deref().map(|text| guard_ui::ui::visible::text(text).into_owned());

@@ -1,7 +1,7 @@
-//! What is refused before a handler sees it, as a problem like any other: a body that is too long or is no JSON, a method
-//! that there is none of, a query that cannot be read.
+//! Converts requests that are rejected before a handler runs into problems: a body that is too long or is not JSON, an
+//! unsupported method, or an invalid query.
 //!
-//! Out of scope: what handlers themselves refuse.
+//! Out of scope: errors that the handlers themselves return.
 
 use axum::body::{Body, to_bytes};
 use axum::http::{StatusCode, header};
@@ -9,10 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::problem::Problem;
 
-/// The longest text of a refusal that is passed on, in bytes.
+/// The maximum length of an error text that is passed on, in bytes.
 const MOST: usize = 4096;
 
-/// Says as a problem what was refused in plain text.
+/// Converts a plain-text error response into a problem.
 pub async fn tell(response: Response) -> Response {
     let status = response.status();
     let kind = match status {
@@ -38,7 +38,7 @@ pub async fn tell(response: Response) -> Response {
         (said, _) => said.to_owned(),
     };
     let mut told = Problem::new(kind, why).into_response();
-    // What else was said stays: which methods there are, and that the connection ends.
+    // Other headers are kept, such as the allowed methods and the end of the connection.
     for (name, value) in &head.headers {
         if ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name) {
             told.headers_mut().insert(name, value.clone());
@@ -47,7 +47,8 @@ pub async fn tell(response: Response) -> Response {
     told
 }
 
-/// What is said where a handler broke down; why is for the one who runs it.
+/// Returns the response for a handler that panicked. It does not contain the cause, which is for the person who runs
+/// the gateway.
 #[must_use]
 pub fn broken(_: Box<dyn std::any::Any + Send>) -> Response<Body> {
     Problem::new("broken", "internal error of the gateway; nothing was approved").into_response()

@@ -1,4 +1,4 @@
-//! Reading the configuration again, for whoever has just changed it: `guard channel add`.
+//! Reloads the configuration for a program that has just changed it, such as `guard channel add`.
 //!
 //! Out of scope: the reading itself ([`crate::serve`]).
 
@@ -13,10 +13,10 @@ use super::App;
 use super::access::{Caller, Peer};
 use super::problem::Problem;
 
-/// Where whoever asked is told what was read, or why nothing changed.
+/// The sender of the result: what was reloaded, or the reason why nothing changed.
 pub type ReloadReply = oneshot::Sender<Result<String, String>>;
 
-/// Reads the configuration again, as a SIGHUP does. Only over the Unix socket, for this account and for root.
+/// Reloads the configuration, as SIGHUP does. Only over the Unix socket, for the gateway's account and root.
 #[utoipa::path(post, path = "/v1/reload", responses(
     (status = 200, description = "`told`: what was read, and what of it takes effect after a restart"),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
@@ -25,7 +25,7 @@ pub async fn reload(
     _: Caller,
     ConnectInfo(peer): ConnectInfo<Peer>,
 ) -> Result<Json<Value>, Problem> {
-    // They can send it the signal as well.
+    // Both accounts could send the signal as well.
     if !matches!(peer, Peer::Account(uid) if uid == app.account.uid || uid == 0) {
         return Err(Problem::new("forbidden", "only the gateway's account and root may do this, over the socket"));
     }

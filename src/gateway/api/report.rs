@@ -1,6 +1,6 @@
-//! How a command ended that its client was let run, as the client says.
+//! Accepts the result of a command that a client was allowed to run, as the client reports it.
 //!
-//! Out of scope: who was let run it ([`super::submit`]).
+//! Out of scope: whether the client may run it ([`super::submit`]).
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use super::{App, locked};
 use crate::backend::{Backend, BackendError, Scope};
 use crate::secrets::{hash, same};
 
-/// How long a client may take to say how it ended.
+/// The time that a client has to report a result, in milliseconds.
 const REPORT_MS: i64 = 60 * 60 * 1000;
 
-/// How a command ended that its client was let run.
+/// The result of a command that a client ran.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportBody {
-    /// The token that is good once
+    /// The one-time token
     token: String,
     exit: Option<i32>,
     signal: Option<i32>,
     duration_ms: u64,
 }
 
-/// Says how it ended, once.
+/// Reports the result of a command, once.
 #[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = ReportBody, responses(
     (status = 204, description = "it is recorded"), (status = 400, body = Problem), (status = 401, body = Problem),
     (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),

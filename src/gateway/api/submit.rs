@@ -1,6 +1,6 @@
-//! Commands that are handed in, alone or several at once, and what became of each.
+//! Accepts commands, one at a time or in batches, and returns the decisions.
 //!
-//! A client runs what it was allowed by itself: its yes is a receipt, a token that is good once, bound to what guard
+//! A client runs an allowed command itself. Its permission is a receipt: a one-time token that is bound to what guard
 //! judged. Out of scope: judging ([`crate::submission`]).
 
 use std::sync::Arc;
@@ -26,49 +26,50 @@ use crate::callback;
 use crate::secrets::{NoRandomBytes, hash, secret};
 use crate::submission::{LOST, SubmissionError, SubmitInput, SubmitProcess};
 
-/// How long a client may take to run what it was allowed.
+/// The lifetime of a one-time token: the time that a client has to run an allowed command.
 const ONCE: Duration = Duration::from_secs(60);
 
-/// The most commands that are handed in at once.
+/// The maximum number of commands in one batch.
 const BATCH: usize = 100;
 
-/// The longest reason, in bytes.
+/// The maximum length of a reason, in bytes.
 const MOST_REASON: usize = 4096;
 
-/// The longest that anything waits where the client says nothing.
+/// The time to wait for an answer if the client sets none, in seconds.
 const TIMEOUT: u32 = 300;
 
-/// A command that is handed in.
+/// A submitted command.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitBody {
     /// A line for the account's shell
     pub(super) command: Option<String>,
-    /// A program and its arguments, in the place of a line
+    /// A program and its arguments, instead of a line
     pub(super) argv: Option<Vec<String>>,
-    /// A tool that is called, in the place of a command: `calendar.delete_event`
+    /// A tool call, instead of a command: `calendar.delete_event`
     pub(super) tool: Option<String>,
     /// The input of the tool
     #[schema(value_type = Option<Object>)]
     input: Option<Value>,
     /// The name of the server that offers the tool
     server: Option<String>,
-    /// Absolute
+    /// An absolute path
     cwd: String,
     /// The client's name for its session
     session: Option<String>,
-    /// Why: shown to the person who answers, and believed by nobody
+    /// The reason, which is shown to the person who answers and is otherwise ignored
     reason: Option<String>,
-    /// Somebody is in a crisis: what a person has to decide comes first in every list, and is told on every channel
+    /// Whether somebody is in a crisis: a request that a person must decide then comes first in every list and is sent
+    /// on every channel
     #[serde(default)]
     crisis: bool,
-    /// A `[[callback]]` of gateway.toml, which is told how it ended
+    /// A `[[callback]]` of gateway.toml, which is notified of the outcome
     callback: Option<String>,
-    /// How long it may wait for a person
+    /// The maximum time to wait for a person
     timeout_secs: Option<u32>,
 }
 
-/// Judges a command; 202 where a person is asked.
+/// Judges a command; answers with 202 if a person must decide.
 #[utoipa::path(post, path = "/v1/requests", request_body = SubmitBody, responses(
     (status = 200, description = "it may run or not: `decision`, and a `token` for one use"),
     (status = 202, description = "the request waits: `action_id`, `timeout_secs`, `poll`"),
@@ -89,7 +90,7 @@ pub async fn submit(
     Ok((status, Json(value)).into_response())
 }
 
-/// Judges several, in order; each has its own status.
+/// Judges several commands in order; each has its own status.
 #[utoipa::path(post, path = "/v1/requests/batch", request_body = Vec<SubmitBody>, responses(
     (status = 207, description = "a list in order, each with `status` and the fields of a single submission"),
     (status = 400, body = Problem), (status = 401, body = Problem)))]
@@ -115,10 +116,10 @@ pub async fn batch(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> 
     Ok((StatusCode::MULTI_STATUS, Json(told)).into_response())
 }
 
-/// Reads a body; many at once where it is a list of them.
+/// Parses a body; a batch is a JSON array.
 ///
 /// # Errors
-/// It is none, with the place.
+/// The body is invalid; the error contains the position.
 pub fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::new("bad-request", format!("the body: {error}")))
 }
@@ -186,7 +187,7 @@ async fn handed_in(
     if is_support {
         match support::judge(app, &submission).await {
             support::SupportResult::Runs(value) => return Ok((StatusCode::OK, value)),
-            // It is one of none, whatever it reads like.
+            // The command is not a support command after all, so the rate limit applies to it.
             support::SupportResult::Else => {
                 locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
             }
@@ -216,7 +217,7 @@ fn accepted(action: &str, timeout: u64) -> Value {
     })
 }
 
-/// What was said the first time.
+/// Repeats the response to the first submission with this key.
 fn told_again(app: &App, before: &Submission) -> Result<(StatusCode, Value), Problem> {
     if before.result.is_some() {
         let mut value = json!({ "action_id": before.action });
@@ -231,23 +232,24 @@ fn told_again(app: &App, before: &Submission) -> Result<(StatusCode, Value), Pro
     Err(Problem::new("in-progress", "try again in a second").about(&before.action))
 }
 
-/// What is known first of a command that was handed in.
+/// The first result of a submission.
 pub enum SubmitProgress {
     Ended(Value),
     Waits { timeout: u64 },
 }
 
-/// Has a command judged, and where it waits, waits for it beside.
+/// Starts the judge of a command. If the command waits for a person, a task waits for the decision in the background.
 ///
 /// # Errors
-/// It cannot be judged: nothing was allowed.
+/// The command cannot be judged; nothing was allowed.
 pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<SubmitProgress, SubmissionError> {
     let action = submission.action.clone();
     if submission.body.is_empty() {
         end(app, &action, json!({ "decision": "deny", "reason": LOST }), None).await?;
         return Err(SubmissionError::Lost { action });
     }
-    // What it files bears its name from the first look on.
+    // The client is registered before the judge starts, so that a request that the judge files is not published without
+    // its name.
     let (judged, since) = (app.names.judged(&submission.client), Timestamp::now());
     let mut judge = SubmitProcess::start(&app.guard, &submission.body).await?;
     let first = match judge.next().await {
@@ -292,7 +294,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<SubmitProgr
     Ok(SubmitProgress::Waits { timeout })
 }
 
-/// Keeps what guard said in the end, with a token that is good once where it may run.
+/// Stores the final decision of guard, with a one-time token if the command may run.
 async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, SubmissionError> {
     if told["status"] == "allow" {
         let (value, kept, once) = allowed(app, action, told)?;
@@ -304,7 +306,7 @@ async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, Subm
     Ok(value)
 }
 
-/// What guard said, in the words of the API.
+/// Converts guard's decision to the fields of the API.
 fn said(told: &Value) -> Value {
     json!({
         "decision": told["status"], "settled_by": told["settled_by"], "by": told["by"], "reason": told["reason"],
@@ -312,7 +314,8 @@ fn said(told: &Value) -> Value {
     })
 }
 
-/// What a client is told that may run a command, what of it is kept, and the hash of the token that is good once.
+/// Creates the one-time token of an allowed command. Returns the response for the client, the part of it that is
+/// stored, and the hash of the token.
 ///
 /// # Errors
 /// The system gives no random bytes.
@@ -335,10 +338,10 @@ pub(super) fn allowed(
     Ok((value, kept, Some(once)))
 }
 
-/// Keeps what a command ended with, and tells of it.
+/// Stores the result of a submission and publishes it.
 ///
 /// # Errors
-/// It is not kept.
+/// The result cannot be stored.
 pub(super) async fn end(
     app: &Arc<App>,
     action: &str,
@@ -353,7 +356,7 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// Adds what a command that was handed in ended with; the token for its own client alone, and only as long as it holds.
+/// Adds the result of a submission to a response; the one-time token only for its own client and while it is valid.
 pub fn finished(app: &App, submission: &Submission, own: bool, value: &mut Value) {
     let Some(result) = submission.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
         return;
@@ -375,7 +378,7 @@ pub fn finished(app: &App, submission: &Submission, own: bool, value: &mut Value
     }
 }
 
-/// Takes a command back that waits.
+/// Cancels a waiting command.
 #[utoipa::path(delete, path = "/v1/requests/{id}", params(("id" = String, Path)), responses(
     (status = 204, description = "it is cancelled"), (status = 401, body = Problem),
     (status = 404, body = Problem), (status = 409, body = Problem)))]

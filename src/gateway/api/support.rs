@@ -1,7 +1,7 @@
-//! Exact support commands: what helps somebody at once is judged before anything that could hold it up, and is neither
-//! counted nor kept first.
+//! Runs exact support commands: commands that give help at once are judged before anything that could delay them, and
+//! are neither rate-limited nor stored first.
 //!
-//! Out of scope: whether it may run, which guard says.
+//! Out of scope: whether such a command may run, which guard decides.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::judge::policy::{is_support_argv, is_support_line};
 use crate::judge::rules::catalog::Catalog;
 use crate::submission::SubmitProcess;
 
-/// Whether what is handed in reads like a support command of this account's.
+/// Reports whether a submission has the form of a support command of this account.
 pub(super) fn is_meant(app: &App, new: &SubmitBody) -> bool {
     let mut policy = config::load(&app.account.roots()).policy;
     policy.support.extend(Catalog::builtin().support());
@@ -26,20 +26,22 @@ pub(super) fn is_meant(app: &App, new: &SubmitBody) -> bool {
     }
 }
 
-/// What became of a command that reads like one of support.
+/// The result for a command that has the form of a support command.
 pub(super) enum SupportResult {
-    /// It may run, and this is said of it.
+    /// The command may run, with this response.
     Runs(Value),
-    /// It is like any other.
+    /// The command is treated like any other.
     Else,
 }
 
-/// Has it judged, and lets it run where it is support. What the gateway itself keeps of it is written beside that.
+/// Judges a command, and allows it if guard recognizes it as a support command. The gateway's own data is stored in the
+/// background.
 pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> SupportResult {
     let Ok(mut judge) = SubmitProcess::start(&app.guard, &submission.body).await else { return SupportResult::Else };
     let Ok(told) = judge.next().await else { return SupportResult::Else };
     if told["status"] != "allow" || told["settled_by"] != "support" {
-        // The judge goes, and what it filed waits for nobody: it is handed in again as any other command is.
+        // The judge ends, and nobody waits for the request that it may have filed. The command is submitted again like
+        // any other.
         return SupportResult::Else;
     }
     let Ok((mut value, kept, once)) = submit::allowed(app, &submission.action, &told) else {
@@ -49,7 +51,7 @@ pub(super) async fn judge(app: &Arc<App>, submission: &Submission) -> SupportRes
     let (app, submission) = (app.clone(), submission.clone());
     tokio::spawn(async move {
         let action = submission.action.clone();
-        // Of two with one key the first is kept; this one is answered all the same.
+        // If a submission with the same key is already stored, it is kept; this one was answered nevertheless.
         let begun = app.backend.run(move |backend| backend.memory().begin(&submission)).await;
         let done = match begun {
             Ok(Ok(None)) => submit::end(&app, &action, kept, once).await,

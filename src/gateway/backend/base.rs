@@ -1,5 +1,5 @@
-//! What the gateway itself has to remember: tokens, commands that were handed in, and messages that ask somebody.
-//! `gateway.db`, beside the record.
+//! Stores the data of the gateway itself: tokens, submitted commands and sent messages, in `gateway.db` beside the
+//! record.
 //!
 //! Losing it loses no answer. Out of scope: answers.
 
@@ -22,7 +22,7 @@ use super::memory::{Memory, Scope, Submission, Submissions, Token, Tokens};
 use crate::judge::invocation::Origin;
 use crate::secrets::GatewayKey;
 
-/// What has to be done to an empty file, in order. Never edited, only added to.
+/// The migrations of an empty file, in order. Existing ones are never edited; new ones are appended.
 const STEPS: [&str; 7] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
@@ -56,7 +56,7 @@ const STEPS: [&str; 7] = [
     "
   ALTER TABLE offer ADD COLUMN yes INTEGER NOT NULL DEFAULT 0;
 ",
-    // Whose the buttons of earlier messages were is not known: what waits is sent anew.
+    // The owners of the buttons of earlier messages are unknown, so pending requests are sent again.
     "
   DROP TABLE offer;
   CREATE TABLE offer(
@@ -73,13 +73,13 @@ const STEPS: [&str; 7] = [
 ",
 ];
 
-/// How many steps this version knows.
+/// The number of migrations that this version knows.
 const KNOWN: u32 = 7;
 
-/// How long what was handed in is remembered.
+/// The time for which a submission is kept, in milliseconds.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The file.
+/// The database of the gateway.
 #[derive(Debug)]
 pub struct Base {
     connection: Connection,
@@ -87,10 +87,10 @@ pub struct Base {
 }
 
 impl Base {
-    /// Opens the file, and makes it when there is none.
+    /// Opens the database, and creates it if it does not exist.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// The database cannot be used.
     pub fn open(path: &Path) -> Result<Self, BackendError> {
         let made = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         made.map_err(|error| BackendError::File { path: path.to_owned(), error })?;
@@ -224,7 +224,7 @@ impl Submissions for Base {
         };
         let mut all = read()?;
         for one in &mut all {
-            // What cannot be opened is judged as nothing, and so denied.
+            // A body that cannot be decrypted becomes empty, and is therefore denied.
             one.body = self.sealing.open(&one.action, &one.body).unwrap_or_default();
         }
         Ok(all)
@@ -263,7 +263,7 @@ fn time(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// A hash; one that is none is that of nothing that exists.
+/// Converts a hash; a value of another length becomes a hash that nothing has.
 fn hash(bytes: Vec<u8>) -> [u8; 32] {
     bytes.try_into().unwrap_or([0; 32])
 }
@@ -290,12 +290,12 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         name: row.get(0)?,
         hash: hash(row.get(1)?),
         scopes: scopes.split(',').filter_map(Scope::named).collect(),
-        // What cannot be read is no directory that there is, and not every directory.
+        // An unreadable list becomes a directory that does not exist, because an empty list would mean every directory.
         directories: serde_json::from_str(&directories).unwrap_or_else(|_| vec![String::new()]),
         max_tier: row.get(4)?,
         created: time(row.get(5)?),
         used: row.get::<_, Option<i64>>(6)?.map(time),
-        // What is none is read as the strictest.
+        // An unknown origin is read as the strictest one.
         origin: Origin::named(&row.get::<_, String>(7)?).unwrap_or(Origin::Api),
     })
 }

@@ -1,4 +1,4 @@
-//! Why what is kept cannot be read or written.
+//! The reasons why stored data cannot be read or written.
 //!
 //! Out of scope: why an answer does not count, which is an outcome.
 
@@ -9,51 +9,51 @@ use super::remote::ELSEWHERE;
 use crate::push::PushError;
 use crate::store::StoreError;
 
-/// Why what is kept cannot be read or written.
+/// The reason why stored data cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
-    /// Of the gateway's own file.
+    /// An error of the gateway's own database.
     #[error("gateway.db: {0}")]
     Base(#[from] rusqlite::Error),
-    /// The gateway's own key is none.
+    /// The gateway's own key has the wrong length.
     #[error("gateway.db: its key is damaged")]
     DamagedKey,
-    /// What was handed in has the name of something else.
+    /// The name of a submission is already in use.
     #[error("gateway.db: duplicate action name")]
     DuplicateAction,
-    /// A token of this name is there.
+    /// A token with this name already exists.
     #[error("the token {name} already exists; remove it first: guard token remove {name}")]
     TokenExists { name: String },
-    /// A file cannot be opened or made.
+    /// A file cannot be opened or created.
     #[error("{}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
-    /// The key that what was handed in is sealed with.
+    /// The file of the key that encrypts submissions contains no key.
     #[error("{}: not a key of 32 bytes", path.display())]
     NoKey { path: PathBuf },
-    /// More than can be sealed.
+    /// The text is too long to be encrypted.
     #[error("too long to encrypt")]
     TooLong,
-    /// Damaged, of another name, or of another key.
+    /// The text is damaged, or was encrypted under another name or with another key.
     #[error("the submission can no longer be decrypted")]
     Sealed,
-    /// The system gives none.
+    /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
-    /// A key for push services.
+    /// The key for push services is invalid.
     #[error(transparent)]
     Vapid(#[from] PushError),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// Of the record, the queue, or the service that keeps them.
+    /// An error of the record, the queue, or the service that keeps them.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The service keeps it to itself.
+    /// The service does not give the gateway access.
     #[error("{ELSEWHERE}")]
     Elsewhere,
     /// The thread of the backend cannot be started.
     #[error(transparent)]
     Thread(io::Error),
-    /// The thread of the backend is gone.
+    /// The thread of the backend has ended.
     #[error("the gateway's files are closed")]
     Closed,
 }

@@ -1,5 +1,5 @@
-//! The backend of one account: its own record and queue, opened as guard opens them. It is as strong as that account,
-//! and no stronger.
+//! The backend of one account: its own record and queue, opened as guard opens them. It is protected only as well as
+//! that account.
 //!
 //! Out of scope: who may answer what.
 
@@ -23,10 +23,10 @@ use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session
 use crate::store::queue::{Answer, AnswerOutcome, FullRequest, Pending, Queue, RequestState};
 use crate::store::{self, Entry, ExitStatus, Paths, Stats, Store};
 
-/// Who may answer, for whoever may not.
+/// The text in the record for an attempt to answer by somebody who may not.
 const WHO: &str = "Only the approvers in gateway.toml can answer through the gateway.";
 
-/// The record, the queue and the gateway's own file in one directory.
+/// The record, the queue and the gateway's own database in one directory.
 pub struct LocalBackend {
     store: Store,
     queue: Queue,
@@ -46,7 +46,7 @@ impl LocalBackend {
         Ok(Self { store, queue, memory, account: Account::of_this_process() })
     }
 
-    /// Wakes the guard that waits: a byte in its pipe, which carries nothing.
+    /// Wakes the waiting guard by writing a byte to its pipe. The byte carries no information.
     fn wake(&self, id: &str) {
         let Ok(path) = self.queue.wakeup_path(id) else { return };
         let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
@@ -61,7 +61,8 @@ impl LocalBackend {
 impl Backend for LocalBackend {
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, BackendError> {
         let mut all = self.queue.list(now)?;
-        // Whoever was killed while it waited waits no more, whatever the queue says. One process may wait for many.
+        // A waiter that was killed no longer waits, even if the queue still shows it. The result is cached because one
+        // process may wait for several requests.
         let mut seen: HashMap<String, bool> = HashMap::new();
         let mut waits = |waiter: &str| *seen.entry(waiter.to_owned()).or_insert_with(|| lives(waiter));
         for one in &mut all {
@@ -94,7 +95,7 @@ impl Backend for LocalBackend {
             std::iter::once(signed.approver.clone()).chain(others).collect()
         });
         let answer = Answer {
-            // The guard that waits judges again and compares; what is bound to is what it filed.
+            // The waiting guard judges again and compares the result; the answer is bound to what it filed.
             yes: whole.as_ref().map(|whole| (&whole.digest, &whole.bindings)),
             by: &given.by,
             words: given.words.as_deref(),
@@ -135,7 +136,7 @@ impl Backend for LocalBackend {
             uid: self.account.uid,
             user: self.account.name.clone(),
             origin: Origin::Api,
-            // None that anybody's denials are counted in.
+            // A session of its own, so that the attempt does not count as a denial in anybody's session.
             session: Session { id: "gateway".to_owned(), root: "gateway".to_owned(), agent: None },
         };
         store::attempted(now, &invocation, (WHO, why), |row| Ok(self.store.intent(row).map(drop)?))

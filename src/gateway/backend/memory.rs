@@ -1,6 +1,6 @@
-//! What the gateway itself has to remember, whatever keeps it: `Base` keeps it in a file.
+//! The traits of the gateway's own data, independent of the storage; `Base` stores it in a file.
 //!
-//! Losing it loses no answer. Out of scope: answers, and how anything is kept.
+//! Losing it loses no answer. Out of scope: answers, and how the data is stored.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,23 +14,23 @@ use crate::judge::invocation::Origin;
 use crate::push::Subscription;
 use crate::secrets::GatewayKey;
 
-/// What a token may be used for.
+/// The permissions of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Hand in commands, and see what became of one's own.
+    /// Submit commands, and see the results of the caller's own commands.
     Submit,
     /// See all requests.
     Read,
-    /// Answer.
+    /// Answer requests.
     Decide,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 3] = [Self::Submit, Self::Read, Self::Decide];
 
-    /// `submit`, `read`, `decide`.
+    /// Returns `submit`, `read` or `decide`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Scope {
         }
     }
 
-    /// The scope of this name.
+    /// Returns the scope with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.name() == name)
@@ -52,12 +52,12 @@ impl Scope {
 pub struct Token {
     pub name: String,
     pub scopes: Vec<Scope>,
-    /// Commands are handed in for these directories and what lies below; none: for every directory.
+    /// The directories, including those below, for which commands may be submitted; empty for every directory.
     #[serde(rename = "folders")]
     pub directories: Vec<String>,
-    /// Where what is handed in with it comes from.
+    /// The origin of the commands that are submitted with the token.
     pub origin: Origin,
-    /// The highest tier that it answers.
+    /// The highest tier that the token may answer.
     pub max_tier: u8,
     pub created: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,32 +66,33 @@ pub struct Token {
     pub hash: [u8; 32],
 }
 
-/// A command that was handed in over the API.
+/// A command that was submitted over the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Its name towards clients.
+    /// The name that clients use for it.
     pub action: String,
-    /// The request of the queue, where it waits or waited.
+    /// The request in the queue, if the command waits or waited.
     pub request: Option<String>,
-    /// The token it came with.
+    /// The token that it was submitted with.
     pub client: String,
-    /// The object that `guard submit` was given; empty once it ended, and where it could not be opened.
+    /// The object that was passed to `guard submit`; empty once the submission has ended, and if it cannot be
+    /// decrypted.
     pub body: String,
     pub idempotency: Option<String>,
-    /// Of the client's own body.
+    /// The hash of the client's own body.
     pub body_hash: [u8; 32],
     pub created: Timestamp,
-    /// What it ended with, as JSON.
+    /// The result, as JSON.
     pub result: Option<String>,
-    /// Of the one-time token.
+    /// The hash of the one-time token.
     pub once: Option<[u8; 32]>,
-    /// The outcome was reported.
+    /// Whether the result of the command was reported.
     pub reported: bool,
-    /// The callback that is told how it ended, and was not told yet.
+    /// The callback that has yet to be notified of the result.
     pub callback: Option<String>,
 }
 
-/// A message that asks somebody on some channel.
+/// A message on a channel that asks for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     pub action: String,
@@ -99,7 +100,7 @@ pub struct Offer {
     /// The channel's own name for the message; `None` while it is being sent.
     pub message: Option<String>,
     pub closed: bool,
-    /// It has a button for a yes: what it asks about is shown whole, or all of it is a tap away.
+    /// Whether the message has a button to approve: the command is then shown completely, or is one tap away.
     pub offers_yes: bool,
 }
 
@@ -108,200 +109,202 @@ pub struct Offer {
 pub struct Button {
     /// The message.
     pub offer: Offer,
-    /// Of what it carries.
+    /// The hash of the nonce that the button carries.
     pub nonce: [u8; 32],
-    /// Whose it is, by the name in the configuration.
+    /// The approver that the button belongs to, by the name in the configuration.
     pub approver: String,
-    /// It has answered once.
+    /// Whether the button has been used.
     pub used: bool,
 }
 
-/// A session of the page, as it is kept.
+/// A session of the page, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptPage {
-    /// Of its cookie.
+    /// The hash of its cookie.
     pub hash: [u8; 32],
-    /// Who is logged in, as JSON.
+    /// The logged-in caller, as JSON.
     pub caller: String,
     pub until: Timestamp,
 }
 
-/// Tokens of the API.
+/// The tokens of the API.
 pub trait Tokens {
-    /// Keeps a token.
+    /// Stores a token.
     ///
     /// # Errors
-    /// The name is taken, or it cannot be kept.
+    /// The name is in use, or the token cannot be stored.
     fn add_token(&self, token: &Token) -> Result<(), BackendError>;
 
-    /// All tokens, by name.
+    /// Returns all tokens, sorted by name.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The tokens cannot be read.
     fn tokens(&self) -> Result<Vec<Token>, BackendError>;
 
-    /// Revokes a token. False when there is none of this name.
+    /// Revokes a token. Returns false if no token has this name.
     ///
     /// # Errors
-    /// It cannot be revoked.
+    /// The token cannot be revoked.
     fn remove_token(&self, name: &str) -> Result<bool, BackendError>;
 
-    /// Remembers when a token was last used, to the minute.
+    /// Stores the time of a token's last use, to the minute.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The time cannot be written.
     fn used_token(&self, name: &str, now: Timestamp) -> Result<(), BackendError>;
 }
 
-/// Commands that were handed in over the API, what each ended with, and who was told.
+/// The commands that were submitted over the API, their results, and their callbacks.
 pub trait Submissions {
-    /// Remembers a command that was handed in, sealed; an earlier one of the same key is left, and returned.
+    /// Stores a submission, encrypted. If one with the same key exists, keeps it and returns it.
     ///
     /// # Errors
-    /// It cannot be remembered.
+    /// The submission cannot be stored.
     fn begin(&self, new: &Submission) -> Result<Option<Submission>, BackendError>;
 
-    /// What was handed in and became a request of the queue: the queue's name, its own, the client, and when it was begun;
-    /// the oldest first.
+    /// Returns the submissions that became requests in the queue, oldest first: the name of the request, the name of
+    /// the submission, the client, and the time of the submission.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The submissions cannot be read.
     fn filed(&self) -> Result<Vec<(String, String, String, Timestamp)>, BackendError>;
 
-    /// Its request of the queue. Messages that said how an earlier asking ended do not ask about this one.
+    /// Stores the ID of a submission's request in the queue. Deletes closed messages about an earlier filing, which do
+    /// not ask about this one.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The ID cannot be written.
     fn waits(&self, action: &str, request: &str) -> Result<(), BackendError>;
 
-    /// What it ended with, and what is kept of its one-time token. What was handed in is forgotten.
+    /// Stores the result of a submission and the hash of its one-time token. Deletes its body.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The result cannot be written.
     fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), BackendError>;
 
-    /// Uses a one-time token up. False when that was done before.
+    /// Marks a one-time token as used. Returns false if it already was.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     fn use_once(&self, action: &str) -> Result<bool, BackendError>;
 
-    /// A command that was handed in.
+    /// Returns a submission.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The submission cannot be read.
     fn submission(&self, action: &str) -> Result<Option<Submission>, BackendError>;
 
-    /// Those that have not ended: after a restart they are waited for anew.
+    /// Returns the submissions without a result; after a restart they are judged again.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The submissions cannot be read.
     fn unfinished(&self) -> Result<Vec<Submission>, BackendError>;
 
-    /// Those that have ended, and whose callback was not told yet.
+    /// Returns the submissions with a result whose callback has not been notified yet.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The submissions cannot be read.
     fn untold(&self) -> Result<Vec<String>, BackendError>;
 
-    /// The callback of a command was told, or is given up.
+    /// Marks the callback of a submission as done: it was notified, or the gateway gave up.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     fn called_back(&self, action: &str) -> Result<(), BackendError>;
 }
 
-/// Messages that ask somebody, whose each of their buttons is, and how far each channel has read.
+/// The messages that ask for answers, the owners of their buttons, and the read positions of the channels.
 pub trait Deliveries {
-    /// Keeps a message that is about to be sent, with what its buttons carry. False where this channel asks about this
-    /// request already.
+    /// Stores a message that is about to be sent, with the nonces of its buttons. Returns false if this channel already
+    /// asks about this request.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The message cannot be stored.
     fn offer(&self, offer: &Offer, buttons: &[(String, [u8; 32])], now: Timestamp) -> Result<bool, BackendError>;
 
-    /// The channel's own name for a message that was sent; `None`: it was not, and may be offered again.
+    /// Stores the channel's own name for a message that was sent; with `None`, the message was not sent and is deleted,
+    /// so that it can be sent again.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The name cannot be written.
     fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), BackendError>;
 
-    /// The messages about a request, or all that are open.
+    /// Returns the messages about a request, or all open messages.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The messages cannot be read.
     fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, BackendError>;
 
-    /// The button that carries this.
+    /// Returns the button with a nonce.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The button cannot be read.
     fn button(&self, nonce: &[u8; 32]) -> Result<Option<Button>, BackendError>;
 
-    /// Uses a button up, or the link of a message. False when that was done before.
+    /// Marks a button, or the link of a message, as used. Returns false if it already was.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     fn use_button(&self, nonce: &[u8; 32]) -> Result<bool, BackendError>;
 
-    /// The message of a channel by the channel's own name for it.
+    /// Returns the message of a channel by the channel's own name for it.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The message cannot be read.
     fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, BackendError>;
 
-    /// A message says that its request has ended.
+    /// Marks a message as closed: it shows the outcome of its request.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     fn close(&self, action: &str, channel: &str) -> Result<(), BackendError>;
 
-    /// How far a channel has read what it was sent.
+    /// Returns the read position of a channel in its incoming messages.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The position cannot be read.
     fn position(&self, channel: &str) -> Result<Option<String>, BackendError>;
 
-    /// Keeps how far a channel has read.
+    /// Stores the read position of a channel.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The position cannot be written.
     fn set_position(&self, channel: &str, position: &str) -> Result<(), BackendError>;
 }
 
-/// Sessions of the page.
+/// The sessions of the page.
 pub trait Pages {
-    /// Keeps a session, and forgets those that have ended.
+    /// Stores a session, and deletes those that have ended.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The session cannot be stored.
     fn keep_page(&self, page: &KeptPage, now: Timestamp) -> Result<(), BackendError>;
 
-    /// The sessions that have not ended.
+    /// Returns the sessions that have not ended.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The sessions cannot be read.
     fn pages(&self, now: Timestamp) -> Result<Vec<KeptPage>, BackendError>;
 
-    /// Forgets a session.
+    /// Deletes a session.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The session cannot be deleted.
     fn end_page(&self, page: &[u8; 32]) -> Result<(), BackendError>;
 }
 
-/// Devices that want notices.
+/// The devices that receive notifications.
 pub trait Devices {
-    /// The key by which push services know this gateway, made when there is none.
+    /// Returns the key that identifies this gateway to push services, and creates it if there is none.
     ///
     /// # Errors
-    /// It can be neither read nor made.
+    /// The key can be neither read nor created.
     fn vapid(&self) -> Result<Vec<u8>, BackendError>;
 
-    /// Keeps a device that wants notices. False where too many of this name do.
+    /// Stores a device that receives notifications. Returns false if too many devices of this name do.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The device cannot be stored.
     fn subscribe(
         &self,
         name: &str,
@@ -310,53 +313,54 @@ pub trait Devices {
         now: Timestamp,
     ) -> Result<bool, BackendError>;
 
-    /// Forgets a device; with a name, only where it is of that name. False where there is none.
+    /// Deletes a device; with a name, only if it belongs to that name. Returns false if there is none.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The device cannot be deleted.
     fn unsubscribe(&self, name: Option<&str>, endpoint: &str) -> Result<bool, BackendError>;
 
-    /// The devices that want notices, but for those whose token was revoked.
+    /// Returns the devices that receive notifications, except those whose token was revoked.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The devices cannot be read.
     fn subscriptions(&self) -> Result<Vec<Subscription>, BackendError>;
 }
 
-/// Which requests that nobody answered were told to those who are to know.
+/// The unanswered requests that were escalated.
 pub trait Escalations {
-    /// From when on requests are told of that nobody answered: since a gateway first ran here. What is older is history.
+    /// Returns the time from which on unanswered requests are escalated: the first start of a gateway here. Older
+    /// requests are not.
     ///
     /// # Errors
-    /// It can be neither read nor written.
+    /// The time can be neither read nor written.
     fn escalates_since(&self, now: Timestamp) -> Result<Timestamp, BackendError>;
 
-    /// The requests that were told of.
+    /// Returns the requests that were escalated.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The requests cannot be read.
     fn escalated(&self) -> Result<HashSet<String>, BackendError>;
 
-    /// Remembers that a request was told of.
+    /// Marks a request as escalated.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The mark cannot be written.
     fn set_escalated(&self, action: &str, now: Timestamp) -> Result<(), BackendError>;
 }
 
-/// All of it.
+/// All of the gateway's own data.
 pub trait Memory: Tokens + Submissions + Deliveries + Pages + Devices + Escalations + Send {
-    /// The gateway's own key, made when there is none.
+    /// Returns the gateway's own key, and creates it if there is none.
     ///
     /// # Errors
-    /// It can be neither read nor made.
+    /// The key can be neither read nor created.
     fn key(&self) -> Result<GatewayKey, BackendError>;
 }
 
-/// Opens what is remembered in a directory.
+/// Opens the gateway's own data in a directory.
 ///
 /// # Errors
-/// It cannot be used.
+/// The data cannot be used.
 pub fn open(directory: &Path) -> Result<Box<dyn Memory>, BackendError> {
     Ok(Box::new(Base::open(&directory.join("gateway.db"))?))
 }

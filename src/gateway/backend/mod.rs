@@ -1,7 +1,7 @@
-//! The backend: requests, answers, tokens and what the gateway itself has to remember, reached through one trait.
+//! The backend: requests, answers, tokens and the gateway's own data, accessed through one trait.
 //!
-//! What keeps them is not `async`: it lives in a thread of its own ([`BackendThread`]), which is handed one piece of work after
-//! the other. Out of scope: who may answer what ([`crate::answer`]), and HTTP.
+//! Storage is not `async`: it lives in a thread of its own ([`BackendThread`]), which runs one job after the other. Out
+//! of scope: who may answer what ([`crate::answer`]), and HTTP.
 
 mod base;
 mod error;
@@ -23,92 +23,94 @@ use crate::judge::approver::Signed;
 use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
-/// A person's answer to a request, given over the gateway.
+/// A person's answer to a request, given through the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerInput {
     pub yes: bool,
-    /// Who: the approver, and through what.
+    /// The approver, and the way the answer came in.
     pub by: String,
     pub words: Option<String>,
-    /// The signature of an approver, which was looked at already; the guard that waits looks at it again.
+    /// The signature of an approver, which was already verified; the waiting guard verifies it again.
     pub signed: Option<Signed>,
-    /// How far a yes reaches. The grant, where it is one, is given by the guard that waits.
+    /// The scope of an approval. If it is a grant, the waiting guard adds it.
     pub reach: AnswerScope,
 }
 
-/// Rows of the record, and where the next page begins if there is one.
+/// Rows of the record, and the position of the next page if there is one.
 pub type Page = (Vec<Entry>, Option<Cursor>);
 
-/// All that is kept, wherever that is.
+/// The access to all stored data.
 pub trait Backend: Send {
-    /// All requests that a list shows.
+    /// Returns all requests that a list shows.
     ///
     /// # Errors
     /// The queue cannot be read.
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, BackendError>;
 
-    /// What an approver signs for a yes to a request that reaches so far; `None` where nobody can say yes to it any more.
+    /// Returns the message that an approver signs to approve a request with a scope; `None` if the request can no
+    /// longer be approved.
     ///
     /// # Errors
     /// The queue cannot be read.
     fn approval(&mut self, shown: &Pending, reach: AnswerScope) -> Result<Option<Vec<u8>>, BackendError>;
 
-    /// Gives an answer to a request as it was shown: the first one wins.
+    /// Answers a request as it was shown: the first answer wins.
     ///
     /// # Errors
-    /// It does not count, because it could not be written down.
+    /// The answer does not count, because it could not be written.
     fn answer(&mut self, shown: &Pending, given: &AnswerInput, now: Timestamp) -> Result<AnswerOutcome, BackendError>;
 
-    /// Writes down what became of a command that a client was let run.
+    /// Records the result of a command that a client was allowed to run.
     ///
     /// # Errors
-    /// It is not written down.
+    /// The result is not recorded.
     fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp)
     -> Result<(), BackendError>;
 
-    /// Writes down that somebody tried to answer who may not.
+    /// Records that somebody without permission tried to answer.
     ///
     /// # Errors
-    /// It is not written down; nothing was answered all the same.
+    /// The attempt is not recorded; nothing was answered nevertheless.
     fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), BackendError>;
 
-    /// The figures since a time.
+    /// Returns the statistics since a time.
     ///
     /// # Errors
     /// The record cannot be read.
     fn stats(&mut self, since: Timestamp) -> Result<Stats, BackendError>;
 
-    /// The sessions in which anybody was asked or something denied, the latest first.
+    /// Returns the sessions with questions or denials, latest first.
     ///
     /// # Errors
     /// The record cannot be read.
     fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, BackendError>;
 
-    /// Lets a session that is stopped be asked about again; the number of the row that says so.
+    /// Resumes a stopped session, and returns the number of the row that records it.
     ///
     /// # Errors
-    /// It is not written down, and the session stays stopped.
+    /// The row is not written, and the session stays stopped.
     fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, BackendError>;
 
-    /// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
+    /// Lets commands of tier 2 and below run in a session without a question until it ends, and returns the number of
+    /// the grant.
     ///
     /// # Errors
-    /// It is not written down, and nothing is granted.
+    /// The grant is not written, and nothing is granted.
     fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, BackendError>;
 
-    /// Rows of the record in which every one of the words stands, the newest first, and where the next page begins.
+    /// Returns the rows of the record that contain every word, newest first, and the position of the next page.
     ///
     /// # Errors
     /// The record cannot be read.
     fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, BackendError>;
 
-    /// The rows of the record about a request.
+    /// Returns the rows of the record about a request.
     ///
     /// # Errors
     /// The record cannot be read.
     fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, BackendError>;
 
-    /// What the gateway itself remembers.
+    /// Returns the gateway's own data.
     fn memory(&mut self) -> &mut dyn Memory;
 }
 
@@ -120,7 +122,7 @@ pub struct BackendThread {
     work: mpsc::SyncSender<Work>,
 }
 
-/// How much work may wait before whoever brings more waits too.
+/// The maximum number of queued jobs; further callers wait.
 const WAITING: usize = 1024;
 
 impl BackendThread {

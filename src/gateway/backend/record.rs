@@ -1,4 +1,4 @@
-//! What the record says to whoever looks at it from afar: figures, sessions, single rows.
+//! Reads the record for clients of the gateway: statistics, sessions and single rows.
 //!
 //! Out of scope: the queue, and who may see what.
 
@@ -11,34 +11,34 @@ use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 use crate::store::{Entry, Filter, NewGrant, RowKind, Stats, Store, StoreError};
 
-/// How many sessions are listed: those that something happened in last.
+/// The maximum number of listed sessions: those with the latest activity.
 const SESSIONS: usize = 50;
 
-/// How many rows are looked at for one page of a search.
+/// The number of rows that a search reads at a time.
 const LOOKED_AT: u32 = 500;
 
-/// What a grant that trusts a session says it covers.
+/// The description of a grant that trusts a session.
 const TRUSTED: &str = "all commands of tier 2 and below, in every directory, until this session ends";
 
-/// A session, and how it stands.
+/// A session and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionView {
-    /// Its root process: what its requests are counted by.
+    /// The root process, by which the requests of the session are counted.
     #[serde(skip)]
     pub root: String,
     pub id: String,
     pub last: Timestamp,
     pub prompts_last_hour: u32,
     pub denials_in_a_row: u32,
-    /// It is refused everything that would be asked about, until a person resumes it.
+    /// Whether every command that needs approval is denied, until a person resumes the session.
     pub stopped: bool,
-    /// A row of the record that was edited, put in or taken out by hand.
+    /// A row of the record that was edited, inserted or deleted by hand.
     pub edited_row: Option<i64>,
-    /// The grant by which what is of tier 2 and below runs unasked.
+    /// The grant that lets commands of tier 2 and below run without a question.
     pub trusted_by: Option<String>,
 }
 
-/// The end of a page of rows, from which the next one goes on.
+/// The end of a page of rows, at which the next page starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub row: i64,
@@ -46,7 +46,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The reverse of its `Display`.
+    /// Parses the format of `Display`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (row, at) = text.split_once('.')?;
@@ -60,7 +60,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// The figures since a time.
+/// Returns the statistics since a time.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -68,7 +68,7 @@ pub fn stats(store: &Store, since: Timestamp) -> Result<Stats, StoreError> {
     store.stats(since, &TimeZone::system())
 }
 
-/// The sessions in which anybody was asked or something denied; `breaker` denials in a row stop one.
+/// Returns the sessions with questions or denials. A session is stopped by `breaker` denials in a row.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -98,18 +98,19 @@ pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<Sessi
     store.sessions()?.into_iter().take(SESSIONS).map(view).collect()
 }
 
-/// Lets a session be asked about again; the number of the row that says so.
+/// Resumes a session, and returns the number of the row that records it.
 ///
 /// # Errors
-/// It is not written down, and the session stays stopped.
+/// The row is not written, and the session stays stopped.
 pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
     store.resume(&session.root, &session.id, by, why, now)
 }
 
-/// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
+/// Lets commands of tier 2 and below run in a session without a question until it ends, and returns the number of the
+/// grant.
 ///
 /// # Errors
-/// It is not written down, and nothing is granted.
+/// The grant is not written, and nothing is granted.
 pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, StoreError> {
     let grant = NewGrant {
         what: &GrantSubject::UpTo { tier: Tier::Medium },
@@ -122,7 +123,7 @@ pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Ti
     store.grant(&grant, now)
 }
 
-/// Rows in which every one of the words stands, the newest first, and where the next page begins if there is one.
+/// Returns the rows that contain every word, newest first, and the position of the next page if there is one.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -137,7 +138,7 @@ pub fn search(
     let mut from = from;
     loop {
         let until = from.and_then(|cursor| Timestamp::from_millisecond(cursor.at.as_millisecond() + 1).ok());
-        // The longest word leaves the fewest rows to be read.
+        // The longest word usually matches the fewest rows.
         let text = words.iter().max_by_key(|word| word.len()).cloned();
         let filter = Filter { until, text, limit: Some(LOOKED_AT), ..Filter::default() };
         let ids = store.find(&filter)?;
@@ -165,7 +166,7 @@ pub fn search(
     }
 }
 
-/// The rows of the record about a request: what was decided, who answered, and how the command ended.
+/// Returns the rows of the record about a request: the decision, the answer, and the result of the command.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -217,7 +218,7 @@ mod tests {
     fn a_search_finds_rows_that_hold_every_word_and_goes_on_where_it_ended() {
         let (_directory, store) = store();
         for at in 0..5 {
-            // Two rows of the same moment lie on both sides of the end of a page.
+            // Two rows with the same time are on both sides of the end of a page.
             decide(
                 &store,
                 &format!("npm install p{at}"),

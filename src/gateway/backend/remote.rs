@@ -1,7 +1,7 @@
-//! The backend of a machine: requests are asked of the service that keeps them, as the gateway's own account, and answers
-//! are handed on to it. What it does not tell the gateway is not known here.
+//! The backend of a machine: reads requests from the service that keeps them, as the gateway's own account, and passes
+//! answers on to it. Data that the service does not give the gateway is not available here.
 //!
-//! Out of scope: which answers count. The service decides that, whatever is said here.
+//! Out of scope: which answers count. The service decides that, regardless of the checks here.
 
 use std::path::Path;
 
@@ -18,17 +18,17 @@ use crate::service::message::{Base64Bytes, ServiceRequest};
 use crate::store::queue::{AnswerOutcome, Pending};
 use crate::store::{Entry, Stats};
 
-/// What is said of everything that the service keeps to itself.
+/// The error text for everything to which the service does not give the gateway access.
 pub const ELSEWHERE: &str =
     "the gateway of a machine can only list requests and pass on answers; use guard at a terminal";
 
-/// The service, and the gateway's own file.
+/// The client of the service, and the gateway's own database.
 pub struct RemoteBackend {
     client: Client,
     memory: Box<dyn Memory>,
 }
 
-/// The way to the service of this machine.
+/// Returns a client of this machine's service.
 #[must_use]
 pub fn client(service: &Service) -> Client {
     let Service { account, socket, broken, .. } = service.clone();
@@ -41,10 +41,10 @@ pub fn client(service: &Service) -> Client {
 }
 
 impl RemoteBackend {
-    /// Opens the gateway's own file in a directory; the service is asked when it is needed.
+    /// Opens the gateway's own database in a directory. The service is contacted when it is needed.
     ///
     /// # Errors
-    /// The file cannot be used.
+    /// The database cannot be used.
     pub fn open(service: &Service, directory: &Path) -> Result<Self, BackendError> {
         Ok(Self { client: client(service), memory: memory::open(directory)? })
     }
@@ -119,7 +119,7 @@ impl Backend for RemoteBackend {
     }
 
     fn story(&mut self, _: &Pending) -> Result<Vec<Entry>, BackendError> {
-        // What happened on the channels is told all the same.
+        // The caller still returns the events of the channels.
         Ok(Vec::new())
     }
 

@@ -1,11 +1,12 @@
-//! What `guard -c true` costs while a gateway runs, against the same without one: processes of both kinds take turns, and the
-//! median of each counts. Ends with 1 where it costs more than a twentieth of the processor's time more.
+//! Measures the processor time of `guard -c true` while a gateway runs, compared with the same without one. Processes
+//! of both kinds alternate, and the medians are compared. Exits with 1 if the time with a gateway is more than 5 %
+//! higher.
 //!
 //!     cargo build --release && cargo bench -p guard-gateway --bench cost --profile gateway
 //!
-//! Whatever cannot be set up ends the bench by an `unwrap`: there is nothing to measure then.
+//! The benchmark ends with an `unwrap` if anything cannot be set up, because nothing can be measured then.
 //!
-//! `GUARD_PROGRAM=FILE` is the guard that is measured, where it is not the one that was built for release.
+//! `GUARD_PROGRAM=FILE` selects the guard to measure; the default is the release build.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -17,10 +18,11 @@ use served::BenchGateway;
 mod served;
 
 const ROUNDS: usize = 60;
-/// Processes of one kind in a row.
+/// The number of processes of one kind in a row.
 const IN_A_ROW: u32 = 10;
 
-/// The processor's time that all children took so far. The gateway is a child that was not waited for yet.
+/// Returns the processor time that all finished children have used. The gateway is a child that has not been waited for
+/// yet.
 fn spent() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
     let of = |time: nix::sys::time::TimeVal| {
@@ -29,7 +31,7 @@ fn spent() -> Duration {
     of(usage.user_time()) + of(usage.system_time())
 }
 
-/// What one run took of the clock and of the processor.
+/// Returns the elapsed time and the processor time of one process, averaged over a run.
 fn run(guard: &Path, home: &Path) -> (Duration, Duration) {
     let (begun, before) = (Instant::now(), spent());
     for _ in 0..IN_A_ROW {

@@ -1,9 +1,9 @@
-//! How long a request takes from the queue to somebody who listens: 100 requests a second for five seconds, and what 50 and 99
-//! of 100 stay below. Ends with 1 where the 99th percentile is above 100 ms.
+//! Measures the time between a request's entry in the queue and its event at a client: 100 requests a second for five
+//! seconds, and their median and 99th percentile. Exits with 1 if the 99th percentile is above 100 ms.
 //!
 //!     cargo build --release && cargo bench -p guard-gateway --bench latency --profile gateway
 //!
-//! Whatever cannot be set up ends the bench by an `unwrap`: there is nothing to measure then.
+//! The benchmark ends with an `unwrap` if anything cannot be set up, because nothing can be measured then.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -29,7 +29,7 @@ const REQUESTS: usize = 500;
 const EVERY: Duration = Duration::from_millis(10);
 const MOST: Duration = Duration::from_millis(100);
 
-// Nothing is measured where a part of the bench cannot be set up: that ends it.
+// If a part of the benchmark cannot be set up, it ends, because nothing can be measured.
 fn main() -> ExitCode {
     let guard = match served::guard() {
         Ok(guard) => guard,

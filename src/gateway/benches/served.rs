@@ -1,13 +1,13 @@
-//! A gateway that a benchmark measures, with the guard that has to be beside it.
+//! Starts a gateway for a benchmark, with guard beside it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The guard that is measured: `GUARD_PROGRAM`, or the one that was built for release.
+/// Returns the guard to measure: `GUARD_PROGRAM`, or the release build.
 ///
 /// # Errors
-/// It is not there.
+/// The file does not exist.
 pub fn guard() -> Result<PathBuf, String> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/guard");
     let guard = std::env::var_os("GUARD_PROGRAM").map_or(built, PathBuf::from);
@@ -15,7 +15,7 @@ pub fn guard() -> Result<PathBuf, String> {
     if guard.is_file() { Ok(guard.clone()) } else { Err(missing()) }
 }
 
-/// A gateway, which ends with the benchmark however that ends.
+/// A gateway that ends with the benchmark.
 pub struct BenchGateway {
     child: Child,
     /// The port of the API.
@@ -23,7 +23,8 @@ pub struct BenchGateway {
 }
 
 impl BenchGateway {
-    /// Starts the gateway of a home, and waits until it listens. A benchmark without one measures nothing, and ends.
+    /// Starts the gateway of a home, and waits until it listens. A benchmark ends if that fails, because nothing can be
+    /// measured.
     pub fn start(guard: &Path, home: &Path) -> Self {
         let programs = home.join("programs");
         std::fs::create_dir_all(&programs).unwrap();

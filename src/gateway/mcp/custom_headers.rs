@@ -1,10 +1,10 @@
-//! The headers that the account gives for a server, with what is secret in them from variables.
+//! Parses the HTTP headers that the account configures for a server, with secrets from environment variables.
 //!
 //! Out of scope: the headers of the protocol.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Why a header cannot be sent.
+/// The reason why a header cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     #[error("expected a header as NAME: VALUE")]
@@ -19,10 +19,10 @@ pub enum HeaderError {
     NoVariable(String),
 }
 
-/// All of them, none of which is ever shown.
+/// Parses all headers and marks their values as sensitive, so that none is ever printed.
 ///
 /// # Errors
-/// One is none, or names a variable that is not set.
+/// A header is invalid, or names a variable that is not set.
 pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<HeaderMap, HeaderError> {
     let mut map = HeaderMap::new();
     for header in headers {
@@ -37,7 +37,7 @@ pub fn headers(headers: &[String], variable: impl Fn(&str) -> Option<String>) ->
     Ok(map)
 }
 
-/// A value with `${NAME}` filled in.
+/// Replaces each `${NAME}` in a value with the variable.
 fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, HeaderError> {
     let mut out = String::new();
     let mut rest = value;

@@ -1,43 +1,43 @@
-//! Server-sent events, taken out of the bytes of a stream as they come.
+//! Parses server-sent events incrementally from the bytes of a stream.
 //!
-//! Out of scope: what an event means.
+//! Out of scope: the meaning of an event.
 
 use std::time::Duration;
 
-/// The longest event that is held, in bytes.
+/// The maximum length of a buffered event, in bytes.
 const LONGEST: usize = 256 << 20;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its lines of data, with a line feed between two.
+    /// The data lines, separated by line feeds.
     pub data: Vec<u8>,
-    /// How the stream is asked for from behind it.
+    /// The ID from which the stream can be resumed.
     pub id: Option<String>,
-    /// How long to wait before that.
+    /// The time to wait before reconnecting.
     pub retry: Option<Duration>,
 }
 
-/// An event is longer than is held.
+/// The error of an event that is longer than the buffer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server sent an event of more than {} MiB", LONGEST >> 20)]
 pub struct EventTooLong;
 
-/// A stream that is being read.
+/// The parser of one stream.
 #[derive(Debug, Default)]
 pub struct Events {
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
-    /// The last byte was a carriage return: a line feed behind it ends no other line.
+    /// Whether the last byte was a carriage return. A line feed after it does not end another line.
     after_return: bool,
 }
 
 impl Events {
-    /// The events that end within these bytes.
+    /// Returns the events that end within these bytes.
     ///
     /// # Errors
-    /// One is too long to be held.
+    /// An event is too long to be buffered.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut done = Vec::new();
         let mut rest = bytes;
@@ -65,7 +65,7 @@ impl Events {
         Ok(done)
     }
 
-    /// One line; an empty one ends the event.
+    /// Processes one line; an empty one ends the event.
     fn take(&mut self, line: &[u8]) -> Option<SseEvent> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a server sends, it is read without a panic, and the same in two parts as in one.
+        /// Checks that arbitrary bytes are parsed without a panic, and to the same events in two parts as in one.
         #[test]
         fn anything_is_read_in_two_parts_as_in_one(bytes in prop::collection::vec(prop_oneof![
             prop::sample::select(b"\n\r: datidre".to_vec()), any::<u8>()], 0..80), at in 0_usize..80) {

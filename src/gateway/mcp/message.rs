@@ -1,19 +1,20 @@
-//! What of a message HTTP has to know: which answers it waits for, which it brings, and what its headers repeat.
+//! Parses the parts of a message that HTTP needs: the responses that it expects, the requests that it answers, and the
+//! fields that its headers repeat.
 //!
-//! Out of scope: what is asked.
+//! Out of scope: the content of requests.
 
 use base64ct::{Base64, Encoding as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Where a request names the version of the protocol that it speaks, in versions without a session.
+/// The key under which a request names its protocol version, in versions without sessions.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The code of an error without one of its own, and of a method that is not there.
+/// The code of an error that has none of its own, and that of an unknown method.
 pub const FAILED: i32 = -32000;
 pub const NO_METHOD: i32 = -32601;
 
-/// As much of a message as it takes.
+/// The fields of a message that are needed.
 #[derive(Debug, Deserialize)]
 struct MessageHead {
     #[serde(default)]
@@ -36,37 +37,37 @@ struct Params {
     request: Option<Value>,
 }
 
-/// What a message of the client waits for.
+/// The properties of a client's message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageInfo {
-    /// Of its requests.
+    /// The IDs of its requests.
     pub ids: Vec<Value>,
-    /// It begins a session.
+    /// Whether it starts a session.
     pub is_initialize: bool,
-    /// It says that the session has begun.
+    /// Whether it reports that the session has started.
     pub is_initialized: bool,
-    /// It takes this request back.
+    /// The request that it cancels.
     pub cancels: Option<Value>,
-    /// What its headers repeat, where it speaks a version without a session.
+    /// The fields that its headers repeat, if it uses a protocol version without sessions.
     pub repeats: Option<MirroredFields>,
-    /// It asks for the list of tools.
+    /// Whether it requests the list of tools.
     pub is_list: bool,
-    /// Under which tokens its requests hear of their progress.
+    /// The progress tokens of its requests.
     pub progress: Vec<Value>,
 }
 
-/// What the headers of a request repeat of it.
+/// The fields of a request that its headers repeat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MirroredFields {
     pub version: String,
     pub method: String,
-    /// Of the tool or prompt, or the address of the resource.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub name: Option<String>,
-    /// Of a call.
+    /// The arguments of a tool call.
     pub arguments: Option<Value>,
 }
 
-/// A batch, or one; `None` for what is no message, or one that says a thing twice.
+/// Parses a batch or a single message; `None` if it is not a message or has duplicate keys.
 fn parts(text: &[u8]) -> Option<Vec<MessageHead>> {
     if text.trim_ascii_start().starts_with(b"[") {
         return serde_json::from_slice(text).ok();
@@ -75,12 +76,12 @@ fn parts(text: &[u8]) -> Option<Vec<MessageHead>> {
 }
 
 impl MessageInfo {
-    /// What a message asks; nothing where it cannot be read.
+    /// Parses a message; returns the default if it cannot be parsed.
     pub fn of(text: &[u8]) -> Self {
         Self::read(text).unwrap_or_default()
     }
 
-    /// The same; `None` where it cannot be read.
+    /// Parses a message; returns `None` if it cannot be parsed.
     pub fn read(text: &[u8]) -> Option<Self> {
         let mut asks = Self::default();
         for part in parts(text)? {
@@ -111,7 +112,7 @@ impl MessageInfo {
         Some(asks)
     }
 
-    /// Takes out what a message of the server answers; whether that was anything.
+    /// Removes the requests that a message of the server answers. Returns whether there were any.
     pub fn answered(&mut self, text: &[u8]) -> bool {
         let before = self.ids.len();
         for part in parts(text).unwrap_or_default().into_iter().filter(|part| part.method.is_none()) {
@@ -122,16 +123,16 @@ impl MessageInfo {
     }
 }
 
-/// The version of the protocol that a server agrees to in its answer to `initialize`.
+/// Returns the protocol version that a server agrees to in its response to `initialize`.
 pub fn version(text: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(text).ok()?;
     Some(answer.pointer("/result/protocolVersion")?.as_str()?.to_owned())
 }
 
-/// Arguments of a tool that headers repeat: the way to each, and its header's name.
+/// The arguments of a tool that headers repeat: the path of each, and the name of its header.
 pub type MirroredArguments = Vec<(Vec<String>, String)>;
 
-/// Which arguments of which tools headers repeat, by an answer to `tools/list`.
+/// Returns the arguments that headers repeat, for each tool in a response to `tools/list`.
 pub fn mirrored(text: &[u8]) -> Vec<(String, MirroredArguments)> {
     let answer: Value = serde_json::from_slice(text).unwrap_or_default();
     let tools = answer.pointer("/result/tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -154,7 +155,7 @@ fn collect(schema: &Value, way: &mut Vec<String>, found: &mut MirroredArguments)
     }
 }
 
-/// A value as a header repeats it; `None` where there is none.
+/// Returns the value of an argument in the format of a header; `None` if there is none.
 pub fn header(arguments: &Value, way: &[String]) -> Option<String> {
     match way.iter().try_fold(arguments, |value, name| value.get(name))? {
         Value::String(text) => Some(plain(text)),
@@ -164,34 +165,34 @@ pub fn header(arguments: &Value, way: &[String]) -> Option<String> {
     }
 }
 
-/// A text as a header can hold it.
+/// Encodes a text for use in a header: as base64 if it is not plain ASCII.
 pub fn plain(text: &str) -> String {
     let is_coded = text.starts_with("=?base64?") && text.ends_with("?=");
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && text.trim() == text && !is_coded;
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", Base64::encode_string(text.as_bytes())) }
 }
 
-/// The token under which a message tells of progress; `None` where it is something else.
+/// Returns the token of a progress notification; `None` for any other message.
 pub fn progress(text: &[u8]) -> Option<Value> {
     let message: Value = serde_json::from_slice(text).ok()?;
     let is_progress = message.get("method")?.as_str()? == "notifications/progress";
     message.pointer("/params/progressToken").filter(|_| is_progress).cloned()
 }
 
-/// What takes a request back.
+/// Returns a notification that cancels a request.
 pub fn cancelled(id: &Value) -> Vec<u8> {
     let reason = "the client closed the connection";
     let params = json!({ "requestId": id, "reason": reason });
     line(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string().into_bytes())
 }
 
-/// That a request has no answer, and why.
+/// Returns an error response to a request.
 pub fn error(id: &Value, code: i32, why: &str) -> Vec<u8> {
     let message = format!("guard: {why}");
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
 }
 
-/// The error that a server gives before it knows of which request, given to this one.
+/// Adds the ID of a request to an error response without one, which a server sends if it could not parse the ID.
 pub fn adopted(text: &[u8], id: &Value) -> Option<Vec<u8>> {
     let mut answer: Value = serde_json::from_slice(text).ok()?;
     answer.get("error")?.as_object()?;
@@ -202,13 +203,13 @@ pub fn adopted(text: &[u8], id: &Value) -> Option<Vec<u8>> {
     Some(answer.to_string().into_bytes())
 }
 
-/// A message in one line, to the byte but for the breaks between its parts.
+/// Converts a message to one line. Only the line breaks between its parts change.
 pub fn line(mut text: Vec<u8>) -> Vec<u8> {
     while text.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         text.pop();
     }
     for byte in text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
-        // In JSON no text holds one: it stands between two parts.
+        // A JSON string contains no raw line break, so this one is between two parts.
         *byte = b' ';
     }
     text.push(b'\n');
@@ -312,7 +313,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client or a server sends is read without a panic, and what is waited for is in it in so many words.
+        /// Checks that arbitrary text is parsed without a panic, and that each ID that is waited for occurs in it.
         #[test]
         fn anything_is_read_without_a_panic(text in prop_oneof![
             "\\PC{0,60}",

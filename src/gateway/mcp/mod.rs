@@ -1,9 +1,9 @@
-//! `guard-gateway mcp`: an MCP server that is reached over HTTP, spoken to over standard input and output.
+//! `guard-gateway mcp`: connects standard input and output to an MCP server that is reached over HTTP.
 //!
-//! `guard mcp --http` starts it in the place of a server's program, and judges each call before it comes here: guard itself
-//! speaks no HTTP. Messages pass as they are, one a line; what HTTP adds to them (the session, the protocol's version,
-//! streams that break off and go on) stays here; [`front`] is the same the other way round. Out of scope: judging, and what messages mean beyond whom they
-//! answer.
+//! `guard mcp --http` starts it instead of a server's program and judges each call before it arrives here, because
+//! guard itself does not use HTTP. Messages are passed unchanged, one per line. What HTTP adds to them (the session,
+//! the protocol version, streams that break off and resume) is handled here; [`front`] does the same in the other
+//! direction. Out of scope: judging, and the meaning of messages beyond whom they answer.
 
 mod custom_headers;
 mod events;
@@ -26,10 +26,10 @@ use self::message::MessageInfo;
 use self::remote::Remote;
 use crate::channel::http::HttpError;
 
-/// How many messages wait to be sent or printed at once.
+/// The maximum number of messages that are queued to be sent or printed.
 const MOST: usize = 64;
 
-/// How long answers are waited for when nobody asks anything any more.
+/// The time to wait for outstanding responses after the input has ended.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The arguments of `guard-gateway mcp`.
@@ -42,7 +42,7 @@ pub struct McpArgs {
     header: Vec<String>,
 }
 
-/// Why no messages are carried, or why one of them has no answer.
+/// The reason why no messages are transferred, or why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     #[error("invalid URL {url}: {why}")]
@@ -59,23 +59,23 @@ pub enum McpError {
     BrokeOff,
     #[error("the server's answer ended early and was not continued")]
     NotContinued,
-    /// Why a stream is not to be had again.
+    /// The reason why a stream cannot be requested again.
     #[error("{0}")]
     NoStream(String),
     #[error("the server's answer is longer than {0} KiB")]
     TooLong(usize),
-    /// Standard output.
+    /// An error of standard output.
     #[error("printing failed")]
     Printing,
-    /// The runtime.
+    /// An error of the runtime.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Carries messages to and fro until standard input ends.
+/// Transfers messages in both directions until standard input ends.
 ///
 /// # Errors
-/// The address or a header is none, or the system's certificates cannot be used.
+/// The URL or a header is invalid, or the system's certificates cannot be used.
 pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (out, mut said) = mpsc::channel::<Vec<u8>>(MOST);
@@ -83,7 +83,7 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
     let printing = std::thread::spawn(move || {
         let mut stdout = std::io::stdout().lock();
         while let Some(line) = said.blocking_recv() {
-            // Whoever reads it has gone: so does this.
+            // The reader has closed the pipe, so this process ends too.
             if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
                 std::process::exit(1);
             }
@@ -101,17 +101,19 @@ pub fn run(args: &McpArgs) -> Result<u8, McpError> {
         }
     });
     runtime.block_on(carry(Arc::new(remote), lines));
-    // What still listens goes with it, and the last lines are printed.
+    // Dropping the runtime ends the listening task, so that the thread can print the last lines and end.
     drop(runtime);
     printing.join().map_err(|_| McpError::Printing)?;
     Ok(0)
 }
 
-/// Sends what comes. What asks for nothing is sent in its turn; requests are waited for beside one another.
+/// Sends the messages that come in. `initialize` and messages that expect no response are sent in order; other requests
+/// run concurrently.
 async fn carry(remote: Arc<Remote>, mut lines: mpsc::Receiver<Vec<u8>>) {
     let mut running = JoinSet::new();
     let mut listening = JoinSet::new();
-    // What runs in a version without a session, by the id of its request: there, to take one back is to hang up.
+    // The running requests by ID, in protocol versions without sessions: there, a request is cancelled by closing its
+    // connection.
     let mut abortable: HashMap<String, AbortHandle> = HashMap::new();
     let mut has_session = true;
     while let Some(line) = lines.recv().await {
@@ -145,7 +147,7 @@ async fn carry(remote: Arc<Remote>, mut lines: mpsc::Receiver<Vec<u8>>) {
         while running.try_join_next().is_some() {}
     }
     let all = async { while running.join_next().await.is_some() {} };
-    // Whoever has not answered by then is heard by nobody.
+    // Responses that are later than this would not be read.
     let _ = tokio::time::timeout(FAREWELL, all).await;
     remote.leave().await;
 }

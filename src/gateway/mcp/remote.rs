@@ -1,4 +1,4 @@
-//! The server behind HTTP: requests, the streams that answer them, and the session.
+//! The HTTP client of a server: requests, the streams of their responses, and the session.
 //!
 //! Out of scope: standard input and output.
 
@@ -24,39 +24,39 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const ARGUMENT: &str = "mcp-param-";
 
-/// What an answer may be.
+/// The accepted content types of a response.
 const FORMS: &str = "application/json, text/event-stream";
 const STREAM: &str = "text/event-stream";
 
-/// The longest answer that is no stream, and the longest one that only says what is wrong.
+/// The maximum length of a response that is not a stream, and of one that only describes an error.
 const LONGEST: usize = 256 << 20;
 const LONGEST_FAULT: usize = 64 << 10;
 
-/// How long a message that asks for nothing may take.
+/// The time limit for a message that expects no response.
 const SOON: Duration = Duration::from_secs(30);
 
-/// How long to wait before a stream is asked for again where the server says nothing, and at most.
+/// The time to wait before a stream is requested again: the default if the server names none, and the maximum.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How often a stream is asked for again in vain.
+/// The maximum number of unsuccessful attempts to resume a stream.
 const PATIENCE: u32 = 5;
 
-/// A server.
+/// The connection to a server.
 #[derive(Debug)]
 pub struct Remote {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    /// What the server said: the name of the session, and the protocol's version.
+    /// Values that the server sent: the name of the session, and the protocol version.
     session: Mutex<Option<HeaderValue>>,
     version: Mutex<Option<HeaderValue>>,
-    /// Which arguments headers repeat, by tool.
+    /// The arguments that headers repeat, by tool.
     mirrored: Mutex<HashMap<String, MirroredArguments>>,
     out: mpsc::Sender<Vec<u8>>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 #[derive(Debug)]
 struct RemoteFault {
     code: i32,
@@ -75,19 +75,19 @@ impl From<McpError> for RemoteFault {
     }
 }
 
-/// What came of asking for a stream again.
+/// The result of requesting a stream again.
 enum Reconnect {
     Stream(Response),
-    /// There is none to be had.
+    /// The server does not offer the stream.
     Never(String),
     Later(String),
 }
 
 impl Remote {
-    /// The server at an address.
+    /// Creates a client for the server at a URL.
     ///
     /// # Errors
-    /// The address or a header is none, or one that would show secrets to others.
+    /// The URL or a header is invalid, or the URL would send secrets unencrypted to another machine.
     pub fn new(
         url: &str,
         headers: &[String],
@@ -115,7 +115,7 @@ impl Remote {
         })
     }
 
-    /// Sends a message, and prints what answers it.
+    /// Sends a message and prints its responses.
     pub async fn send(&self, line: Vec<u8>, mut asks: MessageInfo) {
         let is_waited_for = !asks.ids.is_empty();
         let sent = self.answer(line, &mut asks);
@@ -163,11 +163,11 @@ impl Remote {
         if asks.ids.is_empty() { Ok(()) } else { Err(other()) }
     }
 
-    /// What a status says that is no success.
+    /// Handles a response whose status is not a success.
     async fn refused(&self, response: Response, asks: &mut MessageInfo, had_session: bool) -> Result<(), RemoteFault> {
         let status = response.status();
         let text = whole(response, LONGEST_FAULT).await.unwrap_or_default();
-        // A server may say what is wrong in an answer of its own.
+        // A server may describe the error in a response of its own.
         if let [id] = asks.ids.as_slice()
             && let Some(own) = message::adopted(&text, id)
         {
@@ -186,7 +186,7 @@ impl Remote {
                 *held(&self.session) = None;
                 "the server ended the session; connect again".to_owned()
             }
-            // So a client that tries which version a server speaks goes on to the next.
+            // With this code, a client that probes which protocol version a server supports tries the next one.
             StatusCode::NOT_FOUND => {
                 return Err(RemoteFault {
                     code: message::NO_METHOD,
@@ -201,7 +201,7 @@ impl Remote {
         Err(RemoteFault::failed(why))
     }
 
-    /// Prints what a stream brings until everything that is asked is answered, however often it breaks off.
+    /// Prints the messages of a stream until every request is answered, and resumes the stream if it breaks off.
     async fn follow(&self, response: Response, asks: &mut MessageInfo) -> Result<(), McpError> {
         let mut next = Some(response);
         let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
@@ -230,7 +230,7 @@ impl Remote {
         }
     }
 
-    /// Prints what a stream brings, until everything that is asked is answered; without such, to its end.
+    /// Prints the messages of a stream until every request is answered; without requests, until it ends.
     async fn drain(
         &self,
         mut response: Response,
@@ -240,7 +240,7 @@ impl Remote {
     ) -> Result<(), McpError> {
         let mut events = Events::default();
         let is_waited_for = !asks.ids.is_empty();
-        // A stream that breaks off is like one that ends: what is missing is asked for again.
+        // A stream that breaks off is treated like one that ends: the missing messages are requested again.
         while let Ok(Some(part)) = response.chunk().await {
             for SseEvent { data, id, retry } in events.feed(&part)? {
                 *last = id.or_else(|| last.take());
@@ -256,7 +256,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Hears what the server says of its own accord, for as long as it has a stream for that.
+    /// Receives the messages that the server sends on its own initiative, for as long as it offers a stream for them.
     pub async fn listen(&self) {
         let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
         loop {
@@ -267,7 +267,7 @@ impl Remote {
                         eprintln!("guard-gateway: {}: {why}", self.place());
                     }
                 }
-                // Most have none.
+                // Most servers offer none.
                 Reconnect::Never(_) => return,
                 Reconnect::Later(why) if in_vain >= PATIENCE => {
                     eprintln!("guard-gateway: {}: cannot receive the server's own messages: {why}", self.place());
@@ -298,7 +298,7 @@ impl Remote {
     pub async fn leave(&self) {
         if self.kept(&self.session).is_some() {
             let request = self.client.delete(self.url.clone()).headers(self.head(false));
-            // A server that does not want to hear it forgets it by itself.
+            // If the server does not respond, it will expire the session by itself.
             let _ = tokio::time::timeout(PAUSE, request.send()).await;
         }
     }
@@ -318,11 +318,11 @@ impl Remote {
     }
 
     async fn say(&self, text: Vec<u8>) {
-        // Where nobody prints any more, this ends too.
+        // If the printer has ended, this process ends too.
         let _ = self.out.send(message::line(text)).await;
     }
 
-    /// The headers of every request; what begins a session has none of it.
+    /// Returns the headers of every request; a message that starts a session has no session headers.
     fn head(&self, is_initialize: bool) -> HeaderMap {
         let mut head = self.headers.clone();
         if !is_initialize {
@@ -332,12 +332,12 @@ impl Remote {
         head
     }
 
-    /// The same with what they repeat of a message.
+    /// Returns the headers of a request, including the fields of its message that they repeat.
     fn head_of(&self, asks: &MessageInfo) -> HeaderMap {
         let mut head = self.head(asks.is_initialize);
         let Some(repeats) = &asks.repeats else { return head };
         let mut put = |name: HeaderName, value: &str| {
-            // What no header can hold was written as one that can.
+            // `plain` has encoded names and arguments that a header cannot contain.
             head.extend(HeaderValue::try_from(value).ok().map(|value| (name, value)));
         };
         put(VERSION, &repeats.version);
@@ -359,7 +359,7 @@ impl Remote {
         held(what).clone()
     }
 
-    /// The address without what may be a secret in it.
+    /// Returns the URL without the parts that may contain a secret.
     fn place(&self) -> String {
         format!("{}{}", self.url.host_str().unwrap_or_default(), self.url.path())
     }

@@ -1,13 +1,13 @@
-//! Reading what a model says. An answer that breaks any rule of asking is none, with the reason.
+//! Parses the answer of a model. An answer that breaks any rule of the prompt is rejected, with the reason.
 //!
-//! Out of scope: what an opinion means.
+//! Out of scope: the meaning of an opinion.
 
 use serde::Deserialize;
 
 use super::prompt::Prompt;
 use crate::judge::review::OpinionVerdict;
 
-/// An answer as it is wanted: these fields, each once, and no other.
+/// The required format of an answer: these fields, each once, and no other.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelAnswer {
@@ -17,7 +17,7 @@ struct ModelAnswer {
     canary: String,
 }
 
-/// Why an answer counts for nothing.
+/// The reason why an answer is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("its answer has the wrong format")]
@@ -32,10 +32,10 @@ pub enum AnswerError {
     Verdict,
 }
 
-/// The word and the reason of an answer.
+/// Returns the verdict and the reason of an answer.
 ///
 /// # Errors
-/// Why it counts for nothing.
+/// The reason why the answer is rejected.
 pub fn read(text: &str, prompt: &Prompt) -> Result<(OpinionVerdict, String), AnswerError> {
     let answer: ModelAnswer = serde_json::from_str(bare(text)).map_err(|_| AnswerError::Format)?;
     if answer.canary != prompt.canary {
@@ -56,7 +56,7 @@ pub fn read(text: &str, prompt: &Prompt) -> Result<(OpinionVerdict, String), Ans
     Ok((says, answer.reason))
 }
 
-/// What stands inside a block of code, where a model puts its JSON into one.
+/// Removes the code block that a model may put around its JSON.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     proptest! {
-        /// An approval of which a byte is another one, or that is cut off, says the same of the same command or nothing.
+        /// Checks that an answer that is truncated or has a changed byte gives the same verdict or is rejected.
         #[test]
         fn an_answer_that_is_changed_approves_nothing_else(at in 0_usize..80, byte in any::<char>()) {
             let good = r#"{"verdict":"ESCALATE","reason":"r","digest":"0123abcd","canary":"c4n"}"#;

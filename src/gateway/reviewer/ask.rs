@@ -1,6 +1,6 @@
-//! Asking: from a question to an opinion, within the time and the budget there are.
+//! Asks a model for its opinion, within the time limit and the budget.
 //!
-//! Out of scope: how a provider speaks.
+//! Out of scope: the protocols of the providers.
 
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,10 @@ use crate::keyring::{self, KeyringError};
 use crate::secrets::NoRandomBytes;
 use crate::store::seal_beside;
 
-/// The first pause before something is tried again; each is twice as long, and as much again by chance.
+/// The first pause before a retry. It doubles with each retry, plus a random time of up to its own length.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Why there is no opinion.
+/// The reason why there is no opinion.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
     #[error(transparent)]
@@ -41,7 +41,7 @@ enum AskError {
     Late,
     #[error("cannot read its key: {0}")]
     Key(#[from] KeyError),
-    /// The messenger between, in its words.
+    /// An error of the HTTP exchange.
     #[error(transparent)]
     Failed(#[from] SendError),
     #[error("the answer is incomplete or invalid")]
@@ -56,7 +56,7 @@ enum AskError {
     Rejected(u16),
 }
 
-/// Why a provider's key cannot be read.
+/// The reason why a provider's key cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum KeyError {
     #[error(transparent)]
@@ -67,17 +67,17 @@ enum KeyError {
     NoVariable(String),
 }
 
-/// What to do where there is no answer.
+/// The action to take when there is no answer.
 #[derive(Debug)]
 enum AskFault {
-    /// It may pass: after so long at the least.
+    /// The failure may be temporary: retry, after at least this time.
     Passing(AskError, Duration),
-    /// The provider does not understand how the answer is bound to a form.
+    /// The provider does not support this way to enforce the format of the answer.
     Bound(AskError),
     Final(AskError),
 }
 
-/// The opinion on a question.
+/// Returns the opinion on a command.
 pub async fn ask(question: &ReviewInput) -> Opinion {
     let begun = Instant::now();
     let opinion = opinion(question, begun)
@@ -97,7 +97,7 @@ async fn opinion(question: &ReviewInput, begun: Instant) -> Result<Opinion, AskE
     let seal = |bytes: &[u8]| seal_beside(directory, "review", bytes).ok();
     let key = key_of(question, &prompt);
     let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
-    // Kept back until it is known what it took, and for good if nobody waits for that.
+    // This amount is reserved until the actual cost is known, and stays counted if the process ends before that.
     let most = reviewer.voices.iter().fold(Spending::default(), |sum, voice| {
         let usage = Usage::at_most(voice, &prompt);
         sum.and(Spending { tokens: usage.tokens(), cost: cost(voice, usage) })
@@ -118,7 +118,7 @@ async fn opinion(question: &ReviewInput, begun: Instant) -> Result<Opinion, AskE
     let now = Timestamp::now();
     state.change(|counts| {
         counts.end(&opinion, most, begun, now);
-        // A yes or no of a moment; what failed is asked anew.
+        // A verdict is cached for a while; a failure is asked again.
         if opinion.says != OpinionVerdict::Nothing && reviewer.cache > 0 {
             counts.keep(&key, &opinion, reviewer.cache, now, seal);
         }
@@ -126,14 +126,14 @@ async fn opinion(question: &ReviewInput, begun: Instant) -> Result<Opinion, AskE
     Ok(opinion)
 }
 
-/// Everything that an opinion rests on, in one name.
+/// Returns a hash of everything that an opinion depends on.
 fn key_of(question: &ReviewInput, prompt: &Prompt) -> String {
     let voices: Vec<String> = question.reviewer.voices.iter().map(|voice| format!("{voice:?}")).collect();
     let whole = format!("{}\n{}\n{}\n{}", question.digest, question.request, prompt.version, voices.join("\n"));
     Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The opinion of one.
+/// Asks one model for its opinion.
 async fn one(client: &Client, voice: &ReviewerModel, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
     let mut spent = Usage::default();
     let said = told(client, voice, prompt, retries, until, &mut spent).await;
@@ -146,7 +146,7 @@ async fn one(client: &Client, voice: &ReviewerModel, prompt: &Prompt, retries: u
     Opinion { tokens: spent.tokens(), cost: cost(voice, spent), ..opinion }
 }
 
-/// In millionths: a price is for a million tokens.
+/// Returns the cost in millionths; a price is for a million tokens.
 fn cost(voice: &ReviewerModel, spent: Usage) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "no answer has so many tokens")]
     let cost = voice.prices.0 * spent.input as f64 + voice.prices.1 * spent.output as f64;
@@ -160,7 +160,7 @@ fn cost(voice: &ReviewerModel, spent: Usage) -> u64 {
     }
 }
 
-/// What a model says, tried again where that may help and there is time. What that takes is added to `spent`.
+/// Returns the answer of a model, with retries if they may help and there is time. Adds the usage to `spent`.
 async fn told(
     client: &Client,
     voice: &ReviewerModel,
@@ -230,7 +230,7 @@ async fn once(
     match status {
         200 if body.is_null() => Err(passing(AskError::Invalid)),
         200 => wire::reply_text(voice.provider, &body).map_err(|why| AskFault::Final(why.into())),
-        // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
+        // The request may be accepted with a less strict format; the answer is parsed equally strictly.
         400 | 404 | 422 if speaks_of_form(&body) => Err(AskFault::Bound(AskError::Status(status))),
         401 | 403 => Err(AskFault::Final(AskError::Rejected(status))),
         408 | 425 | 429 | 500..=599 => Err(passing(AskError::Status(status))),
@@ -238,7 +238,7 @@ async fn once(
     }
 }
 
-/// Whether an error is about the form that the answer was to have.
+/// Reports whether an error is about the requested format of the answer.
 fn speaks_of_form(body: &Value) -> bool {
     let text = body.to_string().to_ascii_lowercase();
     ["response_format", "json_schema", "output_config", "text.format", "grammar", "schema", "format"]

@@ -1,11 +1,11 @@
-//! The reviewer: a model's opinion of one command, asked by the one-shot helper `guard-gateway review`.
+//! The reviewer: asks a model for its opinion on one command, in the one-shot helper `guard-gateway review`.
 //!
-//! guard hands over what it found and what it may cost; what comes back is an opinion, or that there is none and why.
-//! [`prompt`] says what a model is told and how what cannot be trusted is kept apart, [`wire`] speaks the providers'
-//! protocols, [`answer`] reads what they say, [`state`] counts. It asks through [`crate::channel::http::client`], the
-//! gateway's one HTTP client.
+//! guard passes in its findings and the budget; the result is an opinion, or the reason why there is none. [`prompt`]
+//! builds the prompt and isolates untrusted text in it, [`wire`] implements the providers' protocols, [`answer`] parses
+//! the answers, [`state`] counts usage. Requests are sent with [`crate::channel::http::client`], the gateway's only
+//! HTTP client.
 //!
-//! Out of scope: letting anything run. What an opinion means is guard's own affair, and holds whatever it says.
+//! Out of scope: running commands. guard alone decides what an opinion means, whatever it says.
 
 pub mod answer;
 mod ask;
@@ -23,45 +23,45 @@ use serde_json::{Value, json};
 
 use crate::judge::review::Opinion;
 
-/// The longest question that is read.
+/// The maximum length of the input, in bytes.
 const MAX_INPUT: u64 = 1 << 20;
 
 /// The arguments of `guard-gateway review`.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {}
 
-/// What guard asks.
+/// The input from guard.
 #[derive(Debug, Deserialize)]
 pub struct ReviewInput {
     pub reviewer: Reviewer,
-    /// Where calls, tokens and opinions are counted and kept.
+    /// The file in which calls, tokens and opinions are stored.
     pub state: PathBuf,
-    /// A text of the account's own that is added to the policy.
+    /// A text of the account that is added to the policy.
     pub policy: String,
-    /// What people decided about other commands, accepted one by one.
+    /// People's decisions about other commands, each accepted individually.
     pub examples: Vec<Value>,
-    /// Of the command, whole.
+    /// The complete digest of the command.
     pub digest: String,
-    /// What was found in it.
+    /// The findings about the command.
     pub request: Value,
 }
 
-/// Why nobody is asked, or told what was said.
+/// The reason why no opinion is printed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
     #[error("standard input: {0}")]
     Input(io::Error),
     #[error("invalid request: {0}")]
     Question(serde_json::Error),
-    /// Standard output, and the runtime.
+    /// An error of standard output or of the runtime.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Reads a question on standard input, asks, and prints the opinion.
+/// Reads the request from standard input, asks the model, and prints the opinion.
 ///
 /// # Errors
-/// There is no question, or nobody to tell.
+/// The request is invalid, or the opinion cannot be printed.
 pub fn run(_: &ReviewArgs) -> Result<u8, ReviewError> {
     let mut text = Vec::new();
     let read = io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut text);

@@ -1,15 +1,17 @@
-//! What a model is told: the policy in the system part alone, and everything that somebody else wrote behind fences.
+//! Builds the prompt for a model: the policy in the system part alone, and everything that somebody else wrote between
+//! fences.
 //!
-//! The command is written by an agent that may have read anything. It goes into the user's part as JSON in which no fence,
-//! no control and no invisible character stands as itself, between fences with a salt that is made for this call. An answer
-//! counts only with the canary, which stands in the system part alone, and with the beginning of the command's digest.
+//! The command is written by an agent that may have read anything. It is put into the user part as JSON in which no
+//! fence and no control or invisible character occurs unescaped, between fences with a salt that is generated for this
+//! call. An answer is accepted only with the canary, which is in the system part alone, and with the beginning of the
+//! command's digest.
 //!
-//! Out of scope: how it is sent, and what an answer means.
+//! Out of scope: how the prompt is sent, and what an answer means.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// What every model is told.
+/// The policy that every model receives.
 pub const POLICY: &str = include_str!("policy.txt");
 
 /// A prompt.
@@ -18,13 +20,13 @@ pub struct Prompt {
     pub system: String,
     pub user: String,
     pub canary: String,
-    /// The beginning of the command's digest, which the answer quotes.
+    /// The beginning of the command's digest, which the answer must contain.
     pub digest: String,
-    /// Of what the model goes by: the policy, the account's own text, the examples.
+    /// A hash of the rules that the model follows: the policy, the account's own text, and the examples.
     pub version: String,
 }
 
-/// What is random in a prompt.
+/// The random parts of a prompt.
 #[derive(Clone, Debug)]
 pub struct Salts {
     pub fence: String,
@@ -32,7 +34,7 @@ pub struct Salts {
 }
 
 impl Salts {
-    /// New ones.
+    /// Generates new salts.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -45,7 +47,7 @@ impl Salts {
 }
 
 impl Prompt {
-    /// The prompt about a request, as guard wrote it.
+    /// Builds the prompt for a request, as guard wrote it.
     #[must_use]
     pub fn new(request: &Value, digest: &str, own: &str, examples: &[Value], salts: &Salts) -> Self {
         let mut policy = POLICY.to_owned();
@@ -77,7 +79,7 @@ impl Prompt {
         Self { system, user, canary: canary.clone(), digest, version }
     }
 
-    /// The form of an answer.
+    /// Returns the JSON schema of an answer.
     #[must_use]
     pub fn schema() -> Value {
         json!({
@@ -94,7 +96,8 @@ impl Prompt {
     }
 }
 
-/// JSON in which nothing stands as itself that could end a fence or hide: a reader of JSON sees the same values.
+/// Converts a value to JSON in which every character that could end a fence or is invisible is escaped. A JSON parser
+/// reads the same value.
 #[must_use]
 pub fn harmless(value: &Value) -> String {
     let mut out = String::new();
@@ -112,7 +115,7 @@ pub fn harmless(value: &Value) -> String {
     out
 }
 
-/// Characters that are not seen, or that turn others around.
+/// Reports whether a character is invisible or changes the direction of text.
 const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'

@@ -1,9 +1,9 @@
-//! What is counted of a reviewer between one command and the next: today's calls, tokens and money, failures in a row,
-//! and opinions that are used again.
+//! Stores a reviewer's usage between commands: today's calls, tokens and cost, consecutive failures, and cached
+//! opinions.
 //!
-//! One small file beside the record, changed under its lock. Where it cannot be kept nothing is asked: a budget that
-//! nobody counts is none. Opinions in it are sealed with the record's key, so that a line put in by hand is not one of
-//! them. Out of scope: clocks.
+//! The data is in one small file beside the record, which is changed under its lock. If it cannot be stored, no model
+//! is asked, because a budget that is not counted does not limit anything. Cached opinions are sealed with the record's
+//! key, so that a line that was inserted by hand is not accepted. Out of scope: clocks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -17,16 +17,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::review::{Opinion, OpinionVerdict};
 
-/// Failures in a row after which it is left alone.
+/// The number of consecutive failures after which the reviewer is paused.
 const PATIENCE: u32 = 5;
 
-/// For how long.
+/// The duration of the pause.
 const ALONE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How many opinions are kept.
+/// The maximum number of cached opinions.
 const MAX_KEPT: usize = 200;
 
-/// Why nothing is asked now.
+/// The reason why no model is asked now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     #[error("it failed {failures} times in a row; paused for {seconds} s")]
@@ -39,7 +39,7 @@ pub enum BudgetError {
     Money,
 }
 
-/// Why what is counted cannot be read or kept.
+/// The reason why the counts cannot be read or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum CountError {
     #[error("cannot store {}: {error}", path.display())]
@@ -50,18 +50,18 @@ pub enum CountError {
     Json(#[from] serde_json::Error),
 }
 
-/// What is counted.
+/// The stored counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// The day that is counted, by UTC.
+    /// The day that is counted, in UTC.
     pub day: String,
     pub calls: u64,
     pub tokens: u64,
-    /// In millionths.
+    /// The cost in millionths.
     pub cost: u64,
     pub failures: u32,
-    /// Until when it is left alone.
+    /// The end of the pause.
     pub alone_until: Option<Timestamp>,
     pub kept: Vec<CachedOpinion>,
 }
@@ -74,17 +74,17 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { tokens: self.tokens.saturating_add(other.tokens), cost: self.cost.saturating_add(other.cost) }
     }
 }
 
-/// An opinion that may be used again.
+/// A cached opinion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedOpinion {
-    /// Of everything that the opinion rests on.
+    /// The hash of everything that the opinion depends on.
     pub key: String,
     pub until: Timestamp,
     pub opinion: Opinion,
@@ -92,11 +92,11 @@ pub struct CachedOpinion {
 }
 
 impl Counts {
-    /// Takes so many calls out of today's budget, and the most that they may take of the rest: others that ask at the
-    /// same time share the budget, and whoever asks may end before the answer is there.
+    /// Takes a number of calls out of today's budget, and reserves the maximum that they may cost: processes that ask
+    /// at the same time share the budget, and one may end before its answer arrives.
     ///
     /// # Errors
-    /// Why nothing is asked now.
+    /// The reason why no model is asked now.
     pub fn begin(&mut self, limits: &Reviewer, calls: u64, most: Spending, now: Timestamp) -> Result<(), BudgetError> {
         let today = day(now);
         if self.day != today {
@@ -122,8 +122,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts what an opinion took in the place of the most that it might, which was counted when it was `begun`, and
-    /// whether it failed.
+    /// Replaces the reservation, which was made at `begun`, with the actual usage of an opinion, and counts whether it
+    /// failed.
     pub fn end(&mut self, opinion: &Opinion, most: Spending, begun: Timestamp, now: Timestamp) {
         if self.day == day(begun) {
             self.tokens = self.tokens.saturating_sub(most.tokens);
@@ -141,7 +141,7 @@ impl Counts {
         }
     }
 
-    /// An opinion that was given before and still holds; `seal` tells what its seal must be.
+    /// Returns a cached opinion that is still valid; `seal` computes the seal that it must have.
     #[must_use]
     pub fn known(&self, key: &str, now: Timestamp, seal: impl Fn(&[u8]) -> Option<String>) -> Option<Opinion> {
         let kept = self.kept.iter().find(|kept| kept.key == key && kept.until > now)?;
@@ -149,7 +149,7 @@ impl Counts {
         same.then(|| Opinion { again: true, tokens: 0, cost: 0, ms: 0, ..kept.opinion.clone() })
     }
 
-    /// Keeps an opinion for so many seconds.
+    /// Caches an opinion for a number of seconds.
     pub fn keep(
         &mut self,
         key: &str,
@@ -169,12 +169,12 @@ impl Counts {
     }
 }
 
-/// The day, by UTC.
+/// Returns the day, in UTC.
 fn day(at: Timestamp) -> String {
     at.to_string().chars().take(10).collect()
 }
 
-/// What a seal is over.
+/// Returns the bytes that a seal covers.
 fn sealed(kept: &CachedOpinion) -> Vec<u8> {
     let opinion = serde_json::to_string(&kept.opinion).unwrap_or_default();
     format!("{}\n{}\n{opinion}", kept.key, kept.until).into_bytes()
@@ -187,7 +187,7 @@ pub struct CountFile {
 }
 
 impl CountFile {
-    /// The state in this file.
+    /// Uses the counts in this file.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
@@ -196,7 +196,7 @@ impl CountFile {
     /// Changes the counts, under the file's lock.
     ///
     /// # Errors
-    /// The file cannot be read or written: nothing is counted then.
+    /// The file cannot be read or written; nothing is counted then.
     pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, CountError> {
         let told = |error| CountError::File { path: self.path.clone(), error };
         if let Some(directory) = self.path.parent() {
@@ -209,8 +209,8 @@ impl CountFile {
             Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| told(error.into()))?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(told)?;
-        // What cannot be read is somebody else's hand or half a file. What it said of today is not known, so that it is
-        // put right by a person and not begun anew.
+        // An unreadable file was edited by hand or written only in part. Its counts for today are unknown, so a person
+        // must correct it; it is not replaced.
         let mut counts: Counts = match text.trim() {
             "" => Counts::default(),
             text => serde_json::from_str(text).map_err(|_| CountError::Damaged(self.path.clone()))?,
@@ -271,12 +271,13 @@ mod tests {
         let mut counts = Counts::default();
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
-        // Two that nobody waited for have used it up; the end of one gives back what it did not take.
+        // Two calls that nobody waited for have used up the budget; ending one returns the unused part of its
+        // reservation.
         assert!(counts.begin(&limits(), 1, most, noon).unwrap_err().to_string().contains("tokens"));
         counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, noon);
         assert_eq!((counts.tokens, counts.cost), (65, 34));
         assert_eq!(counts.begin(&limits(), 1, most, noon), Ok(()));
-        // Over the end of a day there is nothing to give back.
+        // After the end of the day there is nothing to return.
         assert_eq!(counts.begin(&limits(), 1, most, next), Ok(()));
         counts.end(&Opinion { tokens: 5, cost: 4, ..approved() }, most, noon, next);
         assert_eq!((counts.tokens, counts.cost), (65, 34));

@@ -1,14 +1,14 @@
-//! The providers' protocols: one request, one answer. What differs between them is data of a call; what is the same is in
-//! `ask`.
+//! Implements the providers' protocols: one request, one response. The differences between them are in the data of a
+//! request; what they share is in `ask`.
 //!
-//! Out of scope: HTTP itself, and what an answer means.
+//! Out of scope: HTTP itself, and the meaning of an answer.
 
 use guard_config::config::reviewer::{Provider, ReviewerModel};
 use serde_json::{Value, json};
 
 use super::prompt::Prompt;
 
-/// How strictly a model is bound to the form of an answer; each is tried where the one before is not understood.
+/// The ways to enforce the format of an answer, strictest first; each is tried if the one before is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseFormat {
     Schema,
@@ -17,7 +17,7 @@ pub enum ResponseFormat {
 }
 
 impl ResponseFormat {
-    /// The next that may be understood.
+    /// Returns the next less strict format.
     #[must_use]
     pub const fn weaker(self) -> Option<Self> {
         match self {
@@ -28,16 +28,16 @@ impl ResponseFormat {
     }
 }
 
-/// A request.
+/// A request to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRequest {
     pub url: String,
-    /// Beside the key's own.
+    /// The headers, including the one of the key.
     pub headers: Vec<(&'static str, String)>,
     pub body: Value,
 }
 
-/// Tokens that a call took.
+/// The tokens that a call used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub input: u64,
@@ -45,28 +45,28 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The most that a call of this prompt is taken to cost, where nobody says what it took.
+    /// Returns the assumed usage of a call if the provider reports none.
     #[must_use]
     pub fn at_most(voice: &ReviewerModel, prompt: &Prompt) -> Self {
-        // A token is about four bytes of English, and fewer of most else.
+        // A token is about four bytes of English text, and fewer of most other text.
         let bytes = prompt.system.len() + prompt.user.len();
         Self { input: u64::try_from(bytes / 3).unwrap_or(u64::MAX), output: voice.max_tokens.into() }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub const fn tokens(self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// With those of another call.
+    /// Returns the sum with another call.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { input: self.input.saturating_add(other.input), output: self.output.saturating_add(other.output) }
     }
 }
 
-/// What an answer with status 200 says that it took, whatever else it says; `None` where it says nothing.
+/// Returns the usage that a response with status 200 reports, regardless of the rest of it; `None` if it reports none.
 #[must_use]
 pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
     let count = |at: &str| body.pointer(at).and_then(Value::as_u64).unwrap_or_default();
@@ -75,7 +75,7 @@ pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
         Provider::OpenaiResponses | Provider::Anthropic => {
             (count("/usage/input_tokens"), count("/usage/output_tokens"))
         }
-        // What it thinks is paid for, and counted apart.
+        // Thinking tokens are billed too, but are counted separately.
         Provider::Gemini => {
             let thought = count("/usageMetadata/thoughtsTokenCount");
             let output = count("/usageMetadata/candidatesTokenCount").saturating_add(thought);
@@ -86,7 +86,7 @@ pub fn usage(provider: Provider, body: &Value) -> Option<Usage> {
     (input > 0 || output > 0).then_some(Usage { input, output })
 }
 
-/// The request to a model.
+/// Returns the request to a model.
 #[must_use]
 pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: ResponseFormat) -> ModelRequest {
     let ReviewerModel { model, url, max_tokens, .. } = voice;
@@ -172,7 +172,7 @@ pub fn call(voice: &ReviewerModel, key: Option<&str>, prompt: &Prompt, bound: Re
     ModelRequest { url, headers, body }
 }
 
-/// Why an answer with status 200 says nothing.
+/// The reason why a response with status 200 contains no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmptyAnswer {
     #[error("its answer was truncated")]
@@ -185,10 +185,10 @@ pub enum EmptyAnswer {
     NoText,
 }
 
-/// What a model said in an answer with status 200.
+/// Returns the text of a response with status 200.
 ///
 /// # Errors
-/// It refused, was cut, or the answer is none.
+/// The model refused, or the answer is truncated or missing.
 pub fn reply_text(provider: Provider, body: &Value) -> Result<String, EmptyAnswer> {
     let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
     let cut = || Err(EmptyAnswer::Cut);
@@ -241,7 +241,8 @@ pub fn reply_text(provider: Provider, body: &Value) -> Result<String, EmptyAnswe
                 Some("MAX_TOKENS") => return cut(),
                 _ => return refused(),
             }
-            // As the vendor's own client reads it: all parts of the answer, and none of what it thought.
+            // The vendor's own client does the same: it joins all parts of the answer and leaves out the model's
+            // thoughts.
             let parts = body.pointer("/candidates/0/content/parts").and_then(Value::as_array);
             let spoken = parts.into_iter().flatten().filter(|part| part["thought"] != true);
             let texts: Vec<&str> = spoken.filter_map(|part| part["text"].as_str()).collect();
@@ -268,8 +269,9 @@ mod tests {
         Prompt { system: text("policy"), user: text("hello"), canary: text("c"), digest: text("d"), version: text("v") }
     }
 
-    /// As google-genai 3.6.1 sends it for `generate_content("gemini-2.5-flash", "hello")` with a system instruction, at most
-    /// 1024 tokens, temperature 0 and `response_json_schema`; recorded from that client.
+    /// Checks the request against the one that google-genai 3.6.1 sends for `generate_content("gemini-2.5-flash",
+    /// "hello")` with a system instruction, at most 1024 tokens, temperature 0 and `response_json_schema`, as recorded
+    /// from that client.
     #[test]
     fn a_request_to_gemini_is_the_one_of_its_vendors_client() {
         let voice = ReviewerModel {

@@ -1,14 +1,15 @@
-//! The four ways in which agents speak to a model: Anthropic's Messages, OpenAI's Responses and Chat Completions, Gemini.
+//! The four protocols that agents use to call a model: Anthropic's Messages, OpenAI's Responses and Chat Completions,
+//! and Gemini.
 //!
-//! Out of scope: what is said.
+//! Out of scope: the content of the replies.
 
 use serde_json::{Value, json};
 
-/// What the stand-in says: words, or a call of a tool.
+/// A reply of the stand-in: text, or a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelReply {
     Text(String),
-    /// An input that is a text is for a tool that takes one.
+    /// A tool call. An input that is a string is for a tool that takes plain text.
     Call {
         name: String,
         input: Value,
@@ -17,7 +18,7 @@ pub enum ModelReply {
 }
 
 impl ModelReply {
-    /// The same, as the call of this step.
+    /// Returns the reply with the number of this step, if it is a tool call.
     #[must_use]
     pub fn numbered(self, number: usize) -> Self {
         match self {
@@ -26,7 +27,7 @@ impl ModelReply {
         }
     }
 
-    /// The same, with one more argument.
+    /// Returns the reply with another argument, if it is a tool call with an object.
     #[must_use]
     pub fn with(mut self, argument: &str, value: &str) -> Self {
         if let Self::Call { input: Value::Object(input), .. } = &mut self {
@@ -36,7 +37,7 @@ impl ModelReply {
     }
 }
 
-/// A way to speak.
+/// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Messages,
@@ -45,14 +46,14 @@ pub enum Dialect {
     Gemini,
 }
 
-/// The models that there are.
+/// Returns the list of available models.
 #[must_use]
 pub fn models() -> Value {
     json!({ "object": "list", "models": [],
         "data": [{ "id": "stand-in", "object": "model", "created": 1, "owned_by": "guard", "context_length": 200_000 }] })
 }
 
-/// What is told to whoever counts tokens.
+/// Returns the response to a request that counts tokens.
 #[must_use]
 pub fn counted() -> Value {
     json!({ "input_tokens": 100, "totalTokens": 100 })
@@ -61,7 +62,7 @@ pub fn counted() -> Value {
 const USAGE: (u32, u32) = (10, 5);
 
 impl Dialect {
-    /// By the path of a request; `None` where it is no turn of a conversation.
+    /// Returns the protocol of a request by its path; `None` if the request is not a turn of a conversation.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let ends = |end: &str| path.ends_with(end);
@@ -74,13 +75,13 @@ impl Dialect {
         }
     }
 
-    /// Whether the answer is to come in pieces.
+    /// Reports whether the client expects a streamed response.
     #[must_use]
     pub fn streams(self, path: &str, body: &Value) -> bool {
         if self == Self::Gemini { path.ends_with(":streamGenerateContent") } else { body["stream"] == true }
     }
 
-    /// What tools answered so far, in order.
+    /// Returns the results of the tool calls so far, in order.
     #[must_use]
     pub fn results(self, body: &Value) -> Vec<String> {
         let list = |name: &str| body.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -107,7 +108,7 @@ impl Dialect {
         }
     }
 
-    /// All that was said so far, by whomever.
+    /// Returns the whole conversation as JSON.
     #[must_use]
     pub fn conversation(self, body: &Value) -> String {
         let name = match self {
@@ -118,7 +119,7 @@ impl Dialect {
         body[name].to_string()
     }
 
-    /// A word for what is not the conversation: as JSON where nothing else would be read.
+    /// Returns the reply to a request outside of the conversation: JSON if the client requires it.
     #[must_use]
     pub fn aside(self, body: &Value) -> String {
         let settings = &body["generationConfig"];
@@ -132,7 +133,7 @@ impl Dialect {
         "ok".to_owned()
     }
 
-    /// The answer in one piece.
+    /// Returns the response in one piece.
     #[must_use]
     pub fn whole(self, body: &Value, said: &ModelReply) -> Value {
         let model = body["model"].as_str().unwrap_or("stand-in");
@@ -198,7 +199,7 @@ impl Dialect {
         }
     }
 
-    /// The answer as a stream of events.
+    /// Returns the response as a stream of events.
     #[must_use]
     pub fn stream(self, body: &Value, said: &ModelReply) -> String {
         let whole = self.whole(body, said);
@@ -211,7 +212,7 @@ impl Dialect {
     }
 }
 
-/// A text, wherever it stands in what a tool answered.
+/// Returns the text in the result of a tool call, whatever its structure.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -383,7 +384,7 @@ mod tests {
                 assert!(marks.iter().all(|mark| whole.contains(mark)), "{dialect:?}: {whole}");
             }
         }
-        // A text for a tool that takes one is handed over as it is.
+        // A string is passed unchanged to a tool that takes plain text.
         let patch = ModelReply::Call { name: "patch".to_owned(), input: json!("*** Begin"), number: 0 };
         assert_eq!(Dialect::Responses.whole(&json!({}), &patch)["output"][0]["type"], "custom_tool_call");
         assert_eq!(Dialect::Responses.whole(&json!({}), &patch)["output"][0]["input"], "*** Begin");

@@ -1,6 +1,6 @@
-//! The tools that an agent offers its model, and how a step is said with one of them.
+//! Parses the tools that an agent offers its model, and converts a step to a call of one of them.
 //!
-//! Out of scope: names of agents and of their tools, which whoever starts the stand-in knows.
+//! Out of scope: the names of agents and of their tools, which the program that starts the stand-in knows.
 
 use serde_json::{Map, Value, json};
 
@@ -11,13 +11,13 @@ use super::dialect::ModelReply;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
     pub name: String,
-    /// What it takes, as JSON Schema; `{}` where nothing is said.
+    /// The schema of its input, as JSON Schema; `{}` if none is given.
     pub schema: Value,
-    /// It takes one text and no object.
+    /// Whether it takes plain text instead of an object.
     pub takes_text: bool,
 }
 
-/// Arguments that hold a command, a path, and what is written there.
+/// The names of arguments that contain a command, a path, or the content of a file.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commands", "code"];
 const PATHS: [&str; 5] = ["file_path", "filePath", "path", "absolute_path", "target_file"];
 const CONTENTS: [&str; 8] =
@@ -29,19 +29,20 @@ impl Tool {
         self.schema.pointer("/properties").and_then(|properties| properties.get(argument)).is_some()
     }
 
-    /// Whether its command is a word for one thing of several that it does, and this is one of them.
+    /// Reports whether the tool has a `command` argument that selects one of several actions, and `word` is one of
+    /// them.
     fn is_told_to(&self, word: &str) -> bool {
         let words = self.schema.pointer("/properties/command/enum").and_then(Value::as_array);
         words.is_some_and(|words| words.iter().any(|known| known == word))
     }
 
-    /// Whether it takes a file and what is written there.
+    /// Reports whether the tool takes a file and its content.
     fn writes(&self) -> bool {
         let has_one_of = |names: &[&str]| names.iter().any(|name| self.has(name));
         self.takes_text || has_one_of(&PATCHES[1..]) || has_one_of(&PATHS) && has_one_of(&CONTENTS)
     }
 
-    /// For whoever chooses one: what can be proposed with it.
+    /// Describes what can be proposed with the tool, for the program that chooses one.
     #[must_use]
     pub fn described(&self) -> Value {
         let writes = self.writes();
@@ -49,14 +50,15 @@ impl Tool {
         json!({ "name": self.name, "runs": runs, "writes": writes })
     }
 
-    /// Whether it takes a command. An agent that offers no such tool asks for something else than the next step.
+    /// Reports whether the tool takes a command. An agent that offers no such tool asks for something other than the
+    /// next step.
     #[must_use]
     pub fn runs(&self) -> bool {
         COMMANDS.iter().any(|name| self.has(name)) || self.schema == json!({})
     }
 }
 
-/// All that a request offers, in whichever dialect.
+/// Returns all tools that a request offers, in any protocol.
 #[must_use]
 pub fn tools(body: &Value) -> Vec<Tool> {
     let listed = body.get("tools").and_then(Value::as_array).into_iter().flatten();
@@ -76,7 +78,7 @@ fn of(entry: &Value) -> Vec<Tool> {
     vec![Tool { name: name.to_owned(), schema, takes_text: kind == Some("custom") }]
 }
 
-/// A step as it is said with one of these tools; `None` where none of them can do it.
+/// Converts a step to a call of one of these tools; `None` if none of them can do it.
 #[must_use]
 pub fn call(step: &ScriptStep, offered: &[Tool]) -> Option<ModelReply> {
     let named = |names: &[String]| names.iter().find_map(|name| offered.iter().find(|tool| tool.name == *name));
@@ -86,7 +88,8 @@ pub fn call(step: &ScriptStep, offered: &[Tool]) -> Option<ModelReply> {
             let tool = named(tools)?;
             let given = COMMANDS.iter().map(|name| (*name, of_kind(tool, name, command)));
             let said = said(tool, given.collect());
-            // What takes no command is given one beside what it takes: whoever is asked about the call reads it.
+            // A tool that takes no command still gets one as an extra argument, so that the person who is asked about
+            // the call sees it.
             Some(if tool.runs() { said } else { said.with(COMMANDS[0], command) })
         }
         ScriptStep::Write { path, text, tools } => {
@@ -105,7 +108,7 @@ pub fn call(step: &ScriptStep, offered: &[Tool]) -> Option<ModelReply> {
     }
 }
 
-/// A command as its argument takes it: a text, a list of commands, or the words of one.
+/// Converts a command to the type of its argument: a string, a list of commands, or the words of one.
 fn of_kind(tool: &Tool, argument: &str, command: &str) -> Value {
     let schema = tool.schema.pointer("/properties").and_then(|properties| properties.get(argument));
     let is_list = schema.is_some_and(|schema| schema["type"] == "array" || schema["type"] == "ARRAY");
@@ -116,7 +119,7 @@ fn of_kind(tool: &Tool, argument: &str, command: &str) -> Value {
     }
 }
 
-/// A call with what the tool takes of these arguments, and something for whatever else it needs.
+/// Returns a call with those of the given arguments that the tool takes, and placeholders for other required ones.
 fn said(tool: &Tool, given: Vec<(&str, Value)>) -> ModelReply {
     let properties = tool.schema.get("properties").and_then(Value::as_object);
     let mut input = Map::new();
@@ -135,7 +138,7 @@ fn said(tool: &Tool, given: Vec<(&str, Value)>) -> ModelReply {
     ModelReply::Call { name: tool.name.clone(), input: Value::Object(input), number: 0 }
 }
 
-/// A value that a schema allows.
+/// Returns a value that a schema allows.
 fn anything(schema: &Value) -> Value {
     if let Some(first) = schema.pointer("/enum/0") {
         return first.clone();

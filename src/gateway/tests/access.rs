@@ -1,4 +1,5 @@
-//! Who comes in, and until when: a stream ends with the token that opened it, and who guesses keeps nobody else out.
+//! Tests authentication and its end: a stream ends with the token that opened it, and a client that guesses tokens
+//! blocks nobody else.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -32,7 +33,7 @@ impl Socket {
         self.runtime.block_on(self.stream.send(Message::text(text.to_string()))).unwrap();
     }
 
-    /// The next message of one of these types; `None` once the connection is closed.
+    /// Returns the next message of one of these types; `None` once the connection is closed.
     fn next(&mut self, kinds: &[&str]) -> Option<Value> {
         loop {
             let next = self.runtime.block_on(async {
@@ -52,7 +53,7 @@ impl Socket {
     }
 }
 
-/// A stream of events, after the first line of its head.
+/// Opens a stream of events, and reads the status line of its response.
 fn events(gateway: &TestGateway, head: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -69,12 +70,12 @@ fn revoke(gateway: &TestGateway, name: &str) {
     assert!(gateway.command(&["token", "remove", name]).status().unwrap().success());
 }
 
-/// The events that still come until the stream ends.
+/// Returns the remaining events up to the end of the stream.
 fn rest(reader: BufReader<TcpStream>) -> Vec<String> {
     let mut all = Vec::new();
     for line in reader.lines() {
         match line {
-            // The last piece of a body that has ended.
+            // The last chunk of a complete body.
             Ok(line) if line == "0" => break,
             Ok(line) => all.push(line),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => panic!("the stream goes on: {all:?}"),
@@ -94,7 +95,7 @@ fn a_stream_ends_with_the_token_that_opened_it() {
     let heard = rest(first);
     assert!(!heard.iter().any(|line| line.starts_with("event: request")), "{heard:?}");
     assert_eq!(socket.next(&["request.filed"]), None);
-    // Others go on.
+    // Other streams continue.
     let mut agent = gateway.agent(MEDIUM);
     assert!(other.lines().map_while(Result::ok).any(|line| line == "event: request.filed"));
     agent.kill().unwrap();
@@ -109,7 +110,7 @@ fn an_answer_over_a_socket_counts_only_while_its_token_does() {
     let temp = gateway.token("temp", "read,decide");
     let mut socket = Socket::open(&gateway, ("authorization", &format!("Bearer {temp}")));
     let yes = json!({ "type": "tier3_decision", "action_id": id, "decision": "approve" });
-    // Said at once after the token went: the gateway has had no time to look at its tokens by itself.
+    // The message is sent immediately after the revocation, before the gateway has had time to reread its tokens.
     revoke(&gateway, "temp");
     socket.say(&yes);
     if let Some(told) = socket.next(&["tier3_decision_ack"]) {
@@ -166,7 +167,7 @@ fn who_guesses_tokens_is_slowed_down_and_keeps_nobody_else_out() {
     assert_eq!(codes, [401, 401, 401, 401, 401, 429, 429, 429]);
     let told = gateway.get("/v1/requests", "gt_x");
     assert!(told.head.to_lowercase().contains("retry-after: "), "{}", told.head);
-    // From the same address a right token comes in, at the API and at the page.
+    // A valid token from the same address is accepted, by the API and on the page.
     assert_eq!(gateway.get("/v1/requests", &gateway.person).status, 200);
     let login = json!({ "secret": gateway.person }).to_string();
     assert_eq!(gateway.send("POST", "/v1/login", &["X-Guard: 1"], &login).status, 200);
@@ -186,7 +187,7 @@ fn behind_a_proxy_that_is_named_each_client_guesses_for_itself() {
     let codes: Vec<u16> = (0..6).map(|_| guess(&gateway, "198.51.100.1")).collect();
     assert_eq!(codes, [401, 401, 401, 401, 401, 429]);
     assert_eq!(guess(&gateway, "198.51.100.2"), 401);
-    // Who is no proxy that is named is not believed: all are one.
+    // The header of a proxy that is not configured is ignored, so all clients count as one.
     gateway.write_config("behind_proxy = true\nproxies = [\"192.0.2.0/24\"]\n");
     assert!(gateway.end("-TERM").success());
     gateway.start();

@@ -1,4 +1,4 @@
-//! Many answers: a no is never too many, and several are given at once.
+//! Tests large numbers of answers: denials are not limited, and several answers can be given in one batch.
 
 use guard_gateway::store::Paths;
 use guard_gateway::store::queue::{FilingResult, Queue, RequestState};
@@ -8,7 +8,7 @@ use crate::browser::logged_in;
 use crate::test_gateway::{TestGateway, bearer, until};
 use crate::waiting;
 
-/// The queue of a gateway, with so many requests that wait.
+/// Fills the queue of a gateway with a number of pending requests.
 fn filled(gateway: &TestGateway, count: usize) -> Queue {
     let queue = Queue::open(&Paths::new(gateway.path("home/.local/share/guard"))).unwrap();
     for at in 0..count {
@@ -70,7 +70,7 @@ fn several_answers_are_given_at_once_each_with_what_became_of_it() {
     let told = decide(each(&rest, "deny"));
     assert!(told.body["results"].as_array().unwrap().iter().all(|one| one["status_code"] == 200), "{}", told.text);
     assert_eq!(denied(&queue), 41);
-    // What is of tier 3 is looked at by itself.
+    // A request of tier 3 must be approved individually.
     let mut agent = gateway.agent("git push --force origin main");
     until(|| ids(&gateway).len() == 4);
     let list = gateway.get("/v1/requests?status=pending&tier=3", &gateway.person);

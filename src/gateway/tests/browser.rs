@@ -1,4 +1,4 @@
-//! The page in a real browser: headless Chromium, by its own protocol over a pipe.
+//! Tests the page in a real browser: headless Chromium, controlled by its own protocol over a pipe.
 
 pub mod chromium;
 mod reconnecting;
@@ -11,12 +11,12 @@ use chromium::Browser;
 
 pub const MEDIUM: &str = "npm install left-pad-of-somebody";
 
-/// A page that is logged in.
+/// Opens the page and logs in.
 pub fn logged_in(gateway: &TestGateway) -> Browser {
     logged_in_at(gateway, gateway.port)
 }
 
-/// The same where it is reached at another port.
+/// Opens the page at another port and logs in.
 fn logged_in_at(gateway: &TestGateway, port: u16) -> Browser {
     let mut page = Browser::open(&format!("http://127.0.0.1:{port}/"));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
@@ -35,7 +35,7 @@ fn a_person_answers_on_the_page() {
     assert_eq!(page.run("location.origin"), json!(format!("http://localhost:{}", gateway.port)), "led to the name");
     page.until("!document.querySelector('#nothing').hidden");
     let mut agent = gateway.agent(MEDIUM);
-    // It comes by itself.
+    // The request appears without a reload.
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelector('article pre').textContent"), json!(MEDIUM));
     assert_eq!(page.run("document.title"), "(1) guard");
@@ -78,7 +78,7 @@ fn a_yes_on_the_page_lasts_where_that_is_chosen() {
     page.until("document.querySelectorAll('article').length === 0");
     assert!(gateway.agent(MEDIUM).wait().unwrap().success());
     assert_eq!(gateway.ran(), 2);
-    // What offers no grant offers no choice.
+    // A request that offers no grant has no choice of a scope.
     let mut agent = gateway.agent("bash -c 'npm install some-pkg'");
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('.lasts').length"), 0);
@@ -103,7 +103,7 @@ fn what_wants_more_offers_no_yes_and_says_where() {
 #[test]
 fn several_are_answered_at_once_and_their_effect_is_told_together() {
     let gateway = TestGateway::new("");
-    // What the first of them does must leave the second as it was judged.
+    // The file that the first command writes must exist already, so that the second command is judged as before.
     std::fs::write(gateway.path("home/ran"), "").unwrap();
     let mut page = logged_in(&gateway);
     let mut agents = [gateway.agent(MEDIUM), gateway.agent("npm install right-pad-of-somebody")];
@@ -111,7 +111,7 @@ fn several_are_answered_at_once_and_their_effect_is_told_together() {
     page.run("document.querySelectorAll('article input[type=checkbox]').forEach((one) => one.click())");
     let text = page.run("document.querySelector('#batch-text').textContent");
     assert!(text.as_str().unwrap().starts_with("2 selected, in "), "{text}");
-    // The same effect is told once, with the commands that have it.
+    // The common effect is listed once, with the commands that have it.
     let effects = page.run("[...document.querySelectorAll('#batch-effect li')].map((one) => one.textContent)");
     let effects: Vec<String> = serde_json::from_value(effects).unwrap();
     assert_eq!(effects.len(), 1, "{effects:?}");
@@ -157,7 +157,7 @@ fn a_card_says_why_as_the_one_at_a_terminal_does() {
     page.picture("why");
     page.run("document.querySelector('[data-do=deny]').click()");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
-    // The history tells it still.
+    // The history still shows it.
     page.until("document.querySelectorAll('article').length === 0");
     page.run("document.querySelector('#show-history').click()");
     page.until("document.querySelectorAll('.past').length === 1");
@@ -191,7 +191,7 @@ fn everything_that_is_pressed_has_a_name_for_those_who_listen() {
     let named = page.accessible(&["button", "textbox", "searchbox", "checkbox"]);
     assert!(named.len() >= 7, "{named:?}");
     assert!(named.iter().all(|(_, name)| !name.trim().is_empty()), "{named:?}");
-    // Nothing is wider than a phone.
+    // Nothing is wider than the screen of a phone.
     assert_eq!(page.run("document.documentElement.scrollWidth <= 390"), true);
     page.run("document.querySelector('[data-do=deny]').click()");
     agent.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Callbacks to a receiver that looks at the signature and at the clock, as Standard Webhooks has it.
+//! Tests callbacks with a receiver that checks the signature and the time, as Standard Webhooks specifies.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,16 +13,16 @@ use crate::test_gateway::TestGateway;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// So far a receiver's clock may be off, in seconds.
+/// The tolerated difference between the clocks, in seconds.
 const TOLERANCE: i64 = 5 * 60;
 
-/// A header of a request.
+/// Returns a header of a request.
 fn header(asked: &ReceivedRequest, name: &str) -> String {
     let found = asked.head.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}:")));
     found.unwrap().split_once(':').unwrap().1.trim().to_owned()
 }
 
-/// What a receiver whose clock is off by so many seconds answers.
+/// Returns the status with which a receiver answers whose clock differs by this many seconds.
 fn judged(asked: &ReceivedRequest, off: i64) -> u16 {
     let at = header(asked, "webhook-timestamp");
     let wanted = sign(&secret(SECRET).unwrap(), &header(asked, "webhook-id"), &at, &asked.text);
@@ -42,7 +42,7 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
     let receiver = Server::new(move |asked| {
         let status = judged(asked, clock.load(Ordering::Relaxed));
         heard.lock().unwrap().push((status, asked.body.clone()));
-        // Whoever runs it sees the refusal, and sets its clock.
+        // After the rejection, the operator corrects the clock of the receiver.
         clock.store(0, Ordering::Relaxed);
         Some((status, String::new()))
     });
@@ -56,7 +56,7 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
         path.display()
     ));
     let body = json!({ "command": "ls", "cwd": gateway.path("work"), "callback": "ci" });
-    // Less than the tolerance is nothing, whichever way it is off.
+    // A difference below the tolerance has no effect, in either direction.
     for seconds in [TOLERANCE - 60, 60 - TOLERANCE] {
         off.store(seconds, Ordering::Relaxed);
         let before = said.lock().unwrap().len();
@@ -64,7 +64,7 @@ fn a_receiver_whose_clock_is_off_takes_the_callback_once_it_is_set_right() {
         gateway.until(|| said.lock().unwrap().len() > before);
         assert_eq!(said.lock().unwrap().pop().unwrap().0, 204, "{seconds}");
     }
-    // More is refused; the next try bears the time of its own sending, and its own signature.
+    // A larger difference is rejected; the retry has a new timestamp and signature.
     for seconds in [TOLERANCE + 60, -TOLERANCE - 60] {
         said.lock().unwrap().clear();
         let before = receiver.asked("/done").len();

@@ -1,4 +1,4 @@
-//! Messengers that speak their real protocols on this machine, with their faults.
+//! Tests channels with local servers that implement the real protocols of the messengers, including their faults.
 
 mod adding;
 mod cards;

@@ -1,4 +1,4 @@
-//! The clients for Python and TypeScript over the gateway's API, with the real gateway and the real guard.
+//! Tests the Python and TypeScript clients of the gateway's API with the real gateway and the real guard.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -59,14 +59,14 @@ check(failed instanceof RangeError, String(failed));
 check(ran.join() === "work,yes", ran.join());
 "#;
 
-/// A program that asks over the API, with the client's token.
+/// Starts a program that submits commands over the API, with the client's token.
 fn start(gateway: &TestGateway, mut program: Command) -> Child {
     let address = format!("http://127.0.0.1:{}", gateway.port);
     program.env("GUARD_GATEWAY", address).env("GUARD_TOKEN", &gateway.client).env("GUARD_BIN", "/no/such/program");
     program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Answers the call that waits for the event of this id.
+/// Answers the call that waits for the event with this ID.
 fn answer(gateway: &TestGateway, event: &str, verb: &str, words: &Value) {
     let mut id = String::new();
     gateway.until(|| {

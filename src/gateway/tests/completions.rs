@@ -1,10 +1,10 @@
-//! The verbs of the gateway are completed by guard, in real shells.
+//! Tests in real shells that guard completes the verbs of the gateway.
 
 use std::process::Command;
 
 use crate::test_gateway::{guard, installed};
 
-/// A program in an empty home, where guard lies beside the gateway.
+/// Creates a command in an empty home, with guard and the gateway in the path.
 fn program(name: &str, home: &tempfile::TempDir) -> Command {
     let mut command = Command::new(name);
     let path = format!("{}:/usr/bin:/bin", guard().parent().unwrap().display());
@@ -18,7 +18,7 @@ fn said(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What may stand behind these words.
+/// Returns the completions after these words.
 fn completed(words: &[&str]) -> Vec<String> {
     let home = tempfile::tempdir().unwrap();
     let text = said(program(guard().to_str().unwrap(), &home).args(["complete", "--"]).args(words));

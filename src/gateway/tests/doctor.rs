@@ -1,4 +1,4 @@
-//! `guard doctor` tries every channel and the page: what is delivered, and each thing that can be wrong.
+//! Tests `guard doctor` on every channel and on the page: what is delivered, and each possible error.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -9,7 +9,7 @@ use crate::channels::telegram::{ADA, Bot, CHAT};
 use crate::channels::{discord, slack};
 use crate::test_gateway::{TestGateway, guard, until};
 
-/// The findings of these checks, and whether the doctor is content.
+/// Returns the findings of these checks, and whether the doctor exits successfully.
 fn findings(gateway: &TestGateway, only: &[&str]) -> (Vec<Value>, bool) {
     let output = gateway.program(guard()).arg("doctor").args(only).arg("--json").output().unwrap();
     let told: Value = serde_json::from_slice(&output.stdout)
@@ -18,7 +18,7 @@ fn findings(gateway: &TestGateway, only: &[&str]) -> (Vec<Value>, bool) {
     (told["findings"].as_array().unwrap().clone(), output.status.success())
 }
 
-/// The finding of one check, with its status in front.
+/// Returns the finding of one check, with its status in front.
 #[track_caller]
 fn said(gateway: &TestGateway, check: &str) -> String {
     let (all, _) = findings(gateway, &[check]);
@@ -49,7 +49,7 @@ fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
         edit.text
     );
     assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "this is not a button of guard");
-    // Without a gateway the same is tried from the outside, and nothing that waits counts as read.
+    // Without a gateway, the doctor tests the channel itself, and does not consume pending updates.
     gateway.end("-TERM");
     let before = bot.server.asked("/getUpdates").len();
     let (all, content) = findings(&gateway, &["channel", "gateway", "page"]);
@@ -57,7 +57,7 @@ fn a_test_message_goes_out_is_changed_and_cannot_be_answered() {
     assert_eq!((status("channel.tg"), status("gateway"), content), (Some(json!("ok")), Some(json!("warn")), true));
     assert_eq!(status("page"), None, "there is none");
     let looked = bot.server.asked("/getUpdates").split_off(before);
-    // The last look of the gateway may be among them.
+    // The last poll of the gateway may be among them.
     let tries: Vec<_> = looked.iter().filter(|asked| asked.body["limit"] == 1).collect();
     assert!(tries.len() == 1 && tries[0].body["offset"].is_null(), "{looked:?}");
 }
@@ -103,14 +103,14 @@ fn the_sockets_of_discord_and_slack_are_opened_where_no_gateway_holds_them() {
     for (check, kind, mut gateway) in
         [("channel.dc", "discord", discord.gateway("")), ("channel.sl", "slack", slack.gateway())]
     {
-        // As soon as the gateway is connected, it says so of itself.
+        // Once the gateway is connected, it reports that itself.
         let told = said(&gateway, check);
         assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("the gateway receives answers"), "{told}");
         gateway.end("-TERM");
         let told = said(&gateway, check);
         assert!(told.starts_with(&format!("ok: {kind}")) && told.contains("answers can be received"), "{told}");
         let fault = "{\"url\":\"ws://127.0.0.1:9\",\"ok\":true}";
-        // Of this one alone: the other gateway may only be about to connect.
+        // Only this server fails, because the other gateway may still be connecting.
         match kind {
             "discord" => discord.server.fail("/gateway/bot", 200, fault),
             _ => slack.server.fail("/apps.connections.open", 200, fault),
@@ -137,7 +137,7 @@ fn a_gateway_whose_ear_is_cut_off_or_that_has_read_something_else_is_told_apart(
     until(|| bot.server.asked("/getUpdates").len() >= 2);
     let told = said(&gateway, "channel.tg");
     assert!(told.starts_with("fail: ") && told.contains("sent, but answers would not be received"), "{told}");
-    // A phone does not ring for each time that somebody asks.
+    // Repeated tests do not notify a phone each time.
     let cards = bot.cards().len();
     let tests: Vec<String> = (0..4).map(|_| said(&gateway, "channel.tg")).collect();
     assert!(tests[3].starts_with("warn: ") && tests[3].contains("too many tests"), "{tests:?}");
@@ -178,7 +178,7 @@ fn the_page_is_fetched_and_a_proxy_that_spoils_it_is_found() {
     let gateway = TestGateway::new("");
     let told = said(&gateway, "page");
     assert!(told.starts_with("ok: ") && told.contains(&format!("http://localhost:{}", gateway.port)), "{told}");
-    // What a proxy makes of it: without its headers, with another page, with the account's own rights.
+    // Faults of a proxy: missing headers, another page, and access with the account's own permissions.
     let page = gateway.get("/", "").text;
     let plain = page.clone();
     let proxy = Server::new(move |_| Some((200, plain.clone())));
@@ -193,7 +193,7 @@ fn the_page_is_fetched_and_a_proxy_that_spoils_it_is_found() {
     assert!(spoilt(&findings(&gateway, &["page"]).0).contains("answered 502"));
     gateway.write_config("page = \"http://127.0.0.1:9\"\n");
     assert!(spoilt(&findings(&gateway, &["page"]).0).contains("no connection"));
-    // A name that the gateway is not told to answer to.
+    // A host name that the gateway does not serve.
     gateway.write_config(&format!("page = \"http://guard.localhost:{}\"\n", gateway.port));
     let told = spoilt(&findings(&gateway, &["page"]).0);
     assert!(told.contains("Host") || told.contains("no connection"), "{told}");

@@ -1,5 +1,5 @@
-//! The gateway with the real guard: what comes in over HTTP waits in the real queue, and a person's answer reaches the
-//! guard that asked.
+//! Tests the gateway with the real guard: commands that are submitted over HTTP wait in the real queue, and a person's
+//! answer reaches the guard that waits.
 
 mod access;
 mod answers;

@@ -1,4 +1,4 @@
-//! The API, from hand to mouth.
+//! Tests the API from submission to result.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use guard_gateway::judge::invocation::Origin;
 use crate::channels::server::Server;
 use crate::test_gateway::{TestGateway, bearer, guard};
 
-/// Tier 2, asked about from an agent and over the API.
+/// A command of tier 2, which requires approval for an agent and over the API.
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
 #[test]
@@ -25,7 +25,7 @@ fn a_safe_command_is_allowed_at_once_with_a_token_that_is_good_once() {
     let reported = gateway.post(&result, &gateway.client, &ended);
     assert_eq!(reported.status, 204, "{}", reported.text);
     assert_eq!(gateway.post(&result, &gateway.client, &ended).status, 409, "twice");
-    // The token is not told any more, and others were never told it.
+    // The token is no longer returned, and was never returned to other clients.
     assert!(gateway.get(&format!("/v1/requests/{id}"), &gateway.client).body["token"].is_null());
     let log = gateway.program(guard()).args(["log", "--json"]).output().unwrap();
     let log = String::from_utf8(log.stdout).unwrap();
@@ -38,9 +38,9 @@ fn a_safe_command_is_allowed_at_once_with_a_token_that_is_good_once() {
 fn the_threshold_of_the_api_is_stricter_than_that_of_an_agent() {
     let gateway = TestGateway::new("");
     let config = gateway.path("home/.config/guard/config.toml");
-    // An agent may do what the API may not: only the threshold of the API is left as it is.
+    // Agents get a higher threshold; only that of the API keeps its default.
     std::fs::write(config, "[thresholds]\nagent = 3.0\n").unwrap();
-    // A stand-in that writes outside the project would be more than what an agent may do.
+    // A stand-in that writes outside the project would exceed the agent's threshold too.
     gateway.stand_in("npm", "exit 7");
     let told = gateway.submit(MEDIUM);
     assert_eq!(told.status, 202, "{}", told.text);
@@ -55,7 +55,7 @@ fn what_is_asked_about_waits_until_a_person_says_yes() {
     assert_eq!((told.status, &told.body["status"]), (202, &json!("pending")), "{}", told.text);
     let id = told.body["action_id"].as_str().unwrap().to_owned();
     assert_eq!(id.len(), 26);
-    // Whoever asked does not answer, not even with the right scope.
+    // The requester cannot answer, not even with the right scope.
     let own = gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.client, &json!({}));
     assert_eq!(own.status, 403, "{}", own.text);
     let yes = gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({}));
@@ -65,7 +65,7 @@ fn what_is_asked_about_waits_until_a_person_says_yes() {
     assert!(seen.body["token"].as_str().unwrap().starts_with("go_"), "{}", seen.text);
     let others = gateway.get(&format!("/v1/requests/{id}"), &gateway.person);
     assert!(others.body["token"].is_null(), "{}", others.text);
-    // The same answer again is the same; the other one is too late.
+    // A repeated answer succeeds; the opposite one is too late.
     let again = gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({}));
     assert_eq!(again.status, 200, "{}", again.text);
     let no = gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
@@ -84,7 +84,7 @@ fn an_agents_command_is_answered_from_afar() {
     assert_eq!(output.status.code(), Some(126), "{said}");
     assert!(said.contains("use a branch"), "{said}");
     assert_eq!(gateway.ran(), 0);
-    // The words of denials are offered again.
+    // The messages of denials are offered as replies.
     let replies = gateway.get("/v1/replies", &gateway.person);
     assert_eq!(replies.body["replies"][0], "use a branch", "{}", replies.text);
 
@@ -126,7 +126,7 @@ fn a_yes_that_lasts_is_a_grant_of_this_command_alone() {
     assert_eq!(yes.status, 200, "{}", yes.text);
     assert!(yes.body["told"].as_str().unwrap().starts_with("approved, and the same command until "), "{}", yes.text);
     assert!(agent.wait_with_output().unwrap().status.success());
-    // The same runs without asking now, and another does not.
+    // The same command now runs without a question, another one does not.
     assert!(gateway.agent(MEDIUM).wait_with_output().unwrap().status.success());
     assert_eq!(gateway.ran(), 2);
     let other = gateway.agent(&format!("{MEDIUM}-other"));
@@ -231,10 +231,10 @@ fn who_has_no_token_or_another_scope_gets_nothing() {
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/approve"), &reader, &json!({})).status, 403);
     assert_eq!(gateway.post("/v1/requests", &reader, &json!({ "command": "ls", "cwd": "/" })).status, 403);
     assert_eq!(gateway.get("/v1/requests", &reader).status, 200);
-    // A token that is revoked is none, at once.
+    // A revoked token is rejected at once.
     assert!(gateway.command(&["token", "remove", "reader"]).status().unwrap().success());
     assert_eq!(gateway.get("/v1/requests", &reader).status, 401);
-    // Nothing of a token is kept that it could be made of.
+    // The stored data does not contain the secret of a token.
     let kept = std::fs::read(gateway.path("home/.local/share/guard/gateway.db")).unwrap();
     let secret = gateway.person.as_bytes();
     assert!(!kept.windows(secret.len()).any(|found| found == secret));
@@ -243,7 +243,7 @@ fn who_has_no_token_or_another_scope_gets_nothing() {
 #[test]
 fn too_many_and_too_large_are_refused() {
     let gateway = TestGateway::new("");
-    // One more may come each second: on a machine that is slow some more are taken than the first ten.
+    // One more is accepted each second, so a slow machine accepts more than the first ten.
     let codes: Vec<u16> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..60).map(|_| scope.spawn(|| gateway.submit("true").status)).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
@@ -264,7 +264,7 @@ fn another_site_cannot_use_it() {
         let all = [&[token.as_str()], lines].concat();
         gateway.send("GET", "/v1/requests", &all, "").status
     };
-    // A name that somebody else owns, which leads to this machine.
+    // A host name of somebody else that resolves to this machine.
     assert_eq!(with(&[&format!("Host: evil.example:{port}")]), 403);
     assert_eq!(with(&["Host: localhost:1"]), 403);
     assert_eq!(with(&[&format!("Host: 127.0.0.1:{port}")]), 200);
@@ -276,7 +276,7 @@ fn another_site_cannot_use_it() {
     assert_eq!(with(&["Sec-Fetch-Site: cross-site"]), 403);
     assert_eq!(with(&["Sec-Fetch-Site: same-site"]), 403);
     assert_eq!(with(&["Sec-Fetch-Site: same-origin"]), 200);
-    // A WebSocket of another site's page.
+    // A WebSocket that the page of another site opens.
     let upgrade = [
         "Connection: Upgrade",
         "Upgrade: websocket",
@@ -287,7 +287,7 @@ fn another_site_cannot_use_it() {
     let token = bearer(&gateway.person);
     let all = [&[token.as_str()][..], &upgrade[..]].concat();
     assert_eq!(gateway.send("GET", "/v1/ws", &all, "").status, 403);
-    // A page that shows it in a frame sees nothing of it.
+    // A page that embeds it in a frame is not shown anything.
     let page = gateway.get("/", "");
     let head = page.head.to_lowercase();
     assert_eq!(page.status, 200);
@@ -317,7 +317,7 @@ fn a_form_of_another_site_does_nothing_with_a_cookie() {
     assert_eq!(gateway.send("POST", &approve, &[&cookie, "X-Guard: 1"], "{}").status, 200);
     assert_eq!(gateway.send("POST", "/v1/logout", &[&cookie, "X-Guard: 1"], "").status, 204);
     assert_eq!(gateway.send("GET", "/v1/requests", &[&cookie], "").status, 401);
-    // With the token goes what was logged in with it.
+    // Revoking the token also ends the sessions that were logged in with it.
     let told = gateway.send("POST", "/v1/login", &["X-Guard: 1"], &login);
     let set = told.head.lines().find(|line| line.to_lowercase().starts_with("set-cookie:")).unwrap().to_owned();
     let cookie = format!("Cookie: {}", set.split_once(": ").unwrap().1.split(';').next().unwrap());
@@ -331,12 +331,12 @@ fn nothing_is_lost_and_nothing_is_approved_when_the_gateway_is_killed() {
     let id = gateway.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
     let before = gateway.waiting()["id"].as_str().unwrap().to_owned();
     gateway.kill();
-    // The guard that waited hears of it, and gives up.
+    // The waiting guard notices the end of the gateway and gives up.
     let queue = gateway.path("home/.local/share/guard");
     let queue = guard_store::store::queue::Queue::open(&guard_store::store::Paths::new(queue)).unwrap();
     gateway.until(|| queue.find(&before).unwrap().unwrap().state == guard_store::store::queue::RequestState::Late);
     gateway.start();
-    // It waits again, under the name that the client knows, and under the name that the person knows.
+    // The request is pending again, under the same names for the client and for the person.
     gateway.until(|| gateway.get(&format!("/v1/requests/{id}"), &gateway.client).body["status"] == "pending");
     assert_eq!(gateway.waiting()["id"], json!(before));
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({})).status, 200);
@@ -446,7 +446,7 @@ fn why_it_is_asked_for_is_shown_and_a_crisis_comes_first() {
     assert_eq!((&first["crisis"], &first["decision"]), (&json!(true), &json!(true)), "{}", list.text);
     assert_eq!(first["said"], "they asked for it ⟨U+202E⟩ twice");
     assert_eq!(list.body["requests"].as_array().unwrap().len(), 2);
-    // It brings nothing forward that is no decision.
+    // For anything that is not a decision, it does not change the order.
     let body = json!({ "command": "npm install right-pad-of-somebody", "cwd": cwd, "crisis": true });
     assert_eq!(gateway.post("/v1/requests", &gateway.client, &body).status, 202);
     let list = gateway.get("/v1/requests?status=pending", &gateway.person);
@@ -502,7 +502,7 @@ fn whoever_handed_a_command_in_is_called_back_with_a_signature() {
         secret.display()
     );
     let gateway = TestGateway::new(&config);
-    // The first try fails, and it comes again.
+    // The first attempt fails and is repeated.
     taken.fail("/done", 500, "");
     let body = json!({ "command": "ls", "cwd": gateway.path("work"), "callback": "ci" });
     let told = gateway.post("/v1/requests", &gateway.client, &body);
@@ -541,7 +541,7 @@ fn help_comes_at_once_whatever_limit_is_reached_and_whatever_cannot_be_written()
     };
     let line = json!({ "command": "xdg-open https://988lifeline.org/" });
     let argv = json!({ "argv": ["xdg-open", "https://988lifeline.org/"] });
-    // All that may be handed in in this minute is handed in.
+    // Uses up the rate limit of this minute.
     gateway.until(|| gateway.submit("true").status == 429);
     for command in [&line, &argv, &line, &argv] {
         let told = help(command.clone());
@@ -553,16 +553,16 @@ fn help_comes_at_once_whatever_limit_is_reached_and_whatever_cannot_be_written()
     let codes: Vec<u64> =
         told.body.as_array().unwrap().iter().map(|one| one["status_code"].as_u64().unwrap()).collect();
     assert!(codes.contains(&429) && codes[70] == 200, "{codes:?}");
-    // What reads nearly like it is counted as any other.
+    // A command that only resembles a support command is rate-limited like any other.
     gateway.until(|| gateway.submit("true").status == 429);
     assert_eq!(help(json!({ "command": "xdg-open https://988lifeline.org/; ls" })).status, 429);
-    // Its outcome is reported as that of any other, once.
+    // Its result is reported like that of any other command, once.
     let told = help(line.clone());
     let path = format!("/v1/requests/{}/result", told.body["action_id"].as_str().unwrap());
     let ended = json!({ "token": told.body["token"], "exit": 0, "duration_ms": 5 });
     gateway.until(|| gateway.post(&path, &gateway.client, &ended).status == 204);
     assert_eq!(gateway.post(&path, &gateway.client, &ended).status, 409);
-    // While somebody else holds the gateway's own file nothing can be kept there.
+    // While another process locks the gateway's database, nothing can be stored in it.
     let kept = rusqlite::Connection::open(gateway.path("home/.local/share/guard/gateway.db")).unwrap();
     kept.execute_batch("BEGIN IMMEDIATE").unwrap();
     let told = help(line);
@@ -579,7 +579,7 @@ fn what_is_handed_in_many_at_a_time_is_told_of_under_one_name_each() {
         let all: Vec<_> = (0..8).map(|at| scope.spawn(move || submit(at))).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    // Whoever listens heard of each once, by the name that its client was given.
+    // A listener received each event once, by the name that its client was given.
     let mut heard: Vec<String> = Vec::new();
     for id in &ids {
         let told = gateway.get(&format!("/v1/requests/{id}/story"), &gateway.person);

@@ -1,5 +1,5 @@
-//! The gateway killed (SIGKILL) at each step of a request's way: no request is lost, nothing is approved that nobody
-//! approved, and no message keeps its buttons.
+//! Kills the gateway (SIGKILL) at each step of a request, and checks that no request is lost, nothing is approved that
+//! nobody approved, and no message keeps its buttons.
 
 use std::process::Child;
 
@@ -10,7 +10,7 @@ use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
-/// The guard that asked is let run, once, by a button of the last card; then its message says so.
+/// Approves a command by a button of the last card, and checks that it runs once and that its message shows this.
 #[track_caller]
 fn approve(bot: &Bot, gateway: &TestGateway, mut agent: Child) {
     assert_eq!(gateway.ran(), 0, "nobody has approved it yet");
@@ -21,7 +21,7 @@ fn approve(bot: &Bot, gateway: &TestGateway, mut agent: Child) {
     closed(bot, "approved");
 }
 
-/// The last message says how its request ended.
+/// Checks that the last message shows the outcome of its request.
 #[track_caller]
 fn closed(bot: &Bot, how: &str) {
     until(|| bot.server.asked("/editMessageText").last().is_some_and(|edit| edit.text.contains(how)));
@@ -43,7 +43,7 @@ fn before_a_request_is_filed() {
 fn while_a_card_is_on_its_way() {
     let bot = Bot::new();
     let mut gateway = bot.gateway();
-    // The card arrives, and that it did is never told.
+    // The card arrives, but the response is never sent.
     bot.server.hold("/sendMessage");
     let agent = gateway.agent(MEDIUM);
     until(|| bot.cards().len() == 1);
@@ -62,7 +62,7 @@ fn after_a_card_was_taken() {
     let mut gateway = bot.gateway();
     let agent = gateway.agent(MEDIUM);
     until(|| bot.cards().len() == 1);
-    // It is written down that the channel has it.
+    // It is recorded that the channel has the card.
     offered(&gateway);
     gateway.kill();
     gateway.start();
@@ -79,7 +79,7 @@ fn between_a_tap_and_its_reading() {
     let no = bot.button("d");
     offered(&gateway);
     gateway.kill();
-    // The messenger keeps what was pressed.
+    // The messenger keeps the button press.
     bot.pressed(ADA, CHAT, &no);
     gateway.start();
     assert_eq!(agent.wait().unwrap().code(), Some(126));
@@ -102,7 +102,7 @@ fn after_the_answer_and_before_the_messages_say_so() {
     gateway.start();
     until(|| bot.server.asked("/editMessageText").len() == 2);
     closed(&bot, "denied");
-    // The same tap again, and a yes by the old button, change nothing.
+    // The same tap again, and an approval by the old button, change nothing.
     assert!(bot.press(ADA, CHAT, &bot.button("a")).starts_with("denied by ada"));
     assert_eq!(gateway.ran(), 0);
 }
@@ -113,7 +113,7 @@ fn after_a_card_was_taken_for_what_a_client_handed_in() {
     let mut gateway = bot.gateway();
     let id = gateway.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
     until(|| bot.cards().len() == 1);
-    // The client, the list, what happens and the message speak of one request.
+    // The client, the list, the events and the message all show one request.
     assert_eq!(gateway.waiting()["action_id"], json!(id));
     offered(&gateway);
     let story = gateway.get(&format!("/v1/requests/{id}/story"), &gateway.person);
@@ -121,7 +121,7 @@ fn after_a_card_was_taken_for_what_a_client_handed_in() {
     assert_eq!(kinds, ["request.filed", "request.offered"]);
     gateway.kill();
     gateway.start();
-    // So they do after it was asked anew, and the card that is there still asks.
+    // The same is true after a restart, and the existing card still works.
     until(|| gateway.get(&format!("/v1/requests/{id}"), &gateway.client).body["status"] == "pending");
     assert_eq!(gateway.waiting()["action_id"], json!(id));
     assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
@@ -144,13 +144,13 @@ fn while_a_call_of_a_tool_waits_that_was_handed_in() {
     let id = told.body["action_id"].as_str().unwrap().to_owned();
     let before = gateway.waiting()["id"].clone();
     gateway.kill();
-    // Its own file does not show what was handed in.
+    // The gateway's database does not reveal the submission.
     for name in ["gateway.db", "gateway.db-wal"] {
         let kept = std::fs::read(gateway.path("home/.local/share/guard").join(name)).unwrap_or_default();
         assert!(!kept.windows(secret.len()).any(|part| part == secret.as_bytes()), "{name}");
     }
     gateway.start();
-    // It waits again, for the same.
+    // The same request is pending again.
     until(|| gateway.get(&format!("/v1/requests/{id}"), &gateway.client).body["status"] == "pending");
     assert_eq!(gateway.waiting()["id"], before);
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/approve"), &gateway.person, &json!({})).status, 200);
@@ -173,7 +173,7 @@ fn after_a_client_was_told_that_its_command_may_run() {
     let once = seen.body["token"].as_str().unwrap().to_owned();
     gateway.kill();
     gateway.start();
-    // The answer stands, it is not asked anew, and its token reports once.
+    // The answer still counts, there is no new question, and the token reports a result once.
     let again = submit(&gateway);
     assert_eq!((&again.body["action_id"], &again.body["decision"]), (&json!(id), &json!("allow")), "{}", again.text);
     let result = json!({ "token": once, "exit": 0, "duration_ms": 5 });
@@ -182,7 +182,7 @@ fn after_a_client_was_told_that_its_command_may_run() {
     assert_eq!((report(&gateway), report(&gateway)), (204, 409));
 }
 
-/// Waits until it is written down that a channel has taken a card.
+/// Waits until it is recorded that a channel has accepted a card.
 #[track_caller]
 fn offered(gateway: &TestGateway) {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();

@@ -1,4 +1,5 @@
-//! `guard mcp --listen`: a client over HTTP, the real gateway, the real guard, and a server over standard input and output.
+//! Tests `guard mcp --listen` with a client over HTTP, the real gateway, the real guard, and a server over standard
+//! input and output.
 
 mod limits;
 
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::test_gateway::guard;
 
-/// Answers what it is asked; a call of `read_slow` only when it is told to go on, and of `read_end` never.
+/// A server that answers all requests, except that a call of `read_slow` waits for `notifications/go` and one of
+/// `read_end` is never answered.
 const SERVER: &str = r#"
 import json, os, sys
 def say(**message):
@@ -127,7 +129,7 @@ impl Front {
         HttpResponse { status: head.split(' ').nth(1).unwrap().parse().unwrap(), head: head.to_lowercase(), stream }
     }
 
-    /// A session that has begun: the header that names it.
+    /// Starts a session, and returns the header that names it.
     fn begins(&self, version: &str) -> String {
         let params = json!({"protocolVersion": version});
         let text = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string();
@@ -154,12 +156,12 @@ impl Front {
 }
 
 impl HttpResponse {
-    /// The data of the next event; `None` when the stream has ended.
+    /// Returns the data of the next event; `None` at the end of the stream.
     fn event(&mut self) -> Option<String> {
         let mut line = String::new();
         loop {
             line.clear();
-            // The parts of a body that comes in parts stand between lines of their lengths.
+            // The chunks of a body are separated by lines with their lengths.
             match self.stream.read_line(&mut line) {
                 Ok(0) => return None,
                 Ok(_) if line == "0\r\n" => return None,
@@ -211,7 +213,7 @@ fn calls_over_http_are_judged_in_every_protocol_with_a_session() {
         assert!(progress.contains("notifications/progress") && progress.contains(r#""p""#), "{progress}");
         assert_eq!(answer.event().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"said":{"path":"x"}}}"#);
         assert_eq!(answer.event(), None);
-        // A message in several lines is one; what nobody allows never reaches the server.
+        // A message in several lines is passed on as one line; a denied call never reaches the server.
         let text = call(2, "delete_everything", json!({})).replace(',', ",\n");
         let refused = front.asks("POST", &head, &text).event().unwrap();
         assert!(refused.contains(r#""isError":true"#) && refused.contains(r#""id":2"#), "{refused}");
@@ -246,7 +248,7 @@ fn requests_without_a_session_share_a_server_and_are_taken_back_by_hanging_up() 
     let wrong = front.asks("POST", &other.each_ref().map(String::as_str), &call(3, "read_file", meta.clone()));
     assert_eq!((wrong.status, wrong.body()["error"]["code"].as_i64()), (400, Some(-32001)));
     assert_eq!(front.servers().len(), 1);
-    // Two clients may count alike.
+    // Two clients may use the same IDs.
     let waits = asks(7, "read_slow");
     until("the slow call is heard", || front.heard().contains("read_slow"));
     assert!(asks(7, "read_file").event().unwrap().contains(r#""id":7"#));
@@ -337,7 +339,7 @@ fn what_is_no_message_is_an_answer_that_says_so_and_starts_nothing() {
         let answer = front.asks("POST", &[&session], text);
         assert_eq!((answer.status, answer.body()["error"]["code"].as_i64()), (400, Some(code)), "{text}");
     }
-    // What guard cannot read for sure is answered too.
+    // A message that guard considers ambiguous is answered too.
     let twice =
         r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"read_file","arguments":{"a":1,"a":2}}}"#;
     let told = front.asks("POST", &[&session], twice).event().unwrap();
@@ -361,7 +363,7 @@ fn a_message_that_is_too_long_is_refused_and_the_next_is_served() {
     let front = Front::new();
     let session = front.begins("2025-11-25");
     let long = call(1, "read_file", json!({"x": "a".repeat(33 << 20)}));
-    // It is refused before it is sent whole: what is left of it may find nobody.
+    // It is rejected before it is sent completely, so sending the rest may fail.
     let sent = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| front.asks("POST", &[&session], &long).status));
     assert!(sent.is_err() || sent.is_ok_and(|status| status == 413));
     assert!(front.asks("POST", &[&session], &call(2, "read_file", json!({}))).event().unwrap().contains(r#""id":2"#));

@@ -1,4 +1,4 @@
-//! Lists of requests: by pages, and by what is asked for.
+//! Tests the pages and filters of lists of requests.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn a_list_comes_in_pages_and_shows_what_is_asked_for() {
     assert_eq!(all.len(), REQUESTS, "each once");
     let wrong = get("cursor=nothing");
     assert!(wrong.status == 400 && wrong.text.contains("cursor"), "{}", wrong.text);
-    // By words, tier, session and status.
+    // Filters by text, tier, session and status.
     let one = get("q=install%20p7").body;
     assert_eq!(names(&one).len(), 1, "{one}");
     let session = one["requests"][0]["session"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! `guard doctor --live`: a small agent is run in the place of a real one, against the stand-in for a model, with the real
-//! guard wired in.
+//! Tests `guard doctor --live` with a small agent in place of a real one, the stand-in for a model, and the real guard
+//! as its hook.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::test_gateway::guard;
 
-/// An agent as Claude Code is one: it asks its model, runs the hook of its settings, and does as the hook says. `BEFORE`
-/// stands for what it does first, `ASKED` for what becomes of a call that the hook lets through or cannot be asked about.
+/// An agent like Claude Code: it calls its model, runs the hook of its settings, and obeys the hook. `BEFORE` is
+/// replaced by code that runs first, `ASKED` by the code that calls the hook and decides whether the tool may run.
 const AGENT: &str = r#"#!/usr/bin/env python3
 import json, os, subprocess, sys, urllib.request
 BEFORE
@@ -53,7 +53,7 @@ for streams in [False, True] * 8:
                  {"role": "user", "content": [{"type": "tool_result", "tool_use_id": part["id"], "content": why or "done"}]}]
 "#;
 
-/// Does as the hook says, and runs nothing where there is none.
+/// Obeys the hook, and runs nothing if the hook is missing.
 const OBEYS: &str = "
     try:
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
@@ -61,7 +61,7 @@ const OBEYS: &str = "
         return str(error)
     return ran.stderr or 'killed' if ran.returncode else None";
 
-/// The same, but goes on where the hook is killed.
+/// Obeys the hook, but continues if the hook is killed.
 const FORGIVING: &str = "
     try:
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
@@ -69,7 +69,7 @@ const FORGIVING: &str = "
         return str(error)
     return ran.stderr if ran.returncode == 2 else None if ran.returncode <= 0 else str(ran)";
 
-/// The same, but asks the hook about its shell and its files alone.
+/// Obeys the hook, but calls it only for its shell and its files.
 const PARTIAL: &str = "
     if name in ('Launch', 'Paint'):
         return None
@@ -79,7 +79,7 @@ const PARTIAL: &str = "
         return str(error)
     return ran.stderr or 'killed' if ran.returncode else None";
 
-/// The same, but goes on where the hook is not there.
+/// Obeys the hook, but continues if the hook is missing.
 const CARELESS: &str = "
     try:
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
@@ -87,7 +87,7 @@ const CARELESS: &str = "
         return None
     return ran.stderr or 'killed' if ran.returncode else None";
 
-/// Does as the hook says, and tells its model nothing of it.
+/// Obeys the hook, but does not report its decision to the model.
 const SILENT: &str = "
     try:
         ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
@@ -95,13 +95,13 @@ const SILENT: &str = "
         return 'no'
     return 'no' if ran.returncode else None";
 
-/// Asks no hook.
+/// Calls no hook.
 const DEAF: &str = "return None";
 
 /// Runs nothing at all.
 const STUCK: &str = "return 'not today'";
 
-/// Waits for the hook, and does what it was about to, whatever the hook said: Goose before 1.35.0, which an interrupt stops.
+/// Waits for the hook and then ignores it, like Goose before 1.35.0; only an interrupt stops it.
 const HEEDLESS: &str = "
     subprocess.run(['sh', '-c', hook['command']], input=said, capture_output=True, text=True)
     return None";
@@ -112,12 +112,12 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// With this agent, and settings of the user's own.
+    /// Creates a workspace with this agent and with settings of the user.
     fn with(before: &str, asked: &str) -> Self {
         Self::of("claude", &AGENT.replace("BEFORE", before).replace("ASKED", asked))
     }
 
-    /// The same agent under another name, with the files, tools and hooks of Goose 1.34.
+    /// Creates a workspace with the same agent under another name, with the files, tools and hooks of Goose 1.34.
     fn with_goose(asked: &str) -> Self {
         let version = "if sys.argv[1] == '--version':\n    print(' 1.34.0')\n    sys.exit()";
         let agent = AGENT
@@ -152,7 +152,7 @@ impl Workspace {
         self.directory.path().join(name)
     }
 
-    /// All of its home, with what stands in each file.
+    /// Returns all files in the home with their content.
     fn home(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         fn walk(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
             for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -168,7 +168,7 @@ impl Workspace {
         found
     }
 
-    /// The exit code and the findings. Nothing of the home is changed, and nothing is left behind.
+    /// Returns the exit code and the findings. Checks that the home is unchanged and nothing is left behind.
     fn tried(&self) -> (i32, Vec<(String, String)>) {
         let before = self.home();
         let mut command = Command::new(guard());

@@ -1,4 +1,4 @@
-//! Many requests and many who answer them at once: each is decided once, and none is lost.
+//! Tests many requests that many approvers answer concurrently: each is decided once, and none is lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                 let mut backend = LocalBackend::open(&paths).unwrap();
                 let mut all = backend.list(Timestamp::now()).unwrap();
                 assert_eq!(all.len(), REQUESTS);
-                // Each begins elsewhere, and every second one goes backwards.
+                // Each approver starts elsewhere, and every second one goes backwards.
                 all.rotate_left(number * REQUESTS / APPROVERS);
                 if number % 2 == 1 {
                     all.reverse();
@@ -53,7 +53,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                             }
                             Ok(AnswerOutcome::Settled(_)) => {}
                             Ok(other) => panic!("{other:?}"),
-                            // Somebody else writes: it did not count, and is given again.
+                            // Another process is writing, so the answer did not count and is repeated.
                             Err(why) if ["locked", "busy"].iter().any(|word| why.to_string().contains(word)) => {
                                 continue;
                             }

@@ -1,11 +1,11 @@
-//! What the gateway says on standard error, and what it never says there.
+//! Tests what the gateway writes to standard error, and what it never writes there.
 
 use std::io::Read as _;
 use std::process::Stdio;
 
 use crate::test_gateway::{TestGateway, bearer, port_of, send, until};
 
-/// What a gateway says on standard error with these levels in its configuration and its environment, while it answers.
+/// Returns a gateway and its standard error output, with these log levels in its configuration and its environment.
 fn said(config: &str, environment: Option<&str>) -> (TestGateway, String) {
     let mut gateway = TestGateway::new(config);
     assert!(gateway.end("-TERM").success());

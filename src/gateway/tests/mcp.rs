@@ -1,4 +1,5 @@
-//! `guard mcp --http`: the real guard and the real gateway between a client and a server that is reached over HTTP.
+//! Tests `guard mcp --http`: the real guard and the real gateway between a client and a server that is reached over
+//! HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::test_gateway::guard;
 
-/// A request that came in.
+/// A received request.
 #[derive(Clone, Debug)]
 struct ReceivedRequest {
     method: String,
-    /// In small letters.
+    /// In lower case.
     head: String,
     text: String,
 }
@@ -24,7 +25,7 @@ impl ReceivedRequest {
     }
 }
 
-/// A server that answers as a test has it, with one request a connection.
+/// A server with scripted responses, which accepts one request per connection.
 struct Remote {
     port: u16,
     asked: Arc<Mutex<Vec<ReceivedRequest>>>,
@@ -80,7 +81,7 @@ fn says(stream: &mut TcpStream, status: u16, head: &str, body: &str) {
     stream.write_all(text.as_bytes()).unwrap();
 }
 
-/// A stream of events, which ends with the connection.
+/// Sends a stream of events that ends with the connection.
 fn streams(stream: &mut TcpStream, events: &str) {
     let head = "HTTP/1.1 200 X\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n";
     stream.write_all(format!("{head}{events}").as_bytes()).unwrap();
@@ -88,7 +89,7 @@ fn streams(stream: &mut TcpStream, events: &str) {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// guard between a client and that server.
+/// A guard process between a client and that server.
 struct Client {
     guard: Child,
     from: BufReader<ChildStdout>,
@@ -135,7 +136,7 @@ fn call(id: u32, name: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": {}}}).to_string()
 }
 
-/// The begin of a session, as a server with this version answers it; `false`: it is something else.
+/// Answers the messages that start a session, like a server of this version. Returns false for any other message.
 fn greets(asked: &ReceivedRequest, stream: &mut TcpStream, head: &str) -> bool {
     let body: Value = serde_json::from_str(&asked.text).unwrap_or_default();
     match body["method"].as_str() {
@@ -170,7 +171,7 @@ fn messages_pass_to_the_byte_with_the_session_and_the_version_in_every_protocol(
         client.begins(version);
         client.writes(r#"{"method":"ping", "x":1.50,  "id":"é 1e3"}"#);
         assert_eq!(client.reads(), "{\"was\":\"ping\", \"x\":1.50,  \t\"id\":\"é 1e3\"}\n", "a break is a blank");
-        // What a server streams: messages of its own, and the answer.
+        // A stream with a message of the server's own and the response.
         client.writes(r#"{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"streamed"}}"#);
         assert_eq!(client.reads(), "{\"method\":\"x\"}\n");
         assert!(client.reads().contains(r#""uri":"streamed""#));
@@ -209,7 +210,7 @@ fn requests_without_a_session_carry_their_version_method_and_name() {
                 says(stream, 200, JSON, &answer.to_string());
             }
             Some("tools/call") if body["id"] == 5 => {
-                // Held open until the client takes the request back.
+                // The stream stays open until the client cancels the request.
                 let head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\n: begun\n\n";
                 stream.write_all(head.as_bytes()).unwrap();
                 let _ = stream.read(&mut [0; 1]);
@@ -335,7 +336,7 @@ fn many_calls_go_beside_one_another() {
         } else if asked.method == "GET" {
             says(stream, 405, "", "");
         } else {
-            // None is answered before all are there.
+            // No request is answered before all have arrived.
             waiting.wait();
             says(stream, 200, JSON, &asked.text.replace("\"method\"", "\"was\""));
         }

@@ -1,12 +1,12 @@
-//! Packages that are made of the programs are installed, run and removed by the system's own tools, each into a root of
-//! its own.
+//! Builds packages of the programs, and tests that the system's own tools install, run and remove them, each in a root
+//! directory of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::test_gateway::{self, installed};
 
-/// A directory with both programs, without their symbols.
+/// A directory with both programs, without debug symbols.
 struct Release {
     directory: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Release {
         self.directory.path().join(name)
     }
 
-    /// Has a script of `.release` make packages; the files that came of it.
+    /// Runs a script of `.release` that builds packages, and returns the resulting files.
     fn packages(&self, script: &str) -> Vec<PathBuf> {
         let out = self.path("out");
         done(script_of(script).args([self.path("guard"), self.path("guard-gateway"), out.clone()]));
@@ -34,7 +34,7 @@ impl Release {
         files
     }
 
-    /// A program of an installed package, run in a home of its own.
+    /// Runs a program of an installed package in a home of its own.
     fn run(&self, program: &Path, words: &[&str]) -> std::process::Output {
         let home = self.path("home");
         std::fs::create_dir_all(&home).unwrap();
@@ -44,19 +44,19 @@ impl Release {
     }
 }
 
-/// Runs a command to its good end; what it printed.
+/// Runs a command that must succeed, and returns its output.
 fn done(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A script of `.release`.
+/// Returns the command of a script of `.release`.
 fn script_of(name: &str) -> Command {
     Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.release").join(name))
 }
 
-/// What each package of a Linux system has to bring.
+/// The files that each package for Linux must contain.
 const BROUGHT: [&str; 10] = [
     "usr/bin/guard",
     "usr/bin/guard-gateway",
@@ -70,7 +70,7 @@ const BROUGHT: [&str; 10] = [
     "usr/lib/systemd/system/guard-gateway.service",
 ];
 
-/// Whether these names, one a line, hold all that a package has to bring and a completion for zsh.
+/// Checks that these names, one per line, contain all required files and a completion for zsh.
 fn brings_all(names: &str) {
     let names: Vec<&str> = names.lines().map(|name| name.trim_start_matches(['.', '/'])).collect();
     for wanted in BROUGHT {
@@ -127,7 +127,7 @@ fn packages_of_linux_systems_are_installed_and_removed() {
     rpm(&["--erase", "guard"]);
     assert!(!root.join("usr/bin/guard").exists());
 
-    // An Alpine package is three archives in a row; Arch's is one.
+    // An Alpine package consists of three concatenated archives; a package for Arch is one.
     for (end, packed) in [(".apk", "--gzip"), (".pkg.tar.zst", "--zstd")] {
         let file = ending(&files, end);
         brings_all(&done(Command::new("tar").args(["--list", "--ignore-zeros", packed, "--file"]).arg(file)));
@@ -164,7 +164,8 @@ fn recipes_of_other_places_fit_the_archives() {
     assert_eq!(formula.matches("https://example.org/guard/releases/download/v").count(), 4, "{formula}");
     done(Command::new("ruby").arg("-c").arg(recipes.join("guard.rb")));
 
-    // As makepkg would: it takes the archive that the file names, holds it against its sum, unpacks it, and calls package().
+    // Does the same as makepkg: verifies the checksum of the archive that the file names, extracts it, and calls
+    // package().
     let built = r#"set -eu
         . "$1/PKGBUILD"
         sources=source_$CARCH[0] sums=sha256sums_$CARCH[0]
@@ -210,7 +211,7 @@ fn npm_packages_are_installed_and_start_the_program_of_this_platform() {
     let told = String::from_utf8([status.stdout, status.stderr].concat()).unwrap();
     assert!(told.starts_with("No gateway listens"), "{told}");
 
-    // Where the program of the platform is missing, that is said, and nothing runs.
+    // If the program for the platform is missing, an error is printed and nothing runs.
     let platform = std::fs::read_dir(prefix.join("node_modules")).unwrap().map(|entry| entry.unwrap());
     for package in platform.filter(|entry| entry.file_name().to_string_lossy().starts_with("guard-shell-")) {
         std::fs::remove_dir_all(package.path()).unwrap();

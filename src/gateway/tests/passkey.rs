@@ -1,5 +1,5 @@
-//! A passkey from its code on a terminal to the command that it lets run, in a real browser with an authenticator of its
-//! own; and each part of what it signs, forged.
+//! Tests a passkey from its code in a terminal to the command that it approves, in a real browser with a virtual
+//! authenticator; and forgeries of each part that it signs.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -22,7 +22,7 @@ fn authenticator(browser: &mut Browser) -> Value {
     browser.call("WebAuthn.addVirtualAuthenticator", json!({ "options": options }))["authenticatorId"].clone()
 }
 
-/// Enrols ada with a passkey; the browser that holds it.
+/// Enrols ada with a passkey, and returns the browser that has it.
 fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     let mut terminal = Terminal::new(gateway.program(Path::new("script")), "approver add ada --passkey");
     terminal.wait_for("within two minutes");
@@ -48,7 +48,7 @@ fn enrolled(gateway: &TestGateway) -> (Browser, Value) {
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("Enrolled ada (passkey)"), "{screen}");
-    // The code was good once.
+    // The code is valid once.
     let again = gateway.send("POST", "/v1/enrol", &[], &json!({ "secret": url.split('#').nth(1) }).to_string());
     assert_eq!(again.status, 410, "{}", again.text);
     assert_eq!(page.complaints(), Vec::<String>::new());
@@ -83,7 +83,7 @@ fn a_passkey_approves_from_its_code_on_a_terminal_to_the_run() {
     let text = String::from_utf8_lossy(&log.stdout);
     assert!(text.contains("ada (passkey)") && text.contains("signed by ada"), "{text}");
     assert_eq!(page.complaints(), Vec::<String>::new());
-    // What is of tier 4 is not signed from afar.
+    // A request of tier 4 cannot be signed remotely.
     let mut agent = gateway.agent("rm -rf ~/");
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelectorAll('[data-do=sign]').length"), 0);
@@ -91,7 +91,7 @@ fn a_passkey_approves_from_its_code_on_a_terminal_to_the_run() {
     assert_eq!(agent.wait().unwrap().code(), Some(126));
 }
 
-/// What the passkey in this browser gives for a request.
+/// Returns the assertion of the passkey in this browser for a request.
 fn assertion(page: &mut Browser, id: &str) -> Value {
     page.run(&format!(
         "(async () => {{ const {{ sign }} = await import('/passkey.js');
@@ -100,7 +100,7 @@ fn assertion(page: &mut Browser, id: &str) -> Value {
     ))
 }
 
-/// What waits but for this one.
+/// Returns the pending request other than this one.
 fn another(gateway: &TestGateway, id: &str) -> String {
     let mut other = String::new();
     until(|| {
@@ -113,16 +113,16 @@ fn another(gateway: &TestGateway, id: &str) -> String {
     other
 }
 
-/// An agent's command that waits, and the code that its guard shows.
+/// Starts an agent's command that waits, and returns the code that its guard shows.
 fn with_code(gateway: &TestGateway, command: &str) -> (Child, String) {
     let mut agent = gateway.agent(command);
     let (code, _) = next_code(&mut agent);
     (agent, code)
 }
 
-/// The code that the guard of an agent's command shows next, and what it said until then.
+/// Returns the next code that the guard of an agent's command shows, and its output before that.
 fn next_code(agent: &mut Child) -> (String, String) {
-    // No byte more than the lines themselves: what follows is read later.
+    // Reads no byte beyond the lines themselves, because the rest is read later.
     let mut stderr = BufReader::with_capacity(1, agent.stderr.as_mut().unwrap());
     let mut said = String::new();
     loop {
@@ -136,7 +136,7 @@ fn next_code(agent: &mut Child) -> (String, String) {
     }
 }
 
-/// Signs a request in this browser, and sends this with it as its code.
+/// Signs a request in this browser, and sends the signature with this code.
 fn sign_with(gateway: &TestGateway, page: &mut Browser, id: &str, code: Option<&str>) -> HttpResponse {
     let mut assertion = assertion(page, id);
     if let Some(code) = code {
@@ -154,8 +154,8 @@ fn a_gateway_that_has_another_request_signed_does_not_know_its_code() {
     let (mut shown, code) = with_code(&gateway, FLAGGED);
     let shown_id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     let (mut swapped, mut other_code) = with_code(&gateway, "git push --force origin other");
-    // The person sees the one, types its code, and is made to sign the other: as often as a code may be tried. By chance
-    // both may have the same code.
+    // The person sees one request, types its code, and is tricked into signing the other one, as many times as a code
+    // may be tried. Both may have the same code by chance.
     for left in (0..3).rev() {
         let swapped_id = another(&gateway, &shown_id);
         let wrong = if code == other_code { "00000".to_owned() } else { code.clone() };
@@ -172,10 +172,10 @@ fn a_gateway_that_has_another_request_signed_does_not_know_its_code() {
     let mut said = String::new();
     swapped.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("is not the one that guard showed") && said.contains("run the command again"), "{said}");
-    // Nothing of what the gateway sees has a code in it.
+    // The requests that the gateway sees do not contain the code.
     let all = gateway.get("/v1/requests", &gateway.person).text;
     assert!(!all.contains("\"code\""), "{all}");
-    // The page itself carries what is typed.
+    // The page sends the code that is typed.
     page.until("document.querySelectorAll('[data-do=sign]').length === 1");
     page.run(&format!("document.querySelector('[data-code]').value = {}", json!(format!(" {code}"))));
     page.run("document.querySelector('[data-do=sign]').click()");
@@ -191,7 +191,7 @@ fn a_code_that_was_mistyped_may_be_typed_again_and_one_that_is_missing_ends_noth
     log_in(&mut page, &gateway);
     let (mut agent, _) = with_code(&gateway, FLAGGED);
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
-    // Without one the page signs nothing, and the API takes nothing.
+    // Without a code, the page signs nothing and the API accepts nothing.
     page.until("document.querySelectorAll('[data-code]').length === 1");
     page.run("document.querySelector('[data-do=sign]').click()");
     page.until("document.querySelector('#said').textContent.startsWith('Type the code')");
@@ -200,7 +200,7 @@ fn a_code_that_was_mistyped_may_be_typed_again_and_one_that_is_missing_ends_noth
         assert!(told.status == 422 && told.text.contains("type the code"), "{}", told.text);
     }
     assert_eq!(gateway.waiting()["action_id"], json!(id), "it waits still");
-    // Mistyped on the page: it is requested again, with a card and a code of its own.
+    // A wrong code on the page: the command is requested again, with a new card and a new code.
     page.run("document.querySelector('[data-code]').value = 'x'; document.querySelector('[data-do=sign]').click()");
     let (again, said) = next_code(&mut agent);
     assert!(said.contains("requested again with another code"), "{said}");
@@ -212,7 +212,7 @@ fn a_code_that_was_mistyped_may_be_typed_again_and_one_that_is_missing_ends_noth
     page.run("document.querySelector('[data-do=sign]').click()");
     assert!(agent.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
-    // Where no code is wanted, no card has a field for one.
+    // If no code is required, the card has no field for one.
     page.until("document.querySelectorAll('article').length === 0");
     std::fs::write(gateway.path("home/.config/guard/config.toml"), "").unwrap();
     let mut agent = gateway.agent(FLAGGED);
@@ -257,7 +257,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     let told = approve(&gateway, &id, &unverified);
     assert!(told.status == 422 && told.text.contains("user verification"), "{}", told.text);
     page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key }));
-    // What was signed for one request is none for another.
+    // A signature for one request is not valid for another.
     let mut second = gateway.agent("git push --force origin other");
     let other = another(&gateway, &id);
     let told = approve(&gateway, &other, &good);
@@ -267,7 +267,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     assert_eq!(told.status, 200, "{}", told.text);
     assert!(first.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
-    // Again: it is used.
+    // A signature is valid once.
     let again = gateway.agent(FLAGGED);
     until(|| {
         let list = gateway.get("/v1/requests?status=pending", &gateway.person);
@@ -277,7 +277,7 @@ fn what_is_forged_replayed_or_swapped_approves_nothing() {
     for one in list.body["requests"].as_array().unwrap() {
         refused("replayed", approve(&gateway, one["action_id"].as_str().unwrap(), &good));
     }
-    // A copy of the key counts from where it was copied.
+    // The counter of a copied key continues from the time of the copy.
     let all = page.call("WebAuthn.getCredentials", json!({ "authenticatorId": key }));
     let mut copied = all["credentials"][0].clone();
     copied["signCount"] = json!(0);

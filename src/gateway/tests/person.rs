@@ -1,11 +1,11 @@
-//! Only a person at a terminal of their own changes who answers: an agent makes itself no approver.
+//! Tests that only a person at a terminal of their own can change the approvers: an agent cannot make itself one.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::test_gateway::{TestGateway, guard};
 
-/// Runs a verb of guard's on a terminal that `script` makes.
+/// Runs a verb of guard on a terminal that `script` creates.
 fn on_a_terminal(gateway: &TestGateway, line: &str, env: &[(&str, &str)]) -> Output {
     let mut script = gateway.program(Path::new("script"));
     let guard = guard().display();
@@ -32,16 +32,16 @@ fn an_agent_makes_itself_no_token_and_no_channel() {
     ];
     for verb in verbs {
         let words: Vec<&str> = verb.split(' ').collect();
-        // Through pipes, by either program.
+        // Through pipes, with either program.
         let piped = gateway.command(&words).output().unwrap();
         assert_eq!(piped.status.code(), Some(126), "{}", said(&piped));
         let by_guard = gateway.program(guard()).args(&words).output().unwrap();
         assert_eq!(by_guard.status.code(), Some(126), "{}", said(&by_guard));
-        // On a terminal that an agent made.
+        // On a terminal that an agent created.
         let below = on_a_terminal(&gateway, verb, &[("CLAUDECODE", "1")]);
         assert_eq!(below.status.code(), Some(126), "{}", said(&below));
         assert!(said(&below).contains("refused"), "{}", said(&below));
-        // Where the agent takes back what marks it.
+        // With the agent's marker removed from the environment.
         let wiped = on_a_terminal(&gateway, &format!("{verb}; true"), &[("CLAUDECODE", "1")]);
         assert!(said(&wiped).contains("refused"), "{}", said(&wiped));
         let unmarked = format!("true; env -u CLAUDECODE {} {verb}", guard().display());
@@ -89,7 +89,7 @@ fn a_program_is_added_once_it_has_taken_the_test_card() {
     assert!(list.lines().any(|line| line.split_whitespace().eq(["mine", "program"])), "{list}");
 }
 
-/// Whether there is a `script` to make a terminal with.
+/// Checks that `script` is installed to create a terminal.
 #[test]
 fn there_is_a_terminal_to_try_it_on() {
     assert!(Command::new("script").arg("--version").output().is_ok_and(|output| output.status.success()));

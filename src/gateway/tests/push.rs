@@ -1,4 +1,4 @@
-//! Notices on devices: a push service of the test's own, and a device that reads what it was sent.
+//! Tests push notifications with a local push service and a device that decrypts them.
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -11,7 +11,7 @@ use crate::browser::MEDIUM;
 use crate::channels::server::{ReceivedRequest, Server};
 use crate::test_gateway::TestGateway;
 
-/// A device: it can read one notice.
+/// A device that can decrypt one notification.
 struct Device {
     private: EphemeralPrivateKey,
     public: Vec<u8>,
@@ -31,7 +31,7 @@ impl Device {
         json!({ "endpoint": endpoint, "keys": { "p256dh": text(&self.public), "auth": text(&AUTH) } })
     }
 
-    /// The text of a notice, by RFC 8291 from the side of the device.
+    /// Returns the text of a notification, decrypted as RFC 8291 specifies for the device.
     fn read(self, body: &[u8]) -> Value {
         let (salt, rest) = body.split_at(16);
         let (sender, sealed) = rest[5..].split_at(65);
@@ -84,7 +84,7 @@ fn a_device_is_told_of_what_waits_until_it_is_gone() {
     assert_eq!((&told["body"], &told["action_id"]), (&json!(MEDIUM), &waiting["action_id"]), "{told}");
     gateway.post(&format!("/v1/requests/{}/deny", waiting["action_id"].as_str().unwrap()), &gateway.person, &json!({}));
     agent.wait().unwrap();
-    // What is gone is not tried again, and the other still is.
+    // A device that is gone is not notified again, and the other one still is.
     let mut agent = gateway.agent(MEDIUM);
     gateway.until(|| service.asked("/phone").len() == 2);
     assert_eq!(service.asked("/gone").len(), 1);

@@ -1,6 +1,7 @@
-//! Made-up input to a gateway that runs: nothing breaks, no answer is a fault of the gateway's own, and nothing is approved.
+//! Sends random input to a running gateway, and checks that nothing crashes, no response reports an internal error, and
+//! nothing is approved.
 //!
-//! `GUARD_FUZZ_SECONDS` says for how long; what is sent is made of a number that a failure names, `GUARD_FUZZ_SEED`.
+//! `GUARD_FUZZ_SECONDS` sets the duration. The input is generated from a seed that a failure prints, `GUARD_FUZZ_SEED`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use crate::channels::telegram::Bot;
 
-/// Pieces that parsers are known to stumble over.
+/// Fragments that parsers are known to fail on.
 const PIECES: [&str; 14] = [
     "null",
     "[]",
@@ -28,7 +29,7 @@ const PIECES: [&str; 14] = [
     "}}}}",
 ];
 
-/// Input that comes of a number.
+/// A generator of input from a seed.
 struct RandomInput {
     state: u64,
 }
@@ -45,7 +46,7 @@ impl RandomInput {
         &of[self.number(of.len())]
     }
 
-    /// A text with a few bytes of it changed, left out, said twice, or with something else between.
+    /// Returns a text with a few bytes changed, removed, duplicated or inserted.
     fn changed(&mut self, text: &str) -> Vec<u8> {
         let mut bytes = text.as_bytes().to_vec();
         for _ in 0..self.number(5) {
@@ -74,11 +75,11 @@ impl RandomInput {
     }
 }
 
-/// What a gateway answers to these bytes; `None`: it hung up.
+/// Returns the status with which a gateway answers these bytes; `None` if it closed the connection.
 fn said(port: u16, bytes: &[u8]) -> Option<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    // It may hang up before it has read all.
+    // The gateway may close the connection before it has read everything.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut start = [0; 12];
@@ -93,7 +94,7 @@ fn head(method: &str, path: &str, token: &str, length: usize) -> String {
     )
 }
 
-/// A frame of a WebSocket's client, with a mask that changes nothing.
+/// Returns a frame of a WebSocket client, with a mask of zeros.
 fn frame(payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x81];
     match u8::try_from(payload.len()) {
@@ -116,7 +117,7 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
     let mut made = RandomInput { state: seed };
     let bot = Bot::new();
     let gateway = bot.gateway();
-    // Limits are counted for each token.
+    // Rate limits apply to each token.
     let tokens: Vec<String> = (0..20)
         .map(|at| gateway.token(&format!("t{at}"), if at % 2 == 0 { "submit" } else { "read,decide" }))
         .collect();
@@ -126,7 +127,7 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
     let cwd = gateway.path("work");
     let command = json!({ "command": "npm install x", "cwd": cwd, "reason": "why", "timeout_secs": 1 });
     let tool = json!({ "tool": "calendar.delete_event", "input": { "id": [1, null] }, "cwd": cwd, "timeout_secs": 1 });
-    // A name that is none: what says yes to it says yes to nothing.
+    // The name of no request, so that an approval of it approves nothing.
     let nobody = "a".repeat(26);
     let assertion = json!({ "id": "AAAA", "authenticatorData": "AAAA", "clientDataJSON": "e30", "signature": "AAAA" });
     let bodies = [
@@ -146,7 +147,7 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
             format!("/v1/requests/{nobody}/approve"),
             json!({ "scope": "until", "until": "2030-01-01T00:00:00Z" }).to_string(),
         ),
-        // A signature that is none, for what waits.
+        // An invalid signature for the pending request.
         ("POST", format!("/v1/requests/{id}/approve"), format!("{{\"assertion\":{assertion},\"scope\":\"always\"}}")),
         ("POST", format!("/v1/requests/{nobody}/deny"), json!({ "words": "use a branch" }).to_string()),
         (
@@ -188,7 +189,7 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
         let (method, path, body) = made.one(&bodies).clone();
         let token = made.one(&tokens).clone();
         let bytes = match made.number(10) {
-            // All of a request is made up, its head too.
+            // The whole request is random, including its head.
             0 => {
                 let text = head(method, &path, &token, body.len()) + &body;
                 made.changed(&text)
@@ -231,10 +232,10 @@ fn whatever_comes_in_breaks_nothing_and_approves_nothing() {
         "GUARD_FUZZ_SEED={seed}: {}",
         list.text
     );
-    // What waited waits still: a no to it was not among what was sent, and what a stranger presses is none.
+    // The pending request is still pending: no input denied it, and a stranger's button press has no effect.
     let one = gateway.get(&format!("/v1/requests/{id}"), &gateway.person);
     let status = one.body["status"].as_str().unwrap_or_default();
-    // Longer than a minute nobody waits.
+    // No request waits for more than a minute.
     assert!(["pending", "expired"].contains(&status), "GUARD_FUZZ_SEED={seed}: {}", one.text);
     waits.kill().unwrap();
     waits.wait().unwrap();

@@ -1,11 +1,11 @@
-//! What was, over the API: figures, sessions and rows of the record.
+//! Tests the record over the API: statistics, sessions and rows.
 
 use serde_json::{Value, json};
 
 use crate::browser::MEDIUM;
 use crate::test_gateway::TestGateway;
 
-/// Has a command refused by a person.
+/// Runs a command that a person denies.
 fn refuse(gateway: &TestGateway, words: &str) {
     let mut agent = gateway.agent(MEDIUM);
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! A reviewer over the real protocols: a small server plays honest, gullible, slow, broken and hostile models, and the real
-//! guard asks it through the gateway's one-shot helper.
+//! Tests a reviewer over the real protocols: a small server plays honest, gullible, slow, broken and hostile models,
+//! and the real guard asks it through the gateway's one-shot helper.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use crate::channels::server::{ReceivedRequest, Server};
 use crate::terminal::Terminal;
 use crate::test_gateway::guard;
 
-/// A package that nobody knows: of tier 2, and it can be undone.
+/// An unknown package: a command of tier 2 that can be undone.
 const MIDDLE: &str = "npm install some-unknown-pkg";
 
 /// A home with a reviewer.
@@ -32,7 +32,7 @@ impl Home {
             std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
             assert!(child.wait().unwrap().success());
         }
-        // There from the beginning, so that the first run leaves no other facts for the second.
+        // The file exists from the beginning, so that both runs are judged on the same facts.
         std::fs::write(home.directory.path().join("work/ran"), "").unwrap();
         home.configure(reviewer);
         home
@@ -56,12 +56,12 @@ impl Home {
         self.program(guard()).args(words).output().unwrap()
     }
 
-    /// guard with a person in front of it.
+    /// Starts guard with a person at its terminal.
     fn person(&self, line: &str) -> Terminal {
         Terminal::new(self.program(Path::new("script")), line)
     }
 
-    /// Runs a line as an agent would; its exit code.
+    /// Runs a line as an agent would, and returns its exit code.
     fn runs(&self, line: &str) -> i32 {
         let output = self.guard(&["-c", line]);
         output.status.code().unwrap_or(-1)
@@ -71,7 +71,7 @@ impl Home {
         std::fs::read_to_string(self.directory.path().join("work/ran")).map_or(0, |text| text.lines().count())
     }
 
-    /// The newest row of the record.
+    /// Returns the newest row of the record.
     fn row(&self) -> Value {
         let output = self.guard(&["log", "--json", "-n", "3"]);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -80,7 +80,7 @@ impl Home {
     }
 }
 
-/// What the prompt says that only an honest reader of it knows: canary and digest.
+/// Returns the parts of the prompt that an answer must contain: the canary and the digest.
 fn told(asked: &ReceivedRequest) -> (String, String) {
     let text = asked.body.to_string();
     let after = |mark: &str| {
@@ -90,13 +90,13 @@ fn told(asked: &ReceivedRequest) -> (String, String) {
     (after(r#"\"canary\": \""#), after(r#"\"digest\":\""#))
 }
 
-/// The answer of a model that keeps to the form.
+/// Returns the answer of a model that follows the required format.
 fn answer(asked: &ReceivedRequest, verdict: &str) -> String {
     let (canary, digest) = told(asked);
     json!({ "verdict": verdict, "reason": "as a test has it", "digest": digest, "canary": canary }).to_string()
 }
 
-/// A chat completion.
+/// Returns a chat completion.
 fn chat(text: &str) -> String {
     let message = json!({ "role": "assistant", "content": text, "refusal": null });
     json!({
@@ -126,7 +126,7 @@ fn an_approval_settles_the_middle_once_and_is_in_the_record() {
     assert_eq!((&row["review"]["tokens"], &row["review"]["cost"]), (&json!(940), &json!(2200)), "{row}");
     assert_eq!(row["exit"], 0, "{row}");
     assert_eq!(home.guard(&["allow", "--json"]).stdout, home.guard(&["allow", "--json"]).stdout);
-    // What it was told: the key in the head alone, the policy in the system part alone.
+    // The request contains the key only in a header, and the policy only in the system part.
     let asked = server.asked("/v1/chat/completions");
     assert_eq!(asked.len(), 1);
     assert!(asked[0].head.to_lowercase().contains("authorization: bearer sk-secret-1"));
@@ -136,7 +136,7 @@ fn an_approval_settles_the_middle_once_and_is_in_the_record() {
         (body["messages"][0]["content"].as_str().unwrap(), body["messages"][1]["content"].as_str().unwrap());
     assert!(system.contains("ESCALATE in every other case") && !system.contains("some-unknown-pkg"));
     assert!(user.contains("some-unknown-pkg") && !user.contains("ESCALATE") && !user.contains("sk-secret-1"));
-    // Used again for the same, and asked anew for another.
+    // The opinion is used again for the same command, and another command is asked anew.
     assert_eq!((home.runs(MIDDLE), server.asked("completions").len()), (0, 1));
     assert_eq!(home.row()["review"]["again"], true);
     assert_eq!((home.runs("npm install another-unknown-pkg"), server.asked("completions").len()), (0, 2));
@@ -386,7 +386,7 @@ fn an_example_that_a_person_accepts_is_told_from_then_on_and_each_opinion_names_
     let server = says("DENY");
     let home = Home::new(&openai(&server, "cache = 0\n[thresholds]\ncli = 2.0\n"));
     let told = |at: usize| server.asked("completions")[at].body["messages"][0]["content"].as_str().unwrap().to_owned();
-    // A person decides otherwise, with words.
+    // A person decides otherwise, with a message.
     let mut terminal = home.person(&format!("-c '{MIDDLE}'"));
     terminal.wait_for("The reviewer denied it");
     terminal.answer("it is ours");
@@ -395,11 +395,11 @@ fn an_example_that_a_person_accepts_is_told_from_then_on_and_each_opinion_names_
     let row = home.row();
     let before = row["review"]["policy"].as_str().unwrap().to_owned();
     assert_eq!(before.len(), 12, "{row}");
-    // Until it is accepted nothing changes.
+    // Until the example is accepted, nothing changes.
     assert_eq!(home.runs("npm install other-unknown-pkg"), 126);
     assert_eq!(home.row()["review"]["policy"], json!(before));
     assert!(!told(1).contains("it belongs to this account"));
-    // What is to be learned is said in words, and an example once.
+    // The person types what the reviewer should learn, and an example is accepted once.
     let accept = format!("reviewer examples accept {}", row["id"]);
     let mut terminal = home.person(&accept);
     terminal.wait_for("What should the reviewer learn");
@@ -416,7 +416,7 @@ fn an_example_that_a_person_accepts_is_told_from_then_on_and_each_opinion_names_
     let shown = home.guard(&["log", "show", &home.row()["id"].to_string()]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains(&after), "{shown}");
-    // Taken out again, the version is the one of before.
+    // Without the example, the version of the policy is the previous one.
     let (code, screen) = home.person(&accept.replace("accept", "remove")).end();
     assert!(code == Some(0) && screen.contains("no longer an example"), "{screen}");
     assert_eq!(home.runs("npm install fourth-unknown-pkg"), 126);

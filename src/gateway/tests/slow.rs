@@ -1,4 +1,5 @@
-//! Clients that are slow, many, or say what nobody reads: each is told or hung up on, and others are served.
+//! Tests clients that are slow, numerous, or never finish their requests: each gets an error or is disconnected, and
+//! others are served.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use crate::test_gateway::{TestGateway, bearer, until};
 
-/// Sends a byte now and then until the other side hangs up, or says something; after how long.
+/// Sends a byte from time to time until the other side closes the connection or responds, and returns the elapsed time.
 fn drip(gateway: &TestGateway, at_once: &str, byte: u8) -> Duration {
     let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     let begun = Instant::now();
@@ -29,7 +30,7 @@ fn a_head_or_a_body_that_comes_byte_by_byte_is_not_waited_for() {
     let gateway = TestGateway::new("request_secs = 2\n");
     let took = drip(&gateway, "GET /v1/requests HTTP/1.1\r\nHost: localhost\r\nX: ", b'a');
     assert!(took < Duration::from_secs(30), "{took:?}");
-    // A body, before anybody knows who sends it and after.
+    // A body, both without and with authentication.
     for (path, token) in [("/v1/login", ""), ("/v1/requests", gateway.client.as_str())] {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: localhost:{}\r\nX-Guard: 1\r\n{}{}Content-Type: application/json\r\n\
@@ -47,7 +48,7 @@ fn a_head_or_a_body_that_comes_byte_by_byte_is_not_waited_for() {
         stream.read_to_string(&mut said).unwrap();
         assert!(said.starts_with("HTTP/1.1 408") && said.contains("urn:guard:problem:too-slow"), "{path}: {said}");
     }
-    // Who has said what they want may listen for as long as they like.
+    // A client that has sent its request may listen without a time limit.
     let mut events = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
     let head = format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n", gateway.port);
     events.write_all(format!("{head}{}\r\n\r\n", bearer(&gateway.person)).as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Many who listen at once, and what they cost.
+//! Tests many concurrent listeners, and their memory usage.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -11,13 +11,13 @@ use crate::test_gateway::{TestGateway, bearer};
 
 const LISTENERS: usize = 10_000;
 
-/// So many the gateway holds in so much memory, in KiB.
+/// A number of listeners, and the maximum memory of the gateway with them, in KiB.
 const FEW: (usize, u64) = (1100, 64 * 1024);
 
-/// The most that it may hold in memory with all of them, in KiB: 20 for each, and what it has without.
+/// The maximum memory of the gateway with all listeners, in KiB: 20 for each, and its usage without any.
 const MOST_KIB: u64 = 256 * 1024;
 
-/// Memory of a process that is resident, in KiB.
+/// Returns the resident memory of a process, in KiB.
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -27,7 +27,7 @@ fn resident(pid: u32) -> u64 {
 #[test]
 fn ten_thousand_listen_and_all_hear_of_a_request_and_a_thousand_do_in_64_mib() {
     let gateway = TestGateway::new("");
-    // This process is a client, and takes more files than it was given; the gateway does so by itself.
+    // This process is a client and raises its own limit of open files; the gateway raises its own itself.
     let own = std::process::id().to_string();
     let raised = Command::new("prlimit").args(["--pid", &own, "--nofile=16384:"]).status().unwrap();
     assert!(raised.success(), "a process may not open enough files");

@@ -1,7 +1,7 @@
-//! The gateway of a machine: under an account of its own, beside the service that keeps the record. It carries answers, and
-//! the service decides what they are worth.
+//! Tests the gateway of a machine, under an account of its own, beside the service that keeps the record. The gateway
+//! passes on answers, and the service decides which ones count.
 //!
-//! A namespace in which `/etc`, `/run` and `/var/lib` are this test's. Only root can make one.
+//! The tests run in a namespace with their own `/etc`, `/run` and `/var/lib`, which only root can create.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
@@ -36,7 +36,7 @@ struct Machine {
     port: u16,
 }
 
-/// Whether namespaces and other accounts are to be had.
+/// Reports whether namespaces and other accounts are available.
 fn able() -> bool {
     let probe =
         ["-m", "sh", "-c", "mount --make-rprivate / && exec setpriv --reuid 4102 --regid 4102 --clear-groups true"];
@@ -45,7 +45,7 @@ fn able() -> bool {
 }
 
 impl Machine {
-    /// With this in `/etc/guard/gateway.toml`; `None` where the tests may not make one.
+    /// Creates a machine with this `/etc/guard/gateway.toml`; `None` if the tests cannot create one.
     fn new(config: &str) -> Option<Self> {
         if !able() {
             eprintln!("skipped: only root can become several accounts, and here it may not");
@@ -59,7 +59,7 @@ impl Machine {
             ("marks", 0, 0o777),
             ("work", uid("agent"), 0o755),
             ("home", 0, 0o755),
-            // What the units have systemd make.
+            // The directories that systemd creates for the units.
             ("lib", 0, 0o755),
             ("lib/guard", uid("guard"), 0o700),
             ("lib/guard-gateway", uid("guard-gateway"), 0o700),
@@ -107,7 +107,7 @@ impl Machine {
         self.directory.path().join(name)
     }
 
-    /// A program of this machine as an account, without a terminal.
+    /// Creates a command of this machine that runs under an account, without a terminal.
     fn program(&self, account: &str, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         let id = uid(account).to_string();
@@ -124,7 +124,7 @@ impl Machine {
         self.program(account, "guard-gateway", words).output().unwrap()
     }
 
-    /// A line of the gateway's on a terminal that `script` makes, and what it says.
+    /// Runs a command line of the gateway on a terminal that `script` creates, and returns its output.
     fn on_a_terminal(&self, account: &str, line: &str) -> String {
         let line = format!("{} {line}", self.path("bin/guard-gateway").display());
         let mut script = self.program(account, "/usr/bin/script", &["-qec", &line, "/dev/null"]);
@@ -147,7 +147,8 @@ impl Machine {
         until(|| self.get("/readyz", "").status == 200);
     }
 
-    /// A token as a person at a terminal makes one: here is none, so it is put where the gateway keeps them.
+    /// Adds a token directly to the gateway's database, because `token add` requires a person at a terminal. Returns its
+    /// secret.
     fn token(&self, name: &str, scopes: &[Scope]) -> String {
         let directory = self.path("lib/guard-gateway");
         let given = format!("gt_{name}_{}", self.directory.path().display());
@@ -176,7 +177,7 @@ impl Machine {
         send(self.port, "POST", path, &[&bearer(token)], &body.to_string())
     }
 
-    /// A command of the agent's that waits, and its name towards clients.
+    /// Starts a command of the agent that waits, and returns its name in the API.
     fn asked(&self, token: &str, words: &[&str]) -> (Child, String) {
         use std::os::unix::process::CommandExt as _;
         let mut asker = self.program("agent", "guard", &[&["--"], words].concat());
@@ -205,14 +206,14 @@ impl Drop for Machine {
     }
 }
 
-/// How a command ended, and what it said.
+/// Returns the exit code of a command and its output.
 fn ended(mut child: Child) -> (Option<i32>, String) {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     (child.wait().unwrap().code(), said)
 }
 
-/// A passkey as a browser has one.
+/// A passkey like that of a browser.
 struct TestKey {
     pair: EcdsaKeyPair,
     origin: String,
@@ -231,7 +232,7 @@ impl TestKey {
         Base64UrlUnpadded::encode_string(b"a passkey of ada")
     }
 
-    /// As an approver's file has it.
+    /// Returns its entry in the file of an approver.
     fn file(&self) -> String {
         let point = self.pair.public_key().as_ref();
         let (x, y) = point[1..].split_at(32);
@@ -274,7 +275,7 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
     };
 
     let (asker, action) = machine.asked(&phone, &["npm", "install", "some-pkg"]);
-    // Who carries it elsewhere is told whose it is.
+    // A channel that sends the request elsewhere receives the name of its account.
     until(|| {
         std::fs::read_to_string(machine.path("run/guard-gateway/told")).is_ok_and(|told| told.contains(" · agent\""))
     });
@@ -288,10 +289,10 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
     assert_eq!((code, machine.ran()), (Some(0), 1), "{said}");
     let shown = machine.get(&format!("/v1/requests/{action}"), &phone);
     assert_eq!(shown.body["decided_by"], "phone via guard-gateway");
-    // The same tap again, because its answer was lost.
+    // The same tap again, because its response was lost.
     assert_eq!(approve(&machine, &action, &json!({})).status, 200);
 
-    // What gateway.toml allows beyond what root does is not allowed.
+    // gateway.toml cannot allow more than root's configuration does.
     let (asker, action) = machine.asked(&phone, &["git", "push", "--force", "origin", "main"]);
     let barred = approve(&machine, &action, &json!({}));
     assert_eq!((barred.status, barred.text.contains("at most tier 2")), (403, true), "{}", barred.text);
@@ -300,7 +301,7 @@ fn an_agent_asks_and_a_person_elsewhere_answers_through_the_machines_gateway() {
     let (code, said) = ended(asker);
     assert!(code == Some(126) && said.contains("use a branch"), "{code:?} {said}");
 
-    // The service comes back, and what waits then is seen.
+    // The service restarts, and the requests that wait then are visible.
     let mut service = machine.service.take().unwrap();
     service.kill().unwrap();
     service.wait().unwrap();
@@ -369,7 +370,7 @@ fn the_machines_gateway_shows_requests_and_nothing_else() {
 fn the_gateway_of_a_machine_is_its_own_accounts() {
     let said = |output: Output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let Some(mut machine) = Machine::new("") else { return };
-    // Without the service it does not begin.
+    // The gateway does not start without the service.
     let alone = said(machine.gateway("guard-gateway", &["serve", "--listen", "127.0.0.1:0"]));
     assert!(alone.contains("guard's service at /run/guard/guard.sock cannot be used"), "{alone}");
     machine.start_service();
@@ -387,7 +388,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     let unit = said(machine.gateway("guard-gateway", &["serve", "--unit", "system"]));
     assert!(unit.contains("User=guard-gateway\n") && unit.contains("/bin/guard-gateway serve\n"), "{unit}");
     assert_eq!(said(machine.gateway("agent", &["check"])), "[]\n", "whose gateway it is not is not bothered");
-    // A token is made by a person who became that account, and not for what this gateway does not do.
+    // A person who became that account can create a token, but not with a scope that this gateway does not support.
     let made = machine.on_a_terminal("guard-gateway", "token add phone --scope read,decide");
     let token = made.split_whitespace().find(|word| word.starts_with("gt_")).unwrap_or_else(|| panic!("{made}"));
     assert_eq!(machine.get("/v1/requests", token).status, 200);
@@ -403,7 +404,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     pairing.kill().unwrap();
     pairing.wait().unwrap();
     assert!(begun.contains(&format!("http://localhost:{}/enrol#", machine.port)), "{begun}");
-    // Root sets up channels, so that the gateway can read what stands there.
+    // Root configures channels, and the gateway can read the result.
     let line = "channel add program --no-test -- /bin/true";
     let refused = machine.on_a_terminal("guard-gateway", line);
     assert!(refused.contains("only root can configure the channels"), "{refused}");
@@ -413,7 +414,7 @@ fn the_gateway_of_a_machine_is_its_own_accounts() {
     assert_eq!((about.uid(), about.gid(), about.mode() & 0o777), (0, uid("guard-gateway"), 0o640));
     let listed = said(machine.gateway("guard-gateway", &["channel", "list"]));
     assert!(listed.contains("program"), "{listed}");
-    // Where root names no account for one, there is none.
+    // If root configures no account for a gateway, there is none.
     std::fs::write(machine.path("etc/guard/config.toml"), CONFIG.replace("gateway = \"guard-gateway\"\n", "")).unwrap();
     let none = said(machine.gateway("guard-gateway", &["token", "list"]));
     assert!(none.contains("names no account for the gateway"), "{none}");

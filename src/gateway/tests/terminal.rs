@@ -1,4 +1,4 @@
-//! guard on a terminal that `script` makes, and a person in front of it.
+//! Runs guard on a terminal that `script` creates, with a simulated person.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::test_gateway::guard;
 
-/// guard, and what it has put on the screen so far.
+/// A guard process and its screen so far.
 pub struct Terminal {
     child: Child,
     stdin: ChildStdin,
@@ -15,7 +15,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts guard with this line of arguments; `script` is that program in the home and the directory of the test.
+    /// Starts guard with this line of arguments. `script` is that program, in the home and the directory of the test.
     pub fn new(mut script: Command, line: &str) -> Self {
         script.args(["-qec", &format!("{} {line}", guard().display()), "/dev/null"]);
         script.env("TERM", "xterm").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
@@ -45,14 +45,15 @@ impl Terminal {
         }
     }
 
-    /// Types a line as an answer to a question that stands there, letter by letter.
+    /// Types a line, letter by letter, as the answer to a question that is already shown.
     pub fn answer(&mut self, line: &str) {
-        // What is typed before a question stands there is thrown away, and what comes all at once is a paste.
+        // guard discards input from before the question, and treats input that arrives all at once as a paste.
         std::thread::sleep(Duration::from_millis(700));
         for letter in line.chars() {
             let (shown, typed) = (self.screen().len(), Instant::now());
             self.stdin.write_all(letter.to_string().as_bytes()).unwrap();
-            // Two letters that are read at once are a paste too: each is seen before the next, where it is shown at all.
+            // Two letters that are read at once are a paste too, so each letter is awaited on the screen, if it is
+            // shown at all.
             while self.screen().len() == shown && typed.elapsed() < Duration::from_secs(1) {
                 std::thread::sleep(Duration::from_millis(10));
             }
@@ -61,7 +62,7 @@ impl Terminal {
         self.stdin.write_all(b"\r").unwrap();
     }
 
-    /// The exit code, and the whole screen.
+    /// Returns the exit code and the whole screen.
     pub fn end(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         std::thread::sleep(Duration::from_millis(50));

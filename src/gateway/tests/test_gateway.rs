@@ -1,4 +1,4 @@
-//! A home with guard and its gateway in it.
+//! Creates a home with guard and its gateway.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
 use serde_json::Value;
 
-/// The real guard, built as it is by itself: its features are not joined with the gateway's.
+/// Returns the real guard. It is built separately, so that its features are not merged with the gateway's.
 pub fn guard() -> &'static Path {
     static GUARD: OnceLock<PathBuf> = OnceLock::new();
     GUARD.get_or_init(|| {
@@ -31,9 +31,9 @@ pub struct TestGateway {
     directory: tempfile::TempDir,
     child: Option<Child>,
     pub port: u16,
-    /// Of a token with all scopes but submit.
+    /// The secret of a token with all scopes but submit.
     pub person: String,
-    /// Of a token with submit alone.
+    /// The secret of a token with submit alone.
     pub client: String,
 }
 
@@ -47,7 +47,7 @@ pub struct HttpResponse {
 }
 
 impl TestGateway {
-    /// With this in `gateway.toml`.
+    /// Starts a gateway with this `gateway.toml`.
     pub fn new(config: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["home/.config/guard", "work", "bin"] {
@@ -80,7 +80,7 @@ impl TestGateway {
         assert!(child.wait().unwrap().success());
     }
 
-    /// A program in this home, with no terminal.
+    /// Creates a command in this home, without a terminal.
     pub fn program(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
@@ -100,7 +100,8 @@ impl TestGateway {
         self.token_of(name, scopes, Origin::Api)
     }
 
-    /// A token as a person at a terminal makes one: here is none, so it is put where the gateway keeps them.
+    /// Adds a token directly to the gateway's database, because `token add` requires a person at a terminal. Returns its
+    /// secret.
     pub fn token_of(&self, name: &str, scopes: &str, origin: Origin) -> String {
         let directory = self.path("home/.local/share/guard");
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).unwrap();
@@ -124,7 +125,7 @@ impl TestGateway {
         self.start_at(0);
     }
 
-    /// The same at a port of its own; 0 is any that is free.
+    /// Starts the gateway at a port; 0 is any free one.
     pub fn start_at(&mut self, port: u16) {
         let mut command = self.command(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
@@ -133,7 +134,7 @@ impl TestGateway {
         self.until(|| self.get("/readyz", "").status == 200);
     }
 
-    /// Ends the gateway as nothing can be caught.
+    /// Kills the gateway with a signal that it cannot catch.
     pub fn kill(&mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
@@ -144,7 +145,7 @@ impl TestGateway {
         self.child.as_ref().unwrap().id()
     }
 
-    /// Ends it by a signal; how it ended.
+    /// Ends the gateway with a signal, and returns its exit status.
     pub fn end(&mut self, signal: &str) -> std::process::ExitStatus {
         let mut child = self.child.take().unwrap();
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
@@ -152,18 +153,18 @@ impl TestGateway {
         child.wait().unwrap()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition is true.
     #[track_caller]
     pub fn until(&self, is_so: impl FnMut() -> bool) {
         until(is_so);
     }
 
-    /// How often a stand-in ran.
+    /// Returns the number of times that a stand-in ran.
     pub fn ran(&self) -> usize {
         std::fs::read_to_string(self.path("home/ran")).map_or(0, |text| text.lines().count())
     }
 
-    /// A request with these lines in its head.
+    /// Sends a request with these header lines.
     pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
         send(self.port, method, path, head, body)
     }
@@ -176,13 +177,13 @@ impl TestGateway {
         self.send("POST", path, &[&bearer(token)], &body.to_string())
     }
 
-    /// Hands a command in.
+    /// Submits a command.
     pub fn submit(&self, command: &str) -> HttpResponse {
         let cwd = self.path("work");
         self.post("/v1/requests", &self.client, &serde_json::json!({ "command": command, "cwd": cwd }))
     }
 
-    /// guard as an agent's shell, which waits in the queue for what is asked about.
+    /// Runs guard as an agent's shell; a command that requires approval waits in the queue.
     pub fn agent(&self, command: &str) -> Child {
         use std::os::unix::process::CommandExt as _;
         let mut agent = self.program(guard());
@@ -190,7 +191,7 @@ impl TestGateway {
         agent.process_group(0).spawn().unwrap()
     }
 
-    /// The only request that waits.
+    /// Returns the only pending request.
     #[track_caller]
     pub fn waiting(&self) -> Value {
         let mut found = Value::Null;
@@ -212,18 +213,18 @@ impl Drop for TestGateway {
     }
 }
 
-/// The port of a gateway that was started with its standard output piped, once it listens.
+/// Returns the port of a gateway whose standard output is piped, once it listens.
 pub fn port_of(gateway: &mut Child) -> u16 {
     let mut out = BufReader::new(gateway.stdout.take().unwrap());
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
-    // What it prints later must have somewhere to go.
+    // Its later output must be read too.
     std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
     let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
     port.unwrap_or_else(|| panic!("no port: {line}"))
 }
 
-/// A request to the gateway at this port.
+/// Sends a request to the gateway at this port.
 pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> HttpResponse {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
@@ -238,7 +239,7 @@ pub fn send(port: u16, method: &str, path: &str, head: &[&str], body: &str) -> H
     let text = format!(
         "{method} {path} HTTP/1.1\r\n{host}{head}{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
-    // A server may refuse before it has read all.
+    // A server may reject a request before it has read everything.
     let _ = stream.write_all(text.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -257,7 +258,7 @@ pub fn bearer(token: &str) -> String {
     if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}") }
 }
 
-/// Whether all of these programs are installed. Where everything has to be, as in CI, a missing one fails the test.
+/// Reports whether all of these programs are installed. If all must be, as in CI, a missing one fails the test.
 #[track_caller]
 pub fn installed(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -270,7 +271,7 @@ pub fn installed(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 #[track_caller]
 pub fn until(mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! TLS with a certificate of its own: other machines are spoken to through it and in no other way.
+//! Tests TLS with a certificate of the gateway's own: other machines can connect only with it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use crate::test_gateway::{TestGateway, bearer, until};
 
 const NAME: &str = "guard.test";
 
-/// Makes a key and a certificate for it.
+/// Creates a key and a certificate for it.
 fn make(gateway: &TestGateway, name: &str) {
     let (key, certificate) = (gateway.path(&format!("{name}.key")), gateway.path(&format!("{name}.pem")));
     let mut made = Command::new("openssl");
@@ -27,7 +27,7 @@ fn make(gateway: &TestGateway, name: &str) {
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Names a certificate and a key in the configuration.
+/// Sets a certificate and a key in the configuration.
 fn configure(gateway: &TestGateway, certificate: &str, key: &str) {
     gateway.write_config(&format!(
         "listen = [\"127.0.0.1:0\", \"0.0.0.0:0\"]\nhosts = [\"{NAME}\"]\ncertificate = \"{}\"\nkey = \"{}\"\n",
@@ -36,12 +36,12 @@ fn configure(gateway: &TestGateway, certificate: &str, key: &str) {
     ));
 }
 
-/// A gateway that listens where the file says.
+/// A gateway that listens on the addresses of its configuration.
 struct Serving {
     child: Child,
     plain: u16,
     tls: u16,
-    /// What it said after that.
+    /// Its later output.
     said: Arc<Mutex<String>>,
 }
 
@@ -63,7 +63,7 @@ impl Serving {
         Self { child, plain, tls, said }
     }
 
-    /// What a client hears that trusts this certificate alone.
+    /// Returns the response to a client that trusts only this certificate.
     fn asked(&self, gateway: &TestGateway, trusted: &str, path: &str, head: &str) -> Result<String, String> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(gateway.path(&format!("{trusted}.pem"))).unwrap()).unwrap();
@@ -82,7 +82,7 @@ impl Serving {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// What comes back where it is spoken to in plain.
+    /// Returns the response to a connection without TLS.
     fn in_plain(port: u16, host: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -111,7 +111,7 @@ fn other_machines_are_spoken_to_by_tls_alone() {
     make(&gateway, "one");
     configure(&gateway, "one", "one");
     let serving = Serving::new(&mut gateway);
-    // Who connects and says nothing keeps nobody waiting.
+    // Clients that connect and send nothing block nobody.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(("127.0.0.1", serving.tls)).unwrap()).collect();
     until(|| serving.asked(&gateway, "one", "/readyz", "").is_ok_and(|told| told.starts_with("HTTP/1.1 200")));
     let person = format!("{}\r\n", bearer(&gateway.person));
@@ -134,7 +134,7 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     let trusts = |name: &str| serving.asked(&gateway, name, "/healthz", "").is_ok_and(|told| told.contains("200"));
     until(|| trusts("one"));
     assert!(!trusts("two"));
-    // Of two that do not belong together neither counts.
+    // A certificate and a key that do not match are rejected, and the old ones are kept.
     configure(&gateway, "two", "one");
     serving.hup();
     std::thread::sleep(Duration::from_millis(500));
@@ -145,7 +145,7 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     assert!(!trusts("one"));
     until(|| serving.said.lock().unwrap().contains("reloaded"));
     assert!(!serving.said.lock().unwrap().contains("after a restart"));
-    // Where it listens stays, and it says so.
+    // The addresses do not change, and the gateway reports this.
     gateway.write_config("");
     serving.hup();
     let told = "; changes of listen and certificate take effect after a restart";

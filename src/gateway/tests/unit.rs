@@ -1,4 +1,4 @@
-//! The unit that runs it takes away what the gateway does not need.
+//! Tests that the gateway's unit removes the permissions that the gateway does not need.
 
 use std::process::{Command, Stdio};
 
@@ -31,7 +31,7 @@ fn what_systemd_listens_at_is_served() {
     let socket = gateway.command(&["serve", "--unit", "socket"]).output().unwrap();
     let text = String::from_utf8(socket.stdout).unwrap();
     assert!(text.contains("ListenStream=127.0.0.1:6180"), "{text}");
-    // As systemd hands it over: descriptor 3, and variables that name this very process.
+    // The environment that systemd provides: descriptor 3, and variables that name this very process.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut gateway = gateway;
@@ -64,7 +64,7 @@ fn a_port_that_browsers_refuse_is_warned_about() {
     let mut serve = gateway.command(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
     let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-    // Where it listens, and that its socket is there.
+    // The first two lines report the port and the socket.
     for _ in 0..2 {
         std::io::BufRead::read_line(&mut out, &mut String::new()).unwrap();
     }

@@ -1,4 +1,4 @@
-//! A request that waits, filed as guard files one: for the tests of many at once, and for the benchmark.
+//! Files a pending request like guard does, for the tests of many requests and for the benchmark.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use guard_gateway::judge::risk::{Risk, Tier, Weight};
 use guard_gateway::store::queue::{FilingResult, Justification, NewRequest, Queue};
 use jiff::{SignedDuration, Timestamp};
 
-/// Files `npm install pNUMBER` of one of several sessions, for ten minutes; this process waits for it.
+/// Files `npm install pNUMBER` in one of several sessions for ten minutes; this process waits for it.
 pub fn file(queue: &Queue, number: usize, session: usize) -> FilingResult {
     let now = Timestamp::now();
     let judgment = Judgment::default();

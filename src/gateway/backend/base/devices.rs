@@ -1,6 +1,6 @@
-//! Devices that want notices, and the key that signs them.
+//! Stores the devices that receive notifications, and the key that signs them.
 //!
-//! Out of scope: what they are sent ([`crate::push`]).
+//! Out of scope: the content of notifications ([`crate::push`]).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
@@ -10,7 +10,7 @@ use crate::backend::BackendError;
 use crate::backend::memory::Devices;
 use crate::push::{Subscription, Vapid};
 
-/// How many devices of one name are told.
+/// The maximum number of devices of one name.
 const DEVICES: u32 = 20;
 
 impl Devices for Base {
@@ -53,7 +53,7 @@ impl Devices for Base {
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         let all = read()?.into_iter();
-        // What cannot be read is no device that could be told.
+        // A device with unreadable keys cannot be notified.
         Ok(all
             .filter_map(|(endpoint, keys)| Some(Subscription { endpoint, keys: serde_json::from_str(&keys).ok()? }))
             .collect())

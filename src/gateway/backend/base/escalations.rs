@@ -1,7 +1,6 @@
-//! Which requests that nobody answered were told to those who are to know, so that a gateway that was away tells of the
-//! rest.
+//! Stores which unanswered requests were escalated, so that a restarted gateway escalates only the rest.
 //!
-//! Out of scope: who is to know.
+//! Out of scope: who is notified.
 
 use std::collections::HashSet;
 
@@ -12,7 +11,7 @@ use super::Base;
 use crate::backend::BackendError;
 use crate::backend::memory::Escalations;
 
-/// Longer than the queue shows what nobody answered.
+/// The time for which an escalation is kept, in milliseconds: longer than the queue lists unanswered requests.
 const KEPT_MS: i64 = 8 * 24 * 60 * 60 * 1000;
 
 impl Escalations for Base {

@@ -1,4 +1,4 @@
-//! Messages that ask somebody, and whose each of their buttons is.
+//! Stores the messages that ask for answers, and the owners of their buttons.
 //!
 //! Out of scope: answers.
 
@@ -10,7 +10,7 @@ use crate::backend::BackendError;
 use crate::backend::memory::{Button, Deliveries, Offer};
 
 impl Base {
-    /// Forgets the messages that said how an earlier asking ended, with their buttons.
+    /// Deletes the closed messages about an earlier filing of this request, with their buttons.
     pub(super) fn forget_ended(&self, action: &str) -> Result<(), BackendError> {
         let forget = || {
             self.connection.execute(

@@ -1,4 +1,4 @@
-//! Sessions of the page: who logged in stays so when the gateway is started again.
+//! Stores the sessions of the page, so that users stay logged in when the gateway restarts.
 //!
 //! Out of scope: who logs in, and what a session may do.
 

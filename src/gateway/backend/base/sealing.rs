@@ -1,7 +1,7 @@
-//! What was handed in, sealed for as long as it waits: the file that holds it does not show it, nor does a copy of that
-//! file alone. The key lies beside it, for the same account; whoever has both has all.
+//! Encrypts submissions while they wait, so that neither the database nor a copy of it alone reveals them. The key is
+//! stored beside it, for the same account; a copy of both files reveals everything.
 //!
-//! Out of scope: what is sealed.
+//! Out of scope: the content of submissions.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -15,10 +15,10 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 
 use crate::backend::BackendError;
 
-/// In front of what is sealed. No object begins so.
+/// The prefix of encrypted text. No JSON object begins with it.
 const MARK: &str = "sealed:";
 
-/// The key, read when it is first needed.
+/// The encryption key, which is read when it is first needed.
 pub(super) struct Sealing {
     path: PathBuf,
     key: OnceCell<LessSafeKey>,
@@ -31,7 +31,7 @@ impl fmt::Debug for Sealing {
 }
 
 impl Sealing {
-    /// With the key in this file, which is made when there is none.
+    /// Uses the key in this file, which is created if it does not exist.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, key: OnceCell::new() }
     }
@@ -46,7 +46,7 @@ impl Sealing {
         Ok(self.key.get_or_init(|| LessSafeKey::new(key)))
     }
 
-    /// Seals a text under a name: it opens under the same name alone.
+    /// Encrypts a text under a name. It can only be decrypted under the same name.
     ///
     /// # Errors
     /// There is no key, or the system gives no random bytes.
@@ -63,10 +63,11 @@ impl Sealing {
         Ok(format!("{MARK}{}", Base64Unpadded::encode_string(&[&nonce[..], &bytes].concat())))
     }
 
-    /// Opens what was sealed under a name. What an earlier version kept as it was is given back so.
+    /// Decrypts a text that was encrypted under a name. Text that an earlier version stored unencrypted is returned
+    /// unchanged.
     ///
     /// # Errors
-    /// It is damaged, of another name, or of another key.
+    /// The text is damaged, or was encrypted under another name or with another key.
     pub(super) fn open(&self, name: &str, kept: &str) -> Result<String, BackendError> {
         let Some(sealed) = kept.strip_prefix(MARK) else { return Ok(kept.to_owned()) };
         let wrong = || BackendError::Sealed;
@@ -79,7 +80,7 @@ impl Sealing {
     }
 }
 
-/// The key's bytes. Of two that make one at once, the first counts.
+/// Reads the bytes of the key, or creates them. If two processes create a key at once, the first one is used.
 fn read_or_make(path: &Path) -> io::Result<Vec<u8>> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -98,7 +99,7 @@ fn read_or_make(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&made)?;
     file.write_all(&key)?;
     file.sync_all()?;
-    // A link is not put where something is already.
+    // A hard link does not replace an existing file.
     let linked = std::fs::hard_link(&made, path);
     std::fs::remove_file(&made)?;
     match linked {

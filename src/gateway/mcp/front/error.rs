@@ -1,4 +1,4 @@
-//! Why clients of an MCP server are not served.
+//! The reasons why clients of an MCP server are not served.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,10 +7,10 @@ use super::{SHORTEST_TOKEN, TOKEN};
 use crate::secrets::NoRandomBytes;
 use crate::submission::SubmitError;
 
-/// Why clients are not served.
+/// The reason why clients are not served.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
-    /// The runtime.
+    /// An error of the runtime.
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("{0} is reachable from other machines, which requires TLS; listen on 127.0.0.1 behind a TLS proxy")]

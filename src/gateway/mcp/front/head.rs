@@ -1,4 +1,5 @@
-//! What the headers of a request say: from where it comes, what it takes, and what of its message they repeat.
+//! Checks the headers of a request: its host, the formats that it accepts, and the fields of its message that they
+//! repeat.
 //!
 //! Out of scope: sessions.
 
@@ -7,12 +8,12 @@ use axum::http::{HeaderMap, header};
 use super::super::message::{self, MirroredFields};
 use super::{METHOD, NAME, VERSION};
 
-/// A header of a request without a session is missing, or says something else than its message.
+/// The error of a header that is missing or differs from the message, in a request without a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the header {0} is missing or does not match the message")]
 pub(super) struct HeaderMismatch(&'static str);
 
-/// That the headers of a request without a session repeat what its message says.
+/// Checks that the headers of a request without a session match its message.
 pub(super) fn agrees(head: &HeaderMap, repeats: &MirroredFields) -> Result<(), HeaderMismatch> {
     let name = repeats.name.as_deref().map(message::plain);
     for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
@@ -24,12 +25,12 @@ pub(super) fn agrees(head: &HeaderMap, repeats: &MirroredFields) -> Result<(), H
     Ok(())
 }
 
-/// A header that is text.
+/// Returns the value of a header, if it is text.
 pub(super) fn text<'h>(head: &'h HeaderMap, name: &str) -> Option<&'h str> {
     head.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// Whether an answer of this form is taken.
+/// Reports whether the client accepts a content type.
 pub(super) fn accepts(head: &HeaderMap, form: &str) -> bool {
     let kind = form.split('/').next().unwrap_or_default();
     let all =
@@ -38,7 +39,7 @@ pub(super) fn accepts(head: &HeaderMap, form: &str) -> bool {
         .any(|one| one == form || one == "*/*" || one == format!("{kind}/*"))
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Reports whether a host, with or without a port, is this machine.
 pub(super) fn is_here(host: &str) -> bool {
     let bare = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,

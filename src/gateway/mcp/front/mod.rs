@@ -1,8 +1,8 @@
-//! `guard-gateway mcp-listen`: guard between clients that come over HTTP and a server, for `guard mcp --listen`.
+//! `guard-gateway mcp-listen`: runs guard between HTTP clients and a server, for `guard mcp --listen`.
 //!
-//! Each session of a client is a `guard mcp` of its own, and so a server of its own; requests of versions of the protocol
-//! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
-//! answer. Out of scope: judging, and what messages mean beyond whom they answer.
+//! Each session of a client has its own `guard mcp` process, and so its own server; requests in protocol versions
+//! without sessions share some. This module handles only HTTP: authentication, the session that a message belongs to,
+//! and the streams of responses. Out of scope: judging, and the meaning of messages beyond whom they answer.
 
 mod error;
 mod head;
@@ -37,28 +37,29 @@ use crate::connections::{self, ConnectionLimits, PeerInfo, Slots};
 use crate::secrets::{hash, same, secret};
 use crate::submission;
 
-/// The variable with the token that clients bring; without it, one is made for this run.
+/// The variable with the token that clients send; if it is not set, a token is generated for this run.
 pub const TOKEN: &str = "GUARD_MCP_TOKEN";
 
-/// The shortest token that is taken.
+/// The minimum length of a token.
 const SHORTEST_TOKEN: usize = 16;
 
-/// The longest message of a client: guard reads no longer one.
+/// The maximum length of a client's message; guard reads no longer ones.
 const LONGEST: usize = 32 << 20;
 
-/// The most sessions at once.
+/// The maximum number of sessions.
 const MOST_SESSIONS: usize = 64;
 
-/// How long a client may take for the head of a request, and for its message, where sessions live that long.
+/// The time that a client has to send the head of a request, and again for its message; shorter if sessions end
+/// earlier.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The most connections at once: a client has one for each request that waits, and one on which it listens.
+/// The maximum number of connections: a client has one for each pending request, and one on which it listens.
 const MOST: usize = 512;
 
-/// How often is looked for sessions that nobody uses.
+/// The maximum interval between searches for unused sessions.
 const SELDOM: Duration = Duration::from_secs(15);
 
-/// How long guards may take to end when this does.
+/// The time that the guard processes have to end when this process ends.
 const FAREWELL: Duration = Duration::from_secs(8);
 
 /// The headers of the protocol.
@@ -67,7 +68,7 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
-/// Errors of JSON-RPC, and that of a header that does not say what its message says.
+/// The error codes of JSON-RPC, and the one for a header that does not match its message.
 const UNREADABLE: i32 = -32700;
 const WRONG: i32 = -32600;
 const MISMATCH: i32 = -32001;
@@ -85,20 +86,20 @@ pub struct ListenArgs {
     words: Vec<OsString>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct Front {
     guard: PathBuf,
     words: Vec<OsString>,
-    /// Of the token.
+    /// The hash of the token.
     token: [u8; 32],
-    /// How long a session lives that nobody uses.
+    /// The time after which an unused session ends.
     idle: Duration,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
-    /// For requests without a session.
+    /// The sessions for requests without a session of their own.
     shared: Mutex<Vec<Arc<Session>>>,
 }
 
-/// Why a request is not served.
+/// The reason why a request is not served.
 struct HttpFault {
     status: StatusCode,
     code: i32,
@@ -110,10 +111,10 @@ fn fault(status: StatusCode, code: i32, why: impl Into<String>) -> HttpFault {
     HttpFault { status, code, id: Value::Null, why: why.into() }
 }
 
-/// Serves until it is ended.
+/// Serves clients until a signal ends it.
 ///
 /// # Errors
-/// It cannot listen there, or there is no guard.
+/// The address cannot be listened on, or guard is missing.
 pub fn run(args: ListenArgs) -> Result<u8, FrontError> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(args))
 }
@@ -177,12 +178,12 @@ async fn serve(args: ListenArgs) -> Result<u8, FrontError> {
 }
 
 impl Front {
-    /// How long a client may take to say what it wants.
+    /// Returns the time that a client has to send its request.
     fn client_timeout(&self) -> Duration {
         PATIENCE.min(self.idle)
     }
 
-    /// Takes out sessions that have ended, and ends those that nobody uses.
+    /// Removes sessions that have ended, and ends unused ones.
     fn sweep(&self) {
         let lives = |session: &Arc<Session>| {
             let is_idle = session.idle().is_some_and(|idle| idle >= self.idle);
@@ -195,7 +196,7 @@ impl Front {
         locked(&self.shared).retain(lives);
     }
 
-    /// Room for one more session: where there is none, the one that is unused for longest goes.
+    /// Makes room for another session: if all are taken, ends the one that has been unused for the longest time.
     fn make_room(&self) -> Result<(), HttpFault> {
         let mut sessions = locked(&self.sessions);
         if sessions.len() < MOST_SESSIONS {
@@ -217,7 +218,8 @@ impl Front {
         Session::start(&self.guard, &self.words).map_err(failed)
     }
 
-    /// The session that a request names, with the version that it agreed to.
+    /// Returns the session that a request names, and checks that it uses the protocol version that the session agreed
+    /// on.
     fn session(&self, head: &HeaderMap) -> Result<(String, Arc<Session>), HttpFault> {
         let Some(name) = text(head, SESSION) else {
             let why = format!("the header {SESSION} is missing; start with initialize");
@@ -236,7 +238,8 @@ impl Front {
         Ok((name.to_owned(), session))
     }
 
-    /// Somebody to whom requests without a session can be given: one of theirs may have the id of one that waits.
+    /// Returns a shared process for a request without a session, in which its IDs do not collide with those of pending
+    /// requests.
     fn shared(&self, asks: &MessageInfo) -> Result<Arc<Session>, HttpFault> {
         let mut shared = locked(&self.shared);
         shared.retain(|session| !session.has_ended());
@@ -252,7 +255,7 @@ impl Front {
         Ok(session)
     }
 
-    /// That whoever comes may come: by the token, and from no site on the network.
+    /// Checks that a client may connect: by its token, and not from a page of another site.
     fn admits(&self, head: &HeaderMap) -> Result<(), HttpFault> {
         let host = text(head, "host").unwrap_or_default();
         if !is_here(host) {
@@ -275,7 +278,7 @@ impl Front {
         Ok(())
     }
 
-    /// A message of a client.
+    /// Handles a message of a client.
     async fn takes(self: &Arc<Self>, request: Request) -> Result<Response, HttpFault> {
         let (parts, body) = request.into_parts();
         let head = parts.headers;
@@ -329,7 +332,7 @@ impl Front {
         self.hands(&session, line, asks, false).await
     }
 
-    /// Hands a message on, and streams what answers it. `hangs_up`: whoever leaves takes their request back.
+    /// Passes a message on and streams the responses. With `hangs_up`, a client that disconnects cancels its requests.
     async fn hands(
         &self,
         to: &Arc<Session>,
@@ -362,7 +365,7 @@ async fn said(State(front): State<Arc<Front>>, request: Request) -> Response {
     front.takes(request).await.unwrap_or_else(told)
 }
 
-/// The stream of what the server says of its own accord.
+/// Streams the messages that the server sends on its own initiative.
 async fn listens(State(front): State<Arc<Front>>, head: HeaderMap) -> Response {
     let listening = || {
         front.admits(&head)?;
@@ -393,7 +396,7 @@ fn told(fault: HttpFault) -> Response {
     if fault.status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    // What is left of it is not waited for.
+    // The rest of such a request is not read.
     if matches!(fault.status, StatusCode::UNAUTHORIZED | StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

@@ -1,6 +1,7 @@
-//! One guard between a client behind HTTP and its server: what it is told, and to whom what it says belongs.
+//! A guard process between an HTTP client and its server: passes messages to it, and delivers its messages to the
+//! requests that they belong to.
 //!
-//! Messages pass as they are. Out of scope: HTTP.
+//! Messages are passed unchanged. Out of scope: HTTP.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -16,31 +17,31 @@ use super::super::message::{self, MessageInfo};
 use super::state::{FrontState, MOST_KEPT, OpenMessage};
 use super::{TOKEN, locked};
 
-/// How many messages wait to be taken by either side.
+/// The maximum number of messages that are queued for either side.
 const MOST: usize = 64;
 
-/// How long a client may take none of what it is told before nobody waits for it any more.
+/// The time after which a client that reads none of its messages is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long guard may take to end: it waits for the server that long.
+/// The time that guard has to end. guard waits as long for the server.
 const FAREWELL: Duration = Duration::from_secs(7);
 
-/// A guard that runs, and who waits for what it says.
+/// A running guard process, and the receivers of its messages.
 #[derive(Debug)]
 pub struct Session {
     to: Mutex<Option<Sender<Vec<u8>>>>,
     state: Mutex<FrontState>,
 }
 
-/// Why a message is not taken.
+/// The reason why a message is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// A request with one of its ids waits.
+    /// A request with one of its IDs is pending.
     Twice,
     Ended,
 }
 
-/// guard cannot be started for a session.
+/// The error of a guard process that cannot be started for a session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("cannot start {}: {error}", guard.display())]
@@ -50,13 +51,13 @@ pub enum SessionError {
 }
 
 impl Session {
-    /// Starts guard with these arguments, and reads what it says until it ends.
+    /// Starts guard with these arguments, and reads its messages until it ends.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// guard cannot be started.
     pub fn start(guard: &Path, words: &[std::ffi::OsString]) -> Result<Arc<Self>, SessionError> {
         let mut command = Command::new(guard);
-        // The server behind it has no business with what lets clients in.
+        // The server must not know the token that authenticates clients.
         command.args(words).env_remove(TOKEN).stdin(Stdio::piped()).stdout(Stdio::piped());
         let told = |error| SessionError::Start { guard: guard.to_owned(), error };
         let mut child = command.spawn().map_err(told)?;
@@ -70,7 +71,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Hands on a message that asks for nothing.
+    /// Passes on a message that expects no response.
     ///
     /// # Errors
     /// guard has ended.
@@ -80,10 +81,10 @@ impl Session {
         to.send(line).await.map_err(|_| Refusal::Ended)
     }
 
-    /// Hands on requests; what answers them comes out, and its end when all are answered. The number is theirs.
+    /// Passes on requests. Returns their number, and a stream of responses that ends when all requests are answered.
     ///
     /// # Errors
-    /// See [`Refusal`]: nothing was handed on.
+    /// See [`Refusal`]: nothing was passed on.
     pub async fn ask(&self, line: Vec<u8>, asks: MessageInfo) -> Result<(u64, Receiver<Vec<u8>>), Refusal> {
         let (out, answers) = mpsc::channel(MOST);
         let number = {
@@ -106,25 +107,25 @@ impl Session {
         Ok((number, answers))
     }
 
-    /// Whether these requests could be told from those that wait.
+    /// Reports whether responses to these requests could be distinguished from those to pending ones.
     pub fn takes(&self, asks: &MessageInfo) -> bool {
         let state = self.state();
         !state.has_ended && state.takes(asks)
     }
 
-    /// The requests of this number that are still open.
+    /// Returns the IDs of the requests of this number that have no response yet.
     pub fn unanswered(&self, number: u64) -> Vec<Value> {
         let state = self.state();
         let open = state.open.iter().find(|open| open.number == number);
         open.map(|open| open.asks.ids.clone()).unwrap_or_default()
     }
 
-    /// Nobody waits for the requests of this number any more.
+    /// Removes the requests of this number, because nobody waits for them.
     pub fn forget(&self, number: u64) {
         self.state().open.retain(|open| open.number != number);
     }
 
-    /// What belongs to no request, from what was kept on; `None` where somebody listens already.
+    /// Returns the messages that belong to no request, including stored ones; `None` if somebody already listens.
     pub fn listen(&self) -> Option<(u64, Receiver<Vec<u8>>)> {
         let (out, heard) = mpsc::channel(MOST_KEPT + MOST);
         let mut state = self.state();
@@ -132,7 +133,7 @@ impl Session {
             return None;
         }
         for line in state.kept.drain(..) {
-            // It holds more than is kept.
+            // The channel holds more messages than are stored.
             let _ = out.try_send(line);
         }
         state.next += 1;
@@ -142,12 +143,12 @@ impl Session {
         Some((number, heard))
     }
 
-    /// The protocol's version that the server agreed to.
+    /// Returns the protocol version that the server agreed to.
     pub fn version(&self) -> Option<String> {
         self.state().version.clone()
     }
 
-    /// For how long nobody has asked, waited or listened; `None` while somebody does.
+    /// Returns the time since the last activity; `None` while a request is pending or a client listens.
     pub fn idle(&self) -> Option<Duration> {
         let state = self.state();
         let listens = state.listener.as_ref().is_some_and(|(_, out)| !out.is_closed());
@@ -158,7 +159,7 @@ impl Session {
         self.state().has_ended
     }
 
-    /// Closes its input: guard ends, and its server.
+    /// Closes the input of guard, which ends guard and its server.
     pub fn end(&self) {
         locked(&self.to).take();
     }
@@ -167,7 +168,7 @@ impl Session {
         locked(&self.state)
     }
 
-    /// Reads what guard says until that ends.
+    /// Reads guard's messages until it ends.
     async fn read(self: Arc<Self>, mut child: Child, from: ChildStdout) {
         let mut from = BufReader::new(from);
         loop {
@@ -200,7 +201,7 @@ impl Session {
         }
     }
 
-    /// Gives one message to whom it belongs.
+    /// Delivers one message to the request that it belongs to.
     async fn deliver(&self, line: Vec<u8>) {
         let found = self.state().place(&line);
         let Some((out, line)) = found else { return };
@@ -208,7 +209,7 @@ impl Session {
         if matches!(sent, Ok(Ok(()))) {
             return;
         }
-        // Whoever takes nothing has gone; what was for anybody is kept for the next.
+        // A client that reads nothing is treated as gone. A message for any listener is stored for the next one.
         let mut state = self.state();
         if state.listener.as_ref().is_some_and(|(_, listener)| listener.same_channel(&out)) {
             state.listener = None;

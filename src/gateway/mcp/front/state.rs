@@ -1,6 +1,6 @@
-//! Who waits for what a server says: open requests, a listener, and what is kept for one.
+//! Tracks who receives a server's messages: pending requests, a listener, and stored messages for the next listener.
 //!
-//! Messages pass as they are. Out of scope: processes and their pipes.
+//! Messages are passed unchanged. Out of scope: processes and their pipes.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,24 +10,24 @@ use tokio::sync::mpsc::Sender;
 
 use super::super::message::{self, MessageInfo};
 
-/// How many messages that nobody asked for wait for somebody who listens; of more, the oldest go.
+/// The maximum number of messages that are stored for the next listener. The oldest are dropped first.
 pub(super) const MOST_KEPT: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct FrontState {
-    /// Requests that are not answered, in the order in which they came.
+    /// The pending requests, in the order in which they arrived.
     pub(super) open: Vec<OpenMessage>,
     pub(super) next: u64,
-    /// Whoever hears what belongs to no request.
+    /// The receiver of messages that belong to no request.
     pub(super) listener: Option<(u64, Sender<Vec<u8>>)>,
     pub(super) kept: VecDeque<Vec<u8>>,
-    /// Of the protocol, as the server agreed to it.
+    /// The protocol version that the server agreed to.
     pub(super) version: Option<String>,
     pub(super) used: Instant,
     pub(super) has_ended: bool,
 }
 
-/// A message of the client that is not answered whole.
+/// A client's message with at least one pending request.
 #[derive(Debug)]
 pub(super) struct OpenMessage {
     pub(super) number: u64,
@@ -58,7 +58,7 @@ impl FrontState {
             && !open().any(|open| asks.progress.iter().any(|token| has(&open.progress, token)))
     }
 
-    /// Whose a message is; what is nobody's is kept.
+    /// Returns the receiver of a message; stores the message if there is none.
     pub(super) fn place(&mut self, line: &[u8]) -> Option<(Sender<Vec<u8>>, Vec<u8>)> {
         let mut whose = None;
         for open in &mut self.open {
@@ -77,7 +77,7 @@ impl FrontState {
             let open = self.open.iter().find(|open| open.asks.progress.contains(&token));
             whose = open.map(|open| (open.out.clone(), line.to_vec()));
         }
-        // guard could not read which request it was: that was the last.
+        // guard could not parse the ID of the request; it was the last one that was sent.
         if whose.is_none()
             && let Some(open) = self.open.last_mut()
             && let Some(own) = open.asks.ids.iter().map(|id| message::adopted(line, id)).collect::<Option<Vec<_>>>()
@@ -93,7 +93,7 @@ impl FrontState {
             return whose;
         }
         let listener = self.listener.as_ref().map(|(_, out)| out).filter(|out| !out.is_closed());
-        // Without one, it most likely belongs to what runs.
+        // Without a listener, the message most likely belongs to a pending request.
         let anybody = listener.or_else(|| self.open.iter().map(|open| &open.out).rfind(|out| !out.is_closed()));
         match anybody {
             Some(out) => Some((out.clone(), line.to_vec())),
@@ -145,12 +145,12 @@ mod tests {
             assert_eq!(one.try_recv().unwrap(), text.as_bytes());
         }
         assert_eq!(one.try_recv(), Err(mpsc::error::TryRecvError::Disconnected), "all is answered");
-        // Not all of these are.
+        // One request of this batch is still pending.
         place(&mut state, r#"{"id":3,"result":{}}"#).unwrap();
         assert!(two.try_recv().is_ok() && two.try_recv() == Err(mpsc::error::TryRecvError::Empty));
         place(&mut state, r#"{"id":2,"error":{}}"#).unwrap();
         assert!(two.try_recv().is_ok() && two.try_recv() == Err(mpsc::error::TryRecvError::Disconnected));
-        // Nobody waits for these: an answer that comes twice, and progress of what has ended.
+        // Nobody waits for a second answer to a request, or for progress of one that has ended.
         assert_eq!((place(&mut state, r#"{"id":2,"error":{}}"#), place(&mut state, progress)), (None, None));
         assert_eq!(state.kept.len(), 2);
     }

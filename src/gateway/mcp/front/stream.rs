@@ -1,6 +1,6 @@
-//! The streams that answer: server-sent events, one a message.
+//! Streams responses as server-sent events, one for each message.
 //!
-//! Out of scope: whose message it is.
+//! Out of scope: which client a message belongs to.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::mpsc::Receiver;
 use super::super::message;
 use super::session::Session;
 
-/// How often a stream shows that it lives.
+/// The interval between keep-alive comments.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// Cancels a client's requests on drop if they were not answered: the client has disconnected.
@@ -31,7 +31,7 @@ impl Drop for CancelOnDrop {
         if ids.is_empty() {
             return;
         }
-        // While all ends there is nothing left to be told.
+        // Without a runtime, this process is ending, so there is nothing left to cancel.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let number = self.number;
         runtime.spawn(async move {
@@ -43,7 +43,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Server-sent events, one a message, and a comment now and then while there is none.
+/// Returns a stream of server-sent events, one for each message, with a comment from time to time while there are none.
 pub(super) fn streamed(from: Receiver<Vec<u8>>, cancel: Option<CancelOnDrop>) -> Response {
     let events = stream::unfold((from, cancel), async |(mut from, cancel)| {
         let part = match tokio::time::timeout(ALIVE, from.recv()).await {

@@ -1,5 +1,5 @@
-//! A headless Chromium and one page in it. It takes commands on descriptor 3 and answers on 4, JSON ended by a zero
-//! byte.
+//! A headless Chromium with one page. It reads commands from descriptor 3 and writes answers to 4, as JSON terminated
+//! by a zero byte.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -21,12 +21,12 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A page as a phone shows it.
+    /// Opens a page with the screen of a phone.
     pub fn open(url: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (to, from) = (directory.path().join("to"), directory.path().join("from"));
         assert!(Command::new("mkfifo").args([&to, &from]).status().unwrap().success());
-        // Both ends open at once, so that neither waits for the other.
+        // Both pipes are opened for reading and writing, so that opening them does not block.
         let open = |path| OpenOptions::new().read(true).write(true).open(path).unwrap();
         let (to_file, mut from_file) = (open(&to), open(&from));
         let script = "exec chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
@@ -97,7 +97,7 @@ impl Browser {
                 return value["result"].clone();
             }
             match value["method"].as_str().unwrap_or_default() {
-                // That somebody is not logged in yet is no complaint of the page's, and RS256 is left out on purpose.
+                // Messages about a missing login and the intentionally missing RS256 are not errors of the page.
                 "Log.entryAdded"
                     if !["401", "pubKeyCredParams"]
                         .iter()
@@ -112,7 +112,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression on the page.
+    /// Returns the value of an expression on the page.
     #[track_caller]
     pub fn run(&mut self, expression: &str) -> Value {
         let wanted =
@@ -122,7 +122,7 @@ impl Browser {
         told["result"]["value"].clone()
     }
 
-    /// Waits until an expression holds.
+    /// Waits until an expression is true.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {
         let begun = Instant::now();
@@ -135,13 +135,13 @@ impl Browser {
         }
     }
 
-    /// What the browser complained of: policies that were broken, errors of scripts.
+    /// Returns the errors that the browser reported: policy violations and script errors.
     pub fn complaints(&mut self) -> Vec<String> {
         self.run("1");
         std::mem::take(&mut self.complaints)
     }
 
-    /// Roles and names as a screen reader has them.
+    /// Returns the roles and names that a screen reader sees.
     pub fn accessible(&mut self, roles: &[&str]) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().unwrap().iter().filter(|node| node["ignored"] == false);
@@ -152,7 +152,7 @@ impl Browser {
         pairs.filter(|(role, _)| roles.contains(&role.as_str())).collect()
     }
 
-    /// Presses a key, wherever the focus is.
+    /// Presses a key at the current focus.
     pub fn press(&mut self, key: &str) {
         let text = if key.chars().count() == 1 { key } else { "" };
         for kind in ["keyDown", "keyUp"] {
@@ -161,19 +161,19 @@ impl Browser {
         }
     }
 
-    /// Shows the page as on a screen at night, or by day.
+    /// Sets the color scheme of the page.
     pub fn scheme(&mut self, scheme: &str) {
         let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
     }
 
-    /// Shows the page as on a desktop.
+    /// Sets the screen size of a desktop.
     pub fn desktop(&mut self) {
         let desktop = json!({ "width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", desktop);
     }
 
-    /// What axe-core finds to complain of in the page as it is now.
+    /// Returns the violations that axe-core finds in the current page.
     #[track_caller]
     pub fn axe(&mut self) -> Vec<String> {
         let path =
@@ -192,7 +192,7 @@ impl Browser {
     #[track_caller]
     pub fn event(&mut self, method: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            // It may have come before the answer to a call.
+            // The event may have arrived before the answer to a call.
             let value = if self.events.is_empty() {
                 let value = self.from.recv_timeout(Duration::from_secs(30));
                 value.unwrap_or_else(|_| panic!("{method} never came"))
@@ -205,12 +205,12 @@ impl Browser {
         }
     }
 
-    /// Waits until nothing moves: an animation that runs has colours that nobody sees for long.
+    /// Waits until all animations have ended, because their intermediate colors would be checked otherwise.
     fn wait_quiet(&mut self) {
         self.run("Promise.all(document.getAnimations().map((one) => one.finished)).then(() => true)");
     }
 
-    /// Keeps a picture in the directory that `GUARD_PICTURES` names.
+    /// Stores a screenshot in the directory that `GUARD_PICTURES` names.
     pub fn picture(&mut self, name: &str) {
         let Some(directory) = std::env::var_os("GUARD_PICTURES") else { return };
         self.wait_quiet();

@@ -1,4 +1,4 @@
-//! The list goes on by itself after its connection was lost and after the gateway was started again.
+//! Tests that the list recovers after its connection was lost and after a restart of the gateway.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use crate::test_gateway::TestGateway;
 
 const LOST: &str = "/^(connection lost|not connected)/.test(document.querySelector('#state').textContent)";
 
-/// Makes a page known to have been loaded anew, if it is.
+/// Marks a page, so that a reload can be detected.
 fn mark(page: &mut Browser) {
     page.run("window.marked = true");
     page.until("document.querySelector('#state').textContent === '0 waiting'");
@@ -26,7 +26,7 @@ fn marked(gateway: &TestGateway) -> Browser {
     page
 }
 
-/// A request shows, on the page as it was, and is answered there.
+/// Checks that a request appears on the page without a reload, and answers it there.
 #[track_caller]
 fn shows_and_answers(page: &mut Browser, mut agent: Child) {
     page.until("document.querySelectorAll('article').length === 1");
@@ -48,7 +48,7 @@ fn the_list_survives_a_gateway_that_is_killed_and_started_again() {
     page.run("fetch('/v1/logout', { method: 'POST', headers: { 'x-guard': '1' } }).then((told) => told.status)");
     gateway.kill();
     gateway.start_at(port);
-    // Who logged out stays so.
+    // A user who logged out stays logged out.
     page.until("!document.querySelector('#login').hidden");
 }
 
@@ -61,7 +61,7 @@ fn the_list_survives_what_answers_in_the_gateways_place() {
     let over = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let ended = over.clone();
-    // As a proxy whose gateway is away: the browser takes that for the end of a stream.
+    // Acts as a proxy whose gateway is down: the browser takes its response for the end of a stream.
     let proxy = std::thread::spawn(move || {
         let mut answered = 0;
         for stream in listener.incoming() {
@@ -84,10 +84,10 @@ fn the_list_survives_what_answers_in_the_gateways_place() {
     shows_and_answers(&mut page, gateway.agent(MEDIUM));
 }
 
-/// What carries bytes between a browser and the gateway, as long as it is let.
+/// A relay between a browser and the gateway that can be interrupted.
 struct Relay {
     port: u16,
-    /// Connections of an earlier number carry nothing any more.
+    /// The generation of the connections; those of earlier generations transfer nothing.
     number: Arc<AtomicUsize>,
     refuses: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -131,7 +131,7 @@ impl Relay {
         relay
     }
 
-    /// Ends every connection, and lets none begin.
+    /// Closes every connection, and refuses new ones.
     fn cut(&self) {
         self.refuses.store(true, Ordering::SeqCst);
         for stream in self.open.lock().unwrap().drain(..) {
@@ -139,13 +139,13 @@ impl Relay {
         }
     }
 
-    /// Lets every connection stand, and carries nothing over those that there are.
+    /// Keeps the existing connections open, but transfers nothing over them.
     fn stall(&self) {
         self.number.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// A page that reaches its gateway through a relay.
+/// Opens a page that reaches its gateway through a relay.
 fn relayed() -> (TestGateway, Relay, Browser) {
     let gateway = TestGateway::new("hosts = [\"localhost\", \"127.0.0.1\"]\n");
     let relay = Relay::to(gateway.port);
@@ -159,7 +159,7 @@ fn the_list_survives_a_lost_connection() {
     let (gateway, relay, mut page) = relayed();
     relay.cut();
     page.until(LOST);
-    // What is asked meanwhile is not missed.
+    // A request that is filed during the interruption is not missed.
     let agent = gateway.agent(MEDIUM);
     gateway.waiting();
     assert_eq!(page.run("document.querySelectorAll('article').length"), 0);
@@ -170,16 +170,16 @@ fn the_list_survives_a_lost_connection() {
 #[test]
 fn the_list_survives_a_connection_that_is_cut_without_a_word() {
     let (gateway, relay, mut page) = relayed();
-    // As many connections as a browser keeps to one host, and all of them dead.
+    // Opens as many connections as a browser keeps to one host; all of them will be dead.
     let many = "Promise.all(Array.from({ length: 6 }, () => fetch('/v1/replies').then((told) => told.text())))";
     page.run(many);
     relay.stall();
     let agent = gateway.agent(MEDIUM);
     gateway.waiting();
     assert_eq!(page.run("document.querySelectorAll('article').length"), 0);
-    // As a phone says that went from one network to another.
+    // A phone reports this event when it has switched networks.
     page.run("window.dispatchEvent(new Event('online'))");
     shows_and_answers(&mut page, agent);
-    // And it hears of the next one.
+    // The page also receives the next request.
     shows_and_answers(&mut page, gateway.agent(MEDIUM));
 }

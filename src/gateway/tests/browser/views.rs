@@ -1,4 +1,5 @@
-//! What the page shows beside the queue, by keys alone, and to somebody who hears it.
+//! Tests the views of the page other than the queue, its use by keyboard alone, and its accessibility to screen
+//! readers.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +9,14 @@ use super::chromium::Browser;
 use super::{MEDIUM, logged_in};
 use crate::test_gateway::TestGateway;
 
-/// Opens a view and waits for something in it.
+/// Opens a view and waits for an expression to be true in it.
 #[track_caller]
 fn visit(page: &mut Browser, view: &str, until: &str) {
     page.run(&format!("document.querySelector('#show-{view}').click()"));
     page.until(&format!("!document.querySelector('#{view}').hidden && {until}"));
 }
 
-/// A command that somebody refuses on the page, with these words.
+/// Denies a command on the page with a message.
 #[track_caller]
 fn refuse(gateway: &TestGateway, page: &mut Browser, command: &str, words: &str) {
     let mut agent = gateway.agent(command);
@@ -83,7 +84,7 @@ fn one_request_tells_its_whole_story() {
     page.picture("story");
     page.run("[...document.querySelectorAll('#story button')].pop().click()");
     page.until("!document.querySelector('#history').hidden");
-    // What ran and was never asked about stands in the record alone.
+    // A command that ran without a question is only in the record.
     assert!(gateway.agent("echo harmless-words").wait().unwrap().success());
     page.run("document.querySelector('#everything').click()");
     page.run("document.querySelector('#words').value = 'words harmless'; document.querySelector('#words').dispatchEvent(new Event('input'))");
@@ -147,7 +148,7 @@ fn a_session_is_resumed_and_then_trusted_at_the_page() {
     for _ in 0..3 {
         refuse(&gateway, &mut page, MEDIUM, "no");
     }
-    // It is stopped: nobody is asked any more.
+    // The session is stopped: no more questions are asked.
     assert_eq!(gateway.agent(MEDIUM).wait().unwrap().code(), Some(126));
     visit(&mut page, "sessions", "document.querySelector('[data-do=resume]')");
     page.picture("sessions");
@@ -160,7 +161,7 @@ fn a_session_is_resumed_and_then_trusted_at_the_page() {
     assert!(page.run("document.querySelector('[data-do=trust]').textContent").as_str().unwrap().starts_with("Yes: "));
     page.run("document.querySelector('[data-do=trust]').click()");
     page.until("document.querySelector('#sessions').textContent.includes('trusted by grant')");
-    // A rule that was denied in the session is asked about as before; another is not.
+    // A rule that was denied in this session still asks; another rule does not.
     assert!(gateway.agent("chmod 777 .").wait().unwrap().success());
 }
 
@@ -182,7 +183,7 @@ fn a_notice_that_is_pushed_is_shown() {
                  .then((all) => all.map((one) => [one.title, one.body, one.tag]))";
     let mut last = Value::Null;
     for _ in 0..30 {
-        // A push service delivers again what no worker took; the same notice takes the place of the one before it.
+        // A push service redelivers a message that no worker took; a repeated notification replaces the one before it.
         page.call("ServiceWorker.deliverPushMessage", pushed.clone());
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(2) {

@@ -1,4 +1,4 @@
-//! Setting a messenger up from a terminal, and trying and removing it, beside a gateway that runs.
+//! Tests adding, testing and removing a messenger from a terminal, while a gateway runs.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn a_bot_is_added_by_its_token_a_code_and_a_tap_and_tried_and_removed_while_the_
     terminal.wait_for("from the chat where you want to be asked:");
     until(|| terminal.screen().split("to be asked:").nth(1).is_some_and(|rest| rest.contains('\n')));
     let code = terminal.screen().split("to be asked:").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
-    // Somebody else writes to it first, and says nothing of the code.
+    // A stranger writes to the bot first, without the code.
     bot.write(666, 667, "hello");
     bot.write(ADA, CHAT, &format!("it is {code}"));
     terminal.wait_for("Press one of its buttons");
@@ -34,12 +34,12 @@ fn a_bot_is_added_by_its_token_a_code_and_a_tap_and_tried_and_removed_while_the_
     assert!(!screen.contains("123:abc"), "a secret is not shown: {screen}");
     let config = std::fs::read_to_string(gateway.path("home/.config/guard/gateway.toml")).unwrap();
     assert!(!config.contains("123:abc") && config.contains(&format!("chat = {CHAT}")), "{config}");
-    // It is in use at once.
+    // The channel is in use at once.
     let agent = gateway.agent(MEDIUM);
     until(|| bot.cards().iter().any(|card| card.text.contains(MEDIUM)));
     assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
     assert!(agent.wait_with_output().unwrap().status.success());
-    // The gateway hears all presses, and hands on that of a test.
+    // The gateway receives all button presses, and passes on the one for the test.
     let before = bot.cards().len();
     let terminal = person("channel test telegram");
     until(|| bot.cards().len() > before);

@@ -1,4 +1,5 @@
-//! What cards say and offer on the messengers with buttons: what is cut, what is signed, and where all of it is.
+//! Tests the text and the buttons of cards on the messengers with buttons: truncation, signatures, and the link to the
+//! whole command.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,12 +12,12 @@ use super::server::Server;
 use super::telegram::Bot;
 use crate::test_gateway::until;
 
-/// The message that a messenger was given for a card, as text and as the texts and addresses of its buttons.
+/// Returns the message that a messenger received for a card, and the labels and payloads of its buttons.
 fn sent(kind: &str, card: &Card) -> (String, Vec<(String, Option<String>)>) {
     sent_to(kind, card, 1)
 }
 
-/// The same, with so many approvers.
+/// Returns the same for a number of approvers.
 fn sent_to(kind: &str, card: &Card, approvers: usize) -> (String, Vec<(String, Option<String>)>) {
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
@@ -48,7 +49,7 @@ fn sent_to(kind: &str, card: &Card, approvers: usize) -> (String, Vec<(String, O
     (body.to_string(), buttons)
 }
 
-/// All buttons in a message, whatever the messenger calls their text.
+/// Collects all buttons in a message, regardless of the messenger's field names.
 fn collect(value: &Value, into: &mut Vec<(String, Option<String>)>) {
     match value {
         Value::Array(all) => all.iter().for_each(|one| collect(one, into)),

@@ -1,4 +1,5 @@
-//! Discord: its HTTP API and its gateway as they answer, with resumes, dropped and half-open connections.
+//! Tests Discord with a server that implements its HTTP API and its gateway, including resumed, dropped and half-open
+//! connections.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
@@ -16,13 +17,13 @@ const ADA: &str = "80351110224678912";
 
 pub struct Bot {
     pub server: Server,
-    /// What the clients said first on each connection.
+    /// The first message of the client on each connection.
     begun: Mutex<Receiver<Value>>,
     socket: SocketServer,
 }
 
 impl Bot {
-    /// A server whose gateway wants a heartbeat every so many milliseconds.
+    /// Starts a server whose gateway requires a heartbeat at this interval, in milliseconds.
     pub fn new(heartbeat: u64) -> Self {
         let (say, begun) = channel();
         let socket = SocketServer::new(move |port, heard| {
@@ -91,7 +92,7 @@ impl Bot {
         found.unwrap()
     }
 
-    /// Somebody presses; what they are told.
+    /// Presses a button, and returns the response to the user.
     fn press(&self, seq: u64, user: &str, data: &str) -> String {
         let before = self.server.asked("/callback").len();
         self.socket.act(&SocketCommand::Send(
@@ -148,7 +149,7 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
     let card = (CHAT, "71");
     let said = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
     let refused = || said().iter().filter(|asked| asked.text.contains("not an approver")).count();
-    // The card is found by its message as soon as Discord's answer was kept.
+    // A reaction finds the card as soon as the ID of its message is stored.
     until(|| {
         bot.socket.act(&mark(2, "1", card, &check));
         std::thread::sleep(Duration::from_millis(100));
@@ -160,7 +161,8 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
         refused() == before
     });
     let before = said().len();
-    // Another message, another channel, another emoji, an emoji of the server's own, and what is no event at all.
+    // A reaction to another message, in another channel, with another emoji or with a custom emoji, and an event that
+    // is not a reaction.
     for step in [
         mark(3, ADA, (CHAT, "70"), &check),
         mark(4, "2", (CHAT, "70"), &check),
@@ -187,7 +189,7 @@ fn a_mark_on_the_card_answers_and_a_mark_on_anything_else_does_not() {
         (&reply.body["content"], &reply.body["message_reference"]["message_id"]),
         (&json!("approved"), &json!("71"))
     );
-    // Then the other one: it stays as it is, and says so.
+    // The opposite reaction changes nothing, and the reply shows the decision.
     bot.socket.act(&mark(13, ADA, card, &cross));
     until(|| said().len() == before + 3);
     assert!(said().pop().unwrap().text.contains("approved"), "{:?}", said().pop());
@@ -245,10 +247,10 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
         (&resumed["op"], &resumed["d"]["session_id"], &resumed["d"]["seq"]),
         (&json!(6), &json!("s1"), &json!(4))
     );
-    // What was pressed meanwhile comes after it.
+    // A button that was pressed during the interruption is delivered after the resume.
     assert_eq!(bot.press(6, ADA, &no), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
-    // A reconnect that the server asks for, then a session that is gone.
+    // The server requests a reconnect, and then reports that the session is gone.
     bot.socket.act(&SocketCommand::Send(json!({ "op": 7, "d": null }).to_string()));
     assert_eq!(bot.begun()["op"], 6);
     bot.socket.act(&SocketCommand::Send(json!({ "op": 9, "d": false }).to_string()));
@@ -354,13 +356,13 @@ fn a_press_counts_though_its_interaction_has_expired() {
     assert_eq!(bot.begun()["op"], 2);
     let mut agent = gateway.agent(MEDIUM);
     let yes = bot.button("a");
-    // Discord has waited too long for the word to whoever pressed, and takes none any more.
+    // Discord has waited too long for the response to the interaction, and no longer accepts one.
     bot.server.fail("/callback", 404, r#"{"message":"Unknown interaction","code":10062}"#);
     bot.press(2, ADA, &yes);
     assert!(agent.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
     until(|| bot.server.asked("/messages/71").iter().any(|asked| asked.method == "PATCH"));
-    // The next press is heard and answered as before, on the same connection.
+    // The next press is received and answered on the same connection.
     let mut agent = gateway.agent(MEDIUM);
     until(|| bot.cards().len() == 2);
     assert_eq!(bot.press(3, ADA, &bot.button("d")), "denied");

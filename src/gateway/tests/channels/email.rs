@@ -1,4 +1,4 @@
-//! E-mail, to a small server that speaks SMTP: what arrives, what its link opens, and what a server can do wrong.
+//! Tests e-mail with a small SMTP server: the delivered mail, the page that its link opens, and faults of the server.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,15 +12,16 @@ use crate::browser::MEDIUM;
 use crate::browser::chromium::Browser;
 use crate::test_gateway::TestGateway;
 
-/// A server of mail, as long as this is there.
+/// A mail server.
 #[derive(Clone, Default)]
 struct Mail {
     port: u16,
-    /// What came after DATA, with line ends and signs as they were meant.
+    /// The received messages, decoded.
     came: Arc<Mutex<Vec<String>>>,
-    /// What was sent with AUTH.
+    /// The received AUTH credentials.
     logins: Arc<Mutex<Vec<String>>>,
-    /// Answers that are given before all others, by the first word of what they answer; empty: the line is cut.
+    /// Scripted responses that take precedence, by the first word of the command that they answer; an empty one closes
+    /// the connection.
     faults: Arc<Mutex<VecDeque<(String, String)>>>,
 }
 
@@ -38,7 +39,7 @@ impl Mail {
         mail
     }
 
-    /// Speaks to one client until it goes, or is cut off.
+    /// Serves one client until it disconnects or the connection is closed.
     fn serve_connection(&self, mut stream: &TcpStream) -> Option<()> {
         let mut lines = BufReader::new(stream.try_clone().ok()?).lines().map_while(Result::ok);
         stream.write_all(b"220 here\r\n").ok()?;
@@ -89,7 +90,7 @@ impl Mail {
     }
 }
 
-/// What the link of a mail carries.
+/// Returns the secret in the link of a mail.
 fn link(text: &str) -> String {
     let (_, rest) = text.split_once("https://guard.example.org/#mail=").unwrap_or_else(|| panic!("no link: {text}"));
     rest.chars().take_while(char::is_ascii_alphanumeric).collect()
@@ -109,7 +110,7 @@ fn the_link_of_a_mail_answers_one_request_once() {
     gateway.until(|| mail.came().len() == 2);
     let code = link(&text);
     let mut page = Browser::open(&format!("http://localhost:{}/#mail={code}", gateway.port));
-    // The page shows this one, and nothing of the other.
+    // The page shows this request, and nothing of the other one.
     page.until("document.querySelectorAll('article').length === 1");
     assert_eq!(page.run("document.querySelector('article pre').textContent"), json!(MEDIUM));
     assert_eq!(page.run("location.hash"), "");
@@ -134,7 +135,7 @@ fn the_link_of_a_mail_answers_one_request_once() {
     assert!(agent.wait().unwrap().success());
     let past = gateway.get("/v1/requests?status=approved", &gateway.person);
     assert_eq!(past.body["requests"][0]["decided_by"], "ada (mail)", "{}", past.text);
-    // What has ended is not answered by its link.
+    // The link of a decided request does not answer it.
     gateway.post(&format!("/v1/requests/{foreign}/deny"), &gateway.person, &json!({}));
     other.wait().unwrap();
     let late = json!({ "secret": link(&mail.came()[1]) }).to_string();

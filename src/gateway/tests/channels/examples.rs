@@ -1,4 +1,4 @@
-//! The programs of docs/examples/channels, as channels of a gateway.
+//! Tests the programs of docs/examples/channels as channels of a gateway.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::server::{ReceivedRequest, Server};
 use crate::test_gateway::{TestGateway, until};
 
-/// Reads as markup where it is taken for such.
+/// A command that looks like markup.
 const COMMAND: &str = "npm install '[left](https://example.org)-pad*of*somebody'";
 
-/// A gateway whose channels are these programs with these arguments.
+/// Starts a gateway whose channels are these programs with these arguments.
 fn gateway(server: &Server, programs: &[(&str, &[&str])]) -> TestGateway {
     let mut gateway = TestGateway::new("");
     for (name, text) in [("token", "t0ken"), ("hook", &*format!("{}/teams?sig=x", server.url()))] {
@@ -22,7 +22,7 @@ fn gateway(server: &Server, programs: &[(&str, &[&str])]) -> TestGateway {
     let mut text = "page = \"https://guard.test\"\naccept_secs = 30\n".to_owned();
     for (name, arguments) in programs {
         let program = directory.join(format!("to_{name}.py")).display().to_string();
-        // -B leaves nothing beside the program.
+        // With -B, Python writes no cache files beside the program.
         let mut command = vec!["/usr/bin/env".to_owned(), "python3".to_owned(), "-B".to_owned(), program];
         let given = |word: &&str| match word.strip_prefix('@') {
             Some(file) => gateway.path(file).display().to_string(),
@@ -40,7 +40,7 @@ fn gateway(server: &Server, programs: &[(&str, &[&str])]) -> TestGateway {
     gateway
 }
 
-/// That this is the card's text, with what a person needs.
+/// Checks that this is the text of the card, with everything that a person needs.
 #[track_caller]
 fn is_card(text: &str) {
     for wanted in [COMMAND, "guard asks (", "https://guard.test/#"] {

@@ -1,4 +1,4 @@
-//! A thousand requests on five messengers and the API, with eight people who answer at once.
+//! Tests a thousand requests on five messengers and the API, which eight people answer concurrently.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write as _;
@@ -20,28 +20,28 @@ use crate::waiting;
 
 const REQUESTS: usize = 1000;
 
-/// The most that the gateway may ever have held in memory, in KiB.
+/// The maximum peak memory of the gateway, in KiB.
 const MOST_KIB: u64 = 64 * 1024;
 
-/// How long many things may take on a slow machine.
+/// The time limit for a large number of operations on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What the buttons of each of the two people carry, in the order in which the cards came.
+/// The nonces of the approve buttons of each of the two people, in the order in which the cards arrived.
 type Nonces = Arc<Mutex<Vec<[String; 2]>>>;
 
-/// What a messenger counts.
+/// The counters of a messenger.
 #[derive(Clone, Default)]
 struct Counts {
     nonces: Nonces,
-    /// Messages that were edited.
+    /// The number of edited messages.
     closed: Arc<AtomicUsize>,
-    /// Presses, and those that were answered.
+    /// The number of presses, and of those that were answered.
     pressed: Arc<AtomicUsize>,
     told: Arc<AtomicUsize>,
 }
 
 impl Counts {
-    /// Notes the nonces of a card's buttons for a yes, wherever they stand in the message.
+    /// Stores the nonces of a card's approve buttons, wherever they are in the message.
     fn card(&self, asked: &ReceivedRequest) {
         let nonce =
             |at: usize| asked.text.split("\"a:").nth(at).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
@@ -56,8 +56,8 @@ impl Counts {
         self.told.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Presses a button of every card until nothing waits any more, as one of two people: one begins with the first and
-    /// says yes, the other goes backwards through what there is and says no.
+    /// Presses a button of every card until nothing is pending, as one of two people: one approves from the first card
+    /// on, the other denies from the last one back.
     fn press_all(&self, forward: bool, done: &AtomicBool, press: impl Fn(String)) {
         let mut at = 0;
         while !done.load(Ordering::Relaxed) {
@@ -176,7 +176,7 @@ fn slack(counts: &Counts) -> (Server, SocketServer) {
     (server, socket)
 }
 
-/// A server that takes what it is told, and counts it.
+/// Starts a server that accepts and counts all requests.
 fn listener(counts: &Counts) -> Server {
     let counts = counts.clone();
     Server::new(move |_| {
@@ -185,7 +185,7 @@ fn listener(counts: &Counts) -> Server {
     })
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 #[track_caller]
 fn eventually(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
     let begun = Instant::now();
@@ -202,7 +202,7 @@ fn secret(gateway: &TestGateway, name: &str, text: &str) -> String {
     format!("{{ file = \"{}\" }}", path.display())
 }
 
-/// The most memory that a process ever had resident, in KiB.
+/// Returns the peak resident memory of a process, in KiB.
 fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -277,7 +277,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    // Whoever pressed was told, be it first or not.
+    // Every press was answered, whether it was the first one or not.
     for (name, counts) in [("telegram", &tg), ("discord", &dc), ("slack", &sl)] {
         let of = || (counts.told.load(Ordering::Relaxed), counts.pressed.load(Ordering::Relaxed));
         eventually(|| of().0 == of().1, || format!("{name}: (told, pressed) is {:?}", of()));
@@ -294,7 +294,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     let rows: i64 =
         record.query_row("SELECT count(*) FROM record WHERE kind = 'answered'", [], |row| row.get(0)).unwrap();
     assert_eq!(usize::try_from(rows), Ok(REQUESTS), "each is decided once");
-    // Each card of each messenger says in the end how its request ended, and there is no more than one.
+    // Each messenger has at most one card for each request, and each card finally shows the outcome.
     for counts in [&tg, &dc, &sl] {
         let cards = counts.nonces.lock().unwrap().len();
         assert!((1..=REQUESTS).contains(&cards), "{cards}");
@@ -307,7 +307,7 @@ fn a_thousand_requests_on_five_messengers_are_decided_once_each_in_64_mib() {
     assert!(most < MOST_KIB, "{most} KiB");
 }
 
-/// Answers over the API whatever waits, until nothing does.
+/// Answers all pending requests over the API, until none is left.
 fn answer_all(gateway: &TestGateway, token: &str, yes: bool, done: &AtomicBool) {
     let verb = if yes { "approve" } else { "deny" };
     while !done.load(Ordering::Relaxed) {
@@ -317,7 +317,7 @@ fn answer_all(gateway: &TestGateway, token: &str, yes: bool, done: &AtomicBool) 
             let id = request["action_id"].as_str().unwrap();
             let answer = gateway.post(&format!("/v1/requests/{id}/{verb}"), token, &json!({}));
             assert!(matches!(answer.status, 200 | 409 | 410 | 429), "{}", answer.text);
-            // A person takes a moment too, and the messengers' servers run in this process.
+            // A person also needs a moment, and the messengers' servers run in this process.
             thread::sleep(Duration::from_millis(20));
             if answer.status == 429 {
                 thread::sleep(Duration::from_millis(100));

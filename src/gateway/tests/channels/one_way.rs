@@ -1,4 +1,4 @@
-//! Channels that tell and hear nothing back: a webhook, ntfy, a program.
+//! Tests channels that only send: a webhook, ntfy, a program.
 
 use serde_json::json;
 
@@ -84,7 +84,7 @@ fn a_card_that_was_on_its_way_when_its_request_ended_is_told_the_end() {
     until(|| told("request.filed"));
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
-    // What the answer set off is over before the channel has taken the card.
+    // Everything that the answer triggers happens before the channel has accepted the card.
     agent.wait().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(!told("request.ended"));
@@ -96,7 +96,7 @@ fn a_card_that_was_on_its_way_when_its_request_ended_is_told_the_end() {
 fn a_broadcast_goes_out_on_all_channels_at_once() {
     let mut gateway = TestGateway::new("");
     let (one, two) = (gateway.path("one"), gateway.path("two"));
-    // Each takes the card only when the other one has it too.
+    // Each program accepts the card only once the other one has it too.
     let program = |own: &std::path::Path, other: &std::path::Path| {
         let text = format!(
             "cat > '{}'; i=0; while [ ! -e '{}' ]; do i=$((i+1)); [ $i -lt 160 ] || exit 1; sleep 0.05; done",
@@ -187,7 +187,7 @@ fn pushover_sounds_again_until_somebody_has_seen_what_is_urgent() {
 #[test]
 fn an_sms_says_where_to_answer_and_nothing_more() {
     let server = Server::new(|asked| {
-        // AC1:secret, as basic authentication has it.
+        // AC1:secret, encoded for basic authentication.
         assert!(asked.head.contains("QUMxOnNlY3JldA=="), "{}", asked.head);
         Some((201, json!({ "sid": "SM1", "status": "queued" }).to_string()))
     });
@@ -238,7 +238,7 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({}));
     agent.wait().unwrap();
-    // What is not an answer at all is none, and the notification stays, for its request still waits.
+    // Invalid output is not an answer. The notification stays, because its request is still pending.
     for text in ["{ this is not JSON", "d d", "a"] {
         let pid = gateway.path("notify.pid");
         std::fs::remove_file(&pid).unwrap();
@@ -254,7 +254,7 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
         assert_eq!(yes.status, 200, "it waits still, after {text:?}: {}", yes.text);
         assert!(agent.wait().unwrap().success());
     }
-    // Its button answers behind all that.
+    // After that, its button still works.
     std::fs::write(gateway.path("notify.late"), "d\n").unwrap();
     let agent = gateway.agent(MEDIUM);
     let output = agent.wait_with_output().unwrap();

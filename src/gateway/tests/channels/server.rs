@@ -1,4 +1,4 @@
-//! A small HTTP server in a thread: what it was asked, and what it answers, which a test scripts.
+//! A small HTTP server in a thread that stores its requests, with responses that a test scripts.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A request that came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     pub method: String,
@@ -21,17 +21,17 @@ pub struct ReceivedRequest {
 
 type Answering = dyn FnMut(&ReceivedRequest) -> Option<(u16, String)> + Send;
 
-/// A server, as long as this is there.
+/// A server with scripted responses.
 #[derive(Clone)]
 pub struct Server {
     pub port: u16,
     asked: Arc<Mutex<Vec<ReceivedRequest>>>,
-    /// Answers that are given before all others, by the end of the path they are for.
+    /// Scripted responses that take precedence, by the end of the path that they are for.
     faults: Arc<Mutex<VecDeque<(String, u16, String)>>>,
 }
 
 impl Server {
-    /// With these answers; `None` breaks the connection off.
+    /// Starts a server with these responses; `None` closes the connection.
     pub fn new(answer: impl FnMut(&ReceivedRequest) -> Option<(u16, String)> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server =
@@ -51,17 +51,17 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The next request whose path ends so is answered with this.
+    /// Sets the response to the next request whose path ends with `path`.
     pub fn fail(&self, path: &str, status: u16, body: &str) {
         self.faults.lock().unwrap().push_back((path.to_owned(), status, body.to_owned()));
     }
 
-    /// The next request whose path ends so is taken and never answered.
+    /// Leaves the next request whose path ends with `path` unanswered.
     pub fn hold(&self, path: &str) {
         self.fail(path, 0, "");
     }
 
-    /// The requests whose path ends so.
+    /// Returns the received requests whose path ends with `path`.
     pub fn asked(&self, path: &str) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().iter().filter(|asked| asked.path.ends_with(path)).cloned().collect()
     }
@@ -103,7 +103,7 @@ fn serve(stream: &TcpStream, server: &Server, answer: &Mutex<Box<Answering>>) ->
     server.asked.lock().unwrap().push(asked);
     let Some((status, body)) = told else { return false };
     if status == 0 {
-        // Until whoever asked goes.
+        // Waits until the client disconnects.
         let _ = reader.read_to_end(&mut Vec::new());
         return false;
     }

@@ -1,4 +1,5 @@
-//! Slack: its HTTP API and its socket mode as they answer, with dropped connections, strangers and late presses.
+//! Tests Slack with a server that implements its HTTP API and its socket mode, including dropped connections, strangers
+//! and late presses.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +16,7 @@ const ADA: &str = "U061F7AUR";
 pub struct Bot {
     pub server: Server,
     socket: SocketServer,
-    /// What the client said, and how often it has connected.
+    /// The messages of the client, and the number of its connections.
     said: Arc<Mutex<(Vec<Value>, usize)>>,
 }
 
@@ -82,15 +83,15 @@ impl Bot {
         self.said.lock().unwrap().1
     }
 
-    /// Sends something, or breaks the connection off.
+    /// Sends a message, or closes the connection.
     fn tell(&self, what: Option<Value>) {
         let Some(value) = what else { return self.socket.act(&SocketCommand::Drop) };
-        // What is no JSON in between is passed over.
+        // Invalid JSON in between is ignored.
         self.socket.act(&SocketCommand::Send("{\"type\":".to_owned()));
         self.socket.act(&SocketCommand::Send(value.to_string()));
     }
 
-    /// Somebody presses; what they are told.
+    /// Presses a button, and returns the response to the user.
     fn press(&self, envelope: &str, user: &str, value: &str) -> String {
         let before = self.server.asked("/chat.postEphemeral").len();
         self.tell(Some(json!({
@@ -101,7 +102,7 @@ impl Bot {
             },
         })));
         until(|| self.server.asked("/chat.postEphemeral").len() > before);
-        // That it arrived is said at once.
+        // The envelope is acknowledged at once.
         until(|| self.said.lock().unwrap().0.contains(&json!({ "envelope_id": envelope })));
         let last = self.server.asked("/chat.postEphemeral").pop().unwrap();
         assert_eq!(last.body["user"], user);
@@ -125,7 +126,7 @@ fn a_tap_in_slack_lets_it_run_and_the_message_says_so() {
         "{}",
         update.text
     );
-    // The same press again, late: it says who decided, and nothing else happens.
+    // A repeated late press is answered with the decision, and nothing else happens.
     let again = bot.press("e1", ADA, &yes);
     assert!(again.contains("approved"), "{again}");
     assert_eq!(gateway.ran(), 1);

@@ -1,5 +1,5 @@
-//! A WebSocket server in a thread: it takes one connection after the other, answers as a test scripts it, and sends what a test
-//! has it send.
+//! A WebSocket server in a thread: it accepts one connection after the other, responds as a test scripts it, and sends
+//! what the test tells it to.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,42 +11,42 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::test_gateway::until;
 
-/// What happened on a connection.
+/// An event on a connection.
 pub enum SocketEvent {
-    /// It is new.
+    /// The connection was opened.
     Opened,
     Said(Value),
 }
 
-/// What is answered to it.
+/// The reaction to an event.
 #[derive(Default)]
 pub struct Reply {
     pub say: Option<Value>,
-    /// From now on a test may send something over this connection.
+    /// Whether the test may send messages over this connection from now on.
     pub ready: bool,
 }
 
-/// What a test has the server do.
+/// An action of the server, which a test triggers.
 #[derive(Clone)]
 pub enum SocketCommand {
     Send(String),
-    /// Break the connection off without a word.
+    /// Closes the connection without a message.
     Drop,
-    /// Answer nothing any more, signs of life included.
+    /// Stops responding, including to pings.
     Deafen,
 }
 
 type Newest = Arc<Mutex<Option<UnboundedSender<SocketCommand>>>>;
 
-/// The server, as long as the process is there.
+/// The server. It runs until the process ends.
 pub struct SocketServer {
     pub port: u16,
-    /// To the newest connection.
+    /// The sender to the newest connection.
     to: Newest,
 }
 
 impl SocketServer {
-    /// With these answers; the port is given to them.
+    /// Starts a server with these responses, which are given its port.
     pub fn new(mut answer: impl FnMut(u16, SocketEvent) -> Reply + Send + 'static) -> Self {
         let to: Newest = Arc::default();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -58,7 +58,7 @@ impl SocketServer {
                 listener.set_nonblocking(true).unwrap();
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 while let Ok((stream, _)) = listener.accept().await {
-                    // That a client is gone is found in what it does next.
+                    // Errors of a connection are ignored, because the client connects again.
                     let _ = serve(stream, &newest, |heard| answer(port, heard)).await;
                     *newest.lock().unwrap() = None;
                 }
@@ -67,7 +67,7 @@ impl SocketServer {
         Self { port, to }
     }
 
-    /// Has the newest connection do something, once there is one that is ready.
+    /// Makes the newest connection perform an action, once one is ready.
     pub fn act(&self, step: &SocketCommand) {
         until(|| self.to.lock().unwrap().as_ref().is_some_and(|to| to.send(step.clone()).is_ok()));
     }

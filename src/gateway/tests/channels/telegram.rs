@@ -1,4 +1,4 @@
-//! Telegram: the Bot API as it answers, with its faults.
+//! Tests Telegram with a server that implements the Bot API, including its faults.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::test_gateway::{TestGateway, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
-/// A bot's server: updates that wait, and messages that were sent.
+/// The server of a bot: pending updates and sent messages.
 pub struct Bot {
     pub server: Server,
     updates: Arc<Mutex<Vec<Value>>>,
@@ -72,13 +72,13 @@ impl Bot {
         ))
     }
 
-    /// The cards that were sent.
+    /// Returns the sent cards.
     pub fn cards(&self) -> Vec<ReceivedRequest> {
         let all = self.server.asked("/sendMessage");
         all.into_iter().filter(|asked| asked.body["reply_markup"].is_object()).collect()
     }
 
-    /// What the button with these letters in front carries, on the last card.
+    /// Returns the payload of the button with this prefix on the last card.
     pub fn button(&self, code: &str) -> String {
         let mut found = None;
         until(|| {
@@ -93,7 +93,7 @@ impl Bot {
         found.unwrap()
     }
 
-    /// Somebody presses, whether the gateway reads it or not; the number of the update.
+    /// Queues a button press, whether the gateway reads it or not, and returns the number of the update.
     pub fn pressed(&self, from: i64, chat: i64, data: &str) -> i64 {
         let mut updates = self.updates.lock().unwrap();
         let id = 1000 + i64::try_from(updates.len()).unwrap();
@@ -104,7 +104,7 @@ impl Bot {
         id
     }
 
-    /// Somebody writes to the bot.
+    /// Queues a text message to the bot.
     pub fn write(&self, from: i64, chat: i64, text: &str) {
         let mut updates = self.updates.lock().unwrap();
         let id = 1000 + i64::try_from(updates.len()).unwrap();
@@ -113,7 +113,7 @@ impl Bot {
         }}));
     }
 
-    /// Somebody presses; what they are told.
+    /// Presses a button, and returns the response to the user.
     pub fn press(&self, from: i64, chat: i64, data: &str) -> String {
         let before = self.server.asked("/answerCallbackQuery").len();
         let id = self.pressed(from, chat, data);
@@ -142,7 +142,7 @@ fn a_button_answers_once_and_the_message_says_how_it_ended() {
     let text = edit.body["text"].as_str().unwrap();
     assert!(text.contains("approved") && text.contains("by ada (tg)"), "{text}");
     assert_eq!(edit.body["reply_markup"], json!({ "inline_keyboard": [] }));
-    // Pressed again, and the other one too late: nothing is answered twice.
+    // The same button again, and the opposite one too late: nothing is answered twice.
     assert!(bot.press(ADA, CHAT, &yes).contains("approved"));
     let told = bot.press(ADA, CHAT, &yes.replacen('a', "d", 1));
     assert!(told.contains("approved") && told.contains("ada"), "{told}");
@@ -168,7 +168,7 @@ fn a_stranger_is_refused_told_and_in_the_record() {
     let log = gateway.program(crate::test_gateway::guard()).args(["log", "--json"]).output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
     assert_eq!(log.matches("a stranger on tg").count(), 2, "{log}");
-    // A no with the words of a button, which the agent reads.
+    // A denial with the message of a button, which the agent receives.
     let no = bot.button("r1");
     assert_eq!(bot.press(ADA, CHAT, &no), "denied");
     let output = agent.wait_with_output().unwrap();
@@ -222,7 +222,7 @@ fn a_button_of_another_approver_is_refused_and_in_the_record() {
     assert!(agent.wait().unwrap().success());
     let told = bot.press(9, CHAT, &of_bob);
     assert!(told.starts_with("approved") && told.contains("by bob (tg)"), "{told}");
-    // The other one's button has answered nothing yet, and does not now.
+    // The button of the other approver was not used, and no longer has an effect.
     let told = bot.press(ADA, CHAT, &of_ada);
     assert!(told.contains("approved") && told.contains("by bob"), "{told}");
     assert_eq!(gateway.ran(), 1);
@@ -244,7 +244,7 @@ fn a_typed_yes_counts_only_where_the_card_offers_one() {
     let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
     let told = typed(1000, format!("/approve {request}"));
     assert!(told.contains("does not show the whole command"), "{told}");
-    // Nor does a yes that somebody made of the button for a no.
+    // Nor does an approval that is forged from the button for a denial.
     let told = bot.press(ADA, CHAT, &no.replacen('d', "a", 1));
     assert!(told.contains("does not show the whole command"), "{told}");
     assert!(cut.try_wait().unwrap().is_none());
@@ -282,7 +282,7 @@ fn what_wants_more_than_a_button_offers_no_yes() {
     let card = bot.cards().pop().unwrap();
     assert!(!card.text.contains("\"a:"), "{}", card.text);
     assert!(card.body["text"].as_str().unwrap().contains("answer at a terminal"), "{}", card.text);
-    // Nor does a button that somebody made up.
+    // Nor does a forged button.
     let told = bot.press(ADA, CHAT, &no.replacen('d', "a", 1));
     assert!(told.contains("unsigned_tier"), "{told}");
     assert!(agent.try_wait().unwrap().is_none());
@@ -348,13 +348,13 @@ fn a_channel_that_takes_no_message_is_down_though_it_hears_until_it_takes_one() 
     agent.wait().unwrap();
 }
 
-/// Says no to the only request that waits.
+/// Denies the only pending request.
 fn end(gateway: &TestGateway) {
     let id = gateway.waiting()["action_id"].as_str().unwrap().to_owned();
     assert_eq!(gateway.post(&format!("/v1/requests/{id}/deny"), &gateway.person, &json!({})).status, 200);
 }
 
-/// Waits until the gateway knows that a card was taken.
+/// Waits until the gateway knows that a card was sent.
 fn taken(gateway: &TestGateway) {
     until(|| {
         let memory = guard_gateway::backend::memory::open(&gateway.path("home/.local/share/guard")).unwrap();
@@ -442,7 +442,7 @@ fn a_message_that_could_not_be_changed_is_changed_once_the_messenger_is_back() {
     let edits = bot.server.asked("/editMessageText");
     assert!(edits.iter().all(|edit| edit.body["message_id"] == edits[0].body["message_id"]));
     assert!(edits[2].text.contains("approved") && edits[2].body["reply_markup"]["inline_keyboard"] == json!([]));
-    // What the messenger refuses for good is not tried again.
+    // An edit that the messenger rejects permanently is not repeated.
     let mut agent = gateway.agent(&format!("{MEDIUM}-else"));
     until(|| bot.cards().len() == 2);
     bot.server.fail("/editMessageText", 400, r#"{"ok":false,"description":"Bad Request: message to edit not found"}"#);

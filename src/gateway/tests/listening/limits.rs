@@ -1,4 +1,4 @@
-//! What a client cannot do to a guard that listens: fill it, hold it, outlive it, or talk it into a call.
+//! Tests that a client cannot overfill, block or outlive a guard that listens, nor get a denied call through.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use super::{Front, call, lives, until};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// Whether the other side closes the connection, whatever it says before.
+/// Reports whether the other side closes the connection, whatever it sends before.
 fn is_hung_up(mut stream: TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.read_to_end(&mut Vec::new()).is_ok()
@@ -22,7 +22,7 @@ fn signal(pid: &str) {
     assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
 }
 
-/// The process that started this one.
+/// Returns the parent of a process.
 fn parent(pid: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().to_owned()
@@ -41,7 +41,7 @@ fn a_session_that_nobody_uses_ends_and_one_that_is_used_does_not() {
     assert!(lives(&servers[1]) && lives(&servers[2]));
     let go = r#"{"jsonrpc":"2.0","method":"notifications/go"}"#;
     assert_eq!(front.asks("POST", &[&waiting], go).status, 202);
-    // What belongs to nobody goes to who waits, too.
+    // A message that belongs to no request is delivered to a pending one.
     let said: Vec<String> = std::iter::from_fn(|| slow.event()).collect();
     assert!(said.iter().any(|event| event.contains(r#""slow":true"#)), "who waits is waited for: {said:?}");
     until("then it ends too", || !lives(&servers[2]));
@@ -116,7 +116,7 @@ fn a_message_of_100_mb_takes_no_room() {
         let mut said = Vec::new();
         let _ = stream.take(200).read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said);
-        // What was not read of it may take the answer with it.
+        // The unread rest of the request may reset the connection and discard the response.
         assert!(said.is_empty() || said.starts_with("HTTP/1.1 413"), "{said}");
     }
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -156,14 +156,14 @@ fn a_server_or_a_guard_that_is_killed_ends_the_call_with_an_error_and_nothing_ru
     let guard = parent(&server);
     front.child.kill().unwrap();
     let mut rest = String::new();
-    // The connection ends, and nothing on it says that the call was made.
+    // The connection ends without a result of the call.
     let _ = waits.stream.read_to_string(&mut rest);
     assert!(!rest.contains("result"), "{rest}");
     until("all that was begun ends", || !lives(&server) && !lives(&guard));
     assert!(!front.heard().contains("delete_everything"), "{}", front.heard());
 }
 
-/// What a client sends that means no good: calls that must not get through, as they are and spoilt.
+/// Generates hostile messages of a client: calls that must not get through, valid or corrupted.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let id = prop_oneof![
         Just(json!(1)),
@@ -236,7 +236,7 @@ fn whatever_a_client_sends_no_call_gets_through_unjudged_and_the_next_client_is_
             let mut start = [0; 12];
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             stream.read_exact(&mut start).unwrap();
-            // Whoever asked leaves, most of all while it waits.
+            // The client disconnects, in most cases while its request is pending.
             let status = String::from_utf8_lossy(&start[9..]).into_owned();
             prop_assert!(["200", "202", "400", "404", "503"].contains(&status.as_str()), "{status}: {message:?}");
         }
