@@ -19,7 +19,8 @@ use crate::judge::ledger::{
 /// The maximum number of a session's commands that are read.
 const COMMANDS: i64 = 2000;
 
-/// The maximum number of rows that are read to find moved content. If there are more, the content may be anywhere.
+/// The maximum number of rows that are read to find copied or moved content. If there are more, the content may be
+/// anywhere.
 const BRINGING: i64 = 4096;
 
 /// An entry with the number of its row.
@@ -34,13 +35,13 @@ pub(super) const OF_SESSION: &str = "SELECT at, made, session, user, id,
       (SELECT max(ended.at) FROM record AS ended WHERE ended.about = record.id AND ended.kind = 'result')
     FROM record WHERE session = ?1 AND made IS NOT NULL ORDER BY id DESC LIMIT ?2";
 
-/// Finds all commands that moved content to a place whose files are generated or discarded, newest first.
+/// Finds all commands that copied or moved content to a place whose files are generated or discarded, newest first.
 pub(super) const BROUGHT: &str =
     "SELECT at, made, session, user, id, NULL FROM record INDEXED BY keeping WHERE kept = 1 ORDER BY id DESC LIMIT ?1";
 
-/// Returns the sealed text of a row about the command's changes of files, and whether it moves content to a place whose
-/// files are discarded. `None` if the command does not run or changes nothing. Paths that the record must not contain
-/// are left out.
+/// Returns the sealed text of a row about the command's changes of files, and whether it copies or moves content to a
+/// place whose files are discarded. `None` if the command does not run or changes nothing. Paths that the record must
+/// not contain are left out.
 pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool)> {
     if matches!(row.settled, RecordedDecision::Refused(_)) || row.changes.is_empty() {
         return None;
@@ -86,7 +87,8 @@ fn seal(key: &DigestKey, session: &str, user: &str, at: i64, text: &str) -> Stri
 const SEAL: usize = 64;
 
 impl Store {
-    /// Returns the changes of files by a session of an account, and the content that any session of the account moved.
+    /// Returns the changes of files by a session of an account, and the content that any session of the account copied
+    /// or moved.
     ///
     /// # Errors
     /// The record cannot be read, or its data about files was not written by guard.

@@ -60,7 +60,7 @@ const STEPS: &[&str] = &[
     "ALTER TABLE record ADD COLUMN given INTEGER",
     // The approvers' signatures of an approval, as JSON.
     "ALTER TABLE record ADD COLUMN signatures TEXT",
-    // The command's changes of files, and whether it moves content to a place whose files are discarded.
+    // The command's changes of files, and whether it copies or moves content to a place whose files are discarded.
     "ALTER TABLE record ADD COLUMN made TEXT;
      ALTER TABLE record ADD COLUMN kept INTEGER;
      CREATE INDEX making ON record(session) WHERE made IS NOT NULL;
