@@ -19,7 +19,7 @@ pub(super) enum KeyEffect {
     Answered(PromptAnswer),
 }
 
-/// What the dialog expects next.
+/// The input that the dialog expects next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DialogState {
     Key,

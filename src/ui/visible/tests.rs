@@ -1,6 +1,6 @@
 use super::{GlyphForm, glyphs, line, meaning, text};
 
-/// A command as it is shown.
+/// Returns a command as it is displayed.
 fn shown(bytes: &[u8]) -> String {
     line(bytes, false)
 }
