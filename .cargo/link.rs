@@ -59,7 +59,7 @@ fn is(variable: &str, value: &str) -> bool {
     env::var(variable).is_ok_and(|found| found == value)
 }
 
-/// Reports whether this measure is disabled, to determine what it saves.
+/// Reports whether this measure is disabled, so that its effect can be measured.
 fn is_without(measure: &str) -> bool {
     is("GUARD_WITHOUT", measure)
 }

@@ -1,4 +1,4 @@
-//! Measures what each measure that shortens the start of guard saves, and fails if one saves too little.
+//! Compares builds without each measure that shortens the start of guard, and fails if a measure saves too little.
 //!
 //! `cargo bench --bench start`
 //!

@@ -101,8 +101,8 @@ pub(super) const fn spawn_error(what: &'static str, source: io::Error) -> ExecEr
 
 /// The child: restores the state and executes the command, or reports the error.
 pub(super) fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
-    // The pipe may have one of the numbers that were closed at the start, which `restore` would close: it is then the
-    // runtime's own descriptor that holds the number, so it never does.
+    // `restore` closes the standard descriptors that were closed at the start. The pipe never has one of their numbers,
+    // because the runtime's replacements occupy them.
     inherited.restore();
     let number = command.exec().to_ne_bytes();
     // SAFETY: writes from a live buffer; `_exit` runs nothing of guard's twice.

@@ -49,7 +49,7 @@ pub enum Reply<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ServiceRequest {
-    /// Return what a session did to files.
+    /// Return a session's changes of files.
     Ledger {
         session: String,
     },
