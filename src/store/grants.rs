@@ -34,7 +34,7 @@ pub struct NewGrant<'a> {
     pub until: &'a GrantExpiry,
     /// The text that was shown before the grant was given.
     pub words: &'a str,
-    /// The account that gives the grant.
+    /// The account to which the grant is given.
     pub user: &'a str,
     /// The session in which the grant is given.
     pub session: &'a str,
@@ -156,8 +156,8 @@ impl Store {
         self.grants_of(None, session, command, now)
     }
 
-    /// Returns the valid grants like [`Store::grants_in_force`], but only those that one account gave, for a record
-    /// that several accounts share.
+    /// Returns the valid grants like [`Store::grants_in_force`], but only those that were given to one account, for a
+    /// record that several accounts share.
     ///
     /// # Errors
     /// The same as of [`Store::grants_in_force`].
