@@ -1,16 +1,17 @@
-//! Links the program statically where that can be done with what every Linux machine with a C compiler has.
+//! Links the program statically if the libraries of a Linux machine with a C compiler allow it.
 //!
-//! guard starts before every command, and a third of that start was the dynamic loader's. Rust's own way to a static
-//! program (`crt-static`) needs `--target` as soon as a dependency is a procedural macro, which moves the program away
-//! from `target/release`. So the linker is told here: `-static-pie`, and a directory, looked into first, in which each
-//! library that the standard library asks for stands for its archive. The program stays position-independent.
+//! guard starts before every command, and the dynamic loader took a third of that start. Rust's option for static
+//! programs (`crt-static`) needs `--target` as soon as a dependency is a procedural macro, which moves the program away
+//! from `target/release`. Therefore this script passes options to the linker: `-static-pie`, and a directory that is
+//! searched first, in which each library that the standard library needs is replaced by its archive. The program
+//! remains position-independent.
 //!
-//! A release also has what the start runs put together, and is without what only unwinding would read.
+//! A release build also groups the code that runs at every start, and omits the tables that only unwinding would read.
 //!
-//! Nothing changes where an archive is missing, on other systems, when compiling for another machine, and with
-//! `GUARD_LINK=dynamic`. `GUARD_WITHOUT` leaves out one measure: `own-start`, `order`, `discard`,
-//! `packed-relocations` or `static`. `cargo bench --bench start` compares builds without each of them, and fails if one
-//! saves less than 2 % of everything that it counts.
+//! Nothing changes if an archive is missing, on other systems, for cross-compilation, and with `GUARD_LINK=dynamic`.
+//! `GUARD_WITHOUT` disables one measure: `own-start`, `order`, `discard`, `packed-relocations` or `static`. `cargo
+//! bench --bench start` compares builds without each of them, and fails if one saves less than 2 % of everything that
+//! it counts.
 
 use std::env;
 use std::fs;
@@ -18,8 +19,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the standard library links on GNU/Linux, and the archives that stand for it. Unwinding is in two of the
-/// compiler's own, which need the C library again.
+/// The libraries that the standard library links on GNU/Linux, and the archives that replace them. Unwinding is in two
+/// archives of the compiler, which need the C library themselves.
 const LIBRARIES: [(&str, &[&str]); 7] = [
     ("gcc_s", &["libgcc_eh.a", "libgcc.a", "libc.a"]),
     ("c", &["libc.a", "libgcc_eh.a", "libgcc.a"]),
@@ -30,7 +31,8 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
     ("dl", &["libdl.a"]),
 ];
 
-/// Tells cargo how to link the program, and the program how it was built.
+/// Prints the instructions for cargo: how to link the program, and the variables with which the program describes its
+/// build.
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?;
     let linked = if statically(Path::new(&out))? { "static" } else { "dynamic" };
@@ -42,7 +44,7 @@ fn main() -> io::Result<()> {
     ] {
         println!("cargo::rustc-env={name}={value}");
     }
-    // With the GNU C library the program begins without Rust's runtime: see src/main.rs.
+    // With the GNU C library the program starts without Rust's runtime: see src/main.rs.
     println!("cargo::rustc-check-cfg=cfg(own_start)");
     println!("cargo::rerun-if-env-changed=GUARD_WITHOUT");
     if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && !is_without("own-start") {
@@ -52,29 +54,30 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether cargo sets a variable to this value.
+/// Reports whether cargo sets a variable to this value.
 fn is(variable: &str, value: &str) -> bool {
     env::var(variable).is_ok_and(|found| found == value)
 }
 
-/// Whether this measure is to be left out, to see what it saves.
+/// Reports whether this measure is disabled, so that its effect can be measured.
 fn is_without(measure: &str) -> bool {
     is("GUARD_WITHOUT", measure)
 }
 
-/// The name of the profile: cargo tells no build script, but where it writes. `target/[TRIPLE/]PROFILE/build/…/out`.
+/// Returns the name of the profile. cargo passes it to a build script only as part of its output directory,
+/// `target/[TRIPLE/]PROFILE/build/…/out`.
 fn profile(out: &Path) -> Option<String> {
     let directory = out.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == "build"))?;
     Some(directory.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// The compiler as it names itself: `rustc 1.90.0 (…)`.
+/// Returns the version of the compiler: `rustc 1.90.0 (…)`.
 fn compiler() -> Option<String> {
     let answer = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
     Some(String::from_utf8(answer.stdout).ok()?.trim_end().to_owned())
 }
 
-/// Whether the program is linked statically.
+/// Configures static linking if it is possible. Returns whether it is.
 fn statically(out: &Path) -> io::Result<bool> {
     println!("cargo::rerun-if-changed=.cargo/link.rs");
     println!("cargo::rerun-if-env-changed=GUARD_LINK");
@@ -110,9 +113,9 @@ fn statically(out: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What runs at every start, side by side before the rest: a page is brought in with those around it, and strewn over
-/// the program the start would touch nearly all of them. The list is written by `.cargo/order`; its groups, parted by
-/// empty lines, follow one another.
+/// Returns a linker script that places the functions of every start next to each other, before all others. A page is
+/// loaded together with its neighbours; if the functions were spread over the program, the start would touch nearly all
+/// pages. `.cargo/order` writes the list; its groups, separated by empty lines, are placed in this order.
 fn start_together() -> io::Result<String> {
     const LIST: &str = ".cargo/start.sections";
     println!("cargo::rerun-if-changed={LIST}");
@@ -121,14 +124,14 @@ fn start_together() -> io::Result<String> {
     Ok(format!("SECTIONS {{ .text.start : {{\n{}\n}} }} INSERT BEFORE .text;\n", sections.join("\n")))
 }
 
-/// Leaves out the tables for unwinding, a twelfth of the program. Nothing reads them where a panic aborts, as it does
-/// in this profile.
+/// A linker script that omits the tables for unwinding, a twelfth of the program. Nothing reads them if a panic aborts,
+/// as in this profile.
 const WITHOUT_UNWINDING: &str = "\
 SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) } } INSERT AFTER .text;
 ";
 
-/// The version of the C library: from 2.36 on a static program can relocate itself by the packed table, which takes a
-/// twentieth of the room.
+/// Returns the version of the C library. From 2.36 on a static program can relocate itself with the packed table, which
+/// has a twentieth of the size.
 fn library_version() -> Option<(u32, u32)> {
     let answer = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(answer.stdout).ok()?;
@@ -136,7 +139,7 @@ fn library_version() -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
-/// Where the C compiler, which links, finds a file of its own or of the C library.
+/// Returns the path at which the C compiler, which is the linker, finds one of its files or of the C library's.
 fn found(file: &str) -> Option<PathBuf> {
     let answer = Command::new("cc").arg(format!("-print-file-name={file}")).output().ok()?;
     let path = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim_end());

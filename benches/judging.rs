@@ -1,4 +1,4 @@
-//! What judging one line costs in process, by how many rules are loaded.
+//! Measures the time to judge one line inside the process, by the number of rules.
 //!
 //! `cargo bench --bench judging`
 
@@ -41,7 +41,7 @@ fn invocation(text: &str) -> Invocation {
     }
 }
 
-/// The built-in rules and `count` more, five for each of many programs.
+/// Returns the built-in rules and `count` more, five for each of many programs.
 fn catalog(count: usize) -> Catalog {
     if count == 0 {
         return Catalog::builtin();
@@ -65,7 +65,7 @@ fn catalog(count: usize) -> Catalog {
     catalog
 }
 
-/// All lines once, with what is decoded and compiled at first use already there.
+/// Judges all lines once, after everything has been decoded and compiled.
 #[divan::bench(args = RULES)]
 fn eight_lines(bencher: divan::Bencher<'_, '_>, rules: usize) {
     let (catalog, policy, answers) = (catalog(rules), Policy::default(), Answers::none());
@@ -77,7 +77,7 @@ fn eight_lines(bencher: divan::Bencher<'_, '_>, rules: usize) {
     });
 }
 
-/// One line each.
+/// Judges one line.
 #[divan::bench(args = LINES)]
 fn one_line(bencher: divan::Bencher<'_, '_>, line: &str) {
     let (catalog, policy, answers) = (catalog(2_000), Policy::default(), Answers::none());
@@ -85,7 +85,7 @@ fn one_line(bencher: divan::Bencher<'_, '_>, line: &str) {
     bencher.bench_local(|| divan::black_box(judge(&invocation, &catalog, &policy, &answers)));
 }
 
-/// One line with a catalog that nothing was asked of yet, as a process meets it.
+/// Judges one line with an unused catalog, as a new process does.
 #[divan::bench(args = LINES)]
 fn first_line(bencher: divan::Bencher<'_, '_>, line: &str) {
     let (policy, answers) = (Policy::default(), Answers::none());

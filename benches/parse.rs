@@ -1,4 +1,4 @@
-//! How long the parser takes: short commands as people type them, long ones, and the worst known.
+//! Measures the parser: short commands as people type them, long ones, and the worst known ones.
 
 use divan::{Bencher, black_box};
 use guard::judge::syntax::limits::MAX_BYTES;
@@ -21,7 +21,7 @@ fn short(bencher: Bencher, text: &str) {
     bencher.bench_local(|| parse(black_box(text.as_bytes()), Dialect::Bash));
 }
 
-/// A text of 128 KiB, by what it is made of.
+/// Returns a text of 128 KiB that repeats a piece.
 fn long(piece: &str) -> String {
     piece.repeat(128 * 1024 / piece.len())
 }

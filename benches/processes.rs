@@ -1,12 +1,12 @@
-//! What guard costs as a whole process, against `bash -c true` in the same run.
+//! Measures guard as a whole process, relative to `bash -c true` in the same run.
 //!
 //! `cargo bench --bench processes`
 //!
-//! `GUARD_PROGRAM=FILE` measures another build than the one that was made for this, which holds what the tests need and is
-//! larger and slower for it. `GUARD_UPDATE=1` writes the README's table anew.
+//! `GUARD_PROGRAM=FILE` measures another build than the one that was made for this benchmark, which contains what the
+//! tests need and is larger and slower therefore. `GUARD_UPDATE=1` updates the table in the README.
 //!
-//! Every measure stands beside its budget. Processes of each kind take turns, so that what disturbs the machine
-//! disturbs all of them; the median of each kind counts. With valgrind installed, instructions are counted too.
+//! Every result is printed beside its budget. Processes of each kind take turns, so that disturbances of the machine
+//! affect all of them; the result is the median of each kind. If valgrind is installed, instructions are counted too.
 
 use std::env;
 use std::fmt::Write as _;
@@ -22,11 +22,11 @@ mod sources;
 use nix::sys::resource::{UsageWho, getrusage};
 
 const ROUNDS: usize = 60;
-/// Processes of one kind in a row.
+/// The number of consecutive processes of one kind.
 const IN_A_ROW: u32 = 10;
 const BATCH: usize = 50_000;
 
-/// Lines that ask nothing of the world.
+/// Lines that are judged without access to files or the environment.
 const LINES: [&str; 8] = [
     "ls -la",
     "git status --short",
@@ -38,7 +38,7 @@ const LINES: [&str; 8] = [
     "docker ps --format '{{.Names}}'",
 ];
 
-/// Thirty lines, as a careful user would write them.
+/// A configuration of thirty lines, as a careful user would write it.
 const CONFIG: &str = r#"preset = "balanced"
 mode = "manual"
 record = "all"
@@ -72,7 +72,7 @@ high = 30
 critical = 10
 "#;
 
-/// A home to work in.
+/// A temporary home directory.
 struct Home {
     directory: tempfile::TempDir,
 }
@@ -82,7 +82,7 @@ impl Home {
         Self { directory: tempfile::tempdir().expect("a temporary directory") }
     }
 
-    /// With a configuration and fifty rules of the user's own.
+    /// Creates one with a configuration and fifty rules of the user.
     fn configured() -> Self {
         let home = Self::new();
         let directory = home.path().join(".config/guard/patterns");
@@ -118,7 +118,7 @@ impl Home {
         command
     }
 
-    /// The time that one process takes, of several in a row.
+    /// Returns the time of one process, the mean of several consecutive ones.
     fn time(&self, program: &str, arguments: &[&str], input: &str) -> Duration {
         let mut taken = Duration::ZERO;
         for _ in 0..IN_A_ROW {
@@ -142,11 +142,11 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// One measure, as the terminal and the README show it.
+/// A result for the terminal and the README.
 struct Measure {
     what: &'static str,
     found: String,
-    /// What it should be at most or at least.
+    /// The limit: the maximum or the minimum.
     budget: &'static str,
 }
 
@@ -187,7 +187,7 @@ fn whole_processes(guard: &str, all: &mut Vec<Measure>) {
     say("`guard hook --agent claude` for a harmless command, against `bash -c true`", ratio(hook, bash), "");
 }
 
-/// Asked for before anything larger ran: the most that any child of this process has used until now.
+/// Adds the peak memory of all children so far. It has to be called before larger programs run.
 fn memory(all: &mut Vec<Measure>) {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system counts");
     let found = format!("{:.1} MiB", usage.max_rss() as f64 / 1024.0);
@@ -236,8 +236,7 @@ fn instructions(guard: &str, line: &str) -> String {
     total.map_or_else(|| "not counted: it needs valgrind".to_owned(), |total| format!("{:.2} million", total / 1e6))
 }
 
-/// Puts the table into the README, between the comment that names the version and the sources it was measured with and the
-/// end of the table.
+/// Replaces the table in the README, from the comment with the measured version and sources to the end of the table.
 fn update(all: &[Measure]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = root.join("README.md");

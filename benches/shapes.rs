@@ -1,9 +1,9 @@
-//! What lines cost that tempt a judge to work which grows faster than they do: CPU time and peak memory of a whole
-//! process for each, against the budget of 100 ms and 64 MiB. Nothing is run.
+//! Measures lines that could cause superlinear work: CPU time and peak memory of a whole process for each, with a
+//! budget of 100 ms and 64 MiB. Nothing is executed.
 //!
 //! `cargo bench --bench shapes`
 //!
-//! It ends with 1 where a line is over the budget in each of several processes.
+//! The exit code is 1 if a line exceeds the budget in each of several processes.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use std::{fs, io};
 const GUARD: &str = env!("CARGO_BIN_EXE_guard");
 const MOST_TIME: Duration = Duration::from_millis(100);
 const MOST_KIB: i64 = 64 * 1024;
-/// Processes of which the fastest counts: other work on the machine makes all of them slower, never faster.
+/// The number of processes, of which the fastest counts, because other work on the machine only makes them slower.
 const ROUNDS: usize = 5;
-/// The lengths of the lines, in bytes. The longest is what the kernel takes as one argument.
+/// The lengths of the lines, in bytes. The longest is the kernel's limit for one argument.
 const LENGTHS: [usize; 3] = [8 * 1024, 32 * 1024, 127 * 1024];
 
-/// A line of about so many bytes.
+/// A function that returns a line of about this number of bytes.
 type Shape = fn(usize) -> String;
 
-/// Parts until there is room for no more, joined.
+/// Joins parts until the length is reached.
 fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String {
     let mut line = String::new();
     for number in 0.. {
@@ -72,7 +72,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("traps", |n| parts(n, ";", |i| format!("trap 'rm x{i}' EXIT"))),
 ];
 
-/// What one process took to judge a line: CPU time, and the most memory, in KiB.
+/// Returns the resources that one process used to judge a line: CPU time, and peak memory in KiB.
 fn judged(line: &str) -> io::Result<(Duration, i64)> {
     let home = tempfile::tempdir()?;
     let input = home.path().join("lines");
@@ -82,7 +82,7 @@ fn judged(line: &str) -> io::Result<(Duration, i64)> {
     command.env("SHELL", "/bin/bash").stdin(fs::File::open(&input)?).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn()?;
     let mut status = 0;
-    // SAFETY: all zeros are a value of it, and both places outlive the call.
+    // SAFETY: all zeros are a valid value of the type, and both places outlive the call.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the process is a child of this one that nobody else waits for.
     let waited = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };

@@ -1,11 +1,12 @@
-//! What the README's figures speak of, as one digest: of every file that guard is built from, but the gateway's and tests.
+//! The digest of the sources to which the README's figures apply: all files that guard is built from, except the
+//! gateway and tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// The first letters of the digest of the sources below this directory.
+/// Returns the first digits of the digest of the sources below this directory.
 pub fn digest(root: &Path) -> String {
     let mut files = Vec::new();
     for place in ["src", "patterns", ".cargo", "Cargo.toml", "Cargo.lock", "benches/processes.rs"] {
@@ -24,7 +25,7 @@ pub fn digest(root: &Path) -> String {
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // Neither is part of what is measured.
+    // These are not part of the measured program.
     if path.ends_with("src/gateway") || matches!(name.as_str(), "tests" | "tests.rs" | "deny.toml") {
         return;
     }

@@ -1,11 +1,12 @@
-//! What each measure that shortens the start of guard gives, and a failure where one gives too little.
+//! Compares builds without each measure that shortens the start of guard, and fails if a measure saves too little.
 //!
 //! `cargo bench --bench start`
 //!
-//! Builds the program once as it is released and once without each measure (`GUARD_WITHOUT`, see `.cargo/link.rs`), which
-//! takes some minutes for each, and runs `guard -c true` with all of them in turns. A measure stays in the program while
-//! it saves 2 % of the time, the instructions, the page faults or the bytes; the exit code is 1 if one does not. The time
-//! alone keeps none: it differs by more than that from run to run, unless the machine is quiet. Needs valgrind.
+//! It builds the release program once with all measures and once without each of them (`GUARD_WITHOUT`, see
+//! `.cargo/link.rs`), which takes some minutes for each, and runs `guard -c true` with all builds in turns. A measure
+//! has to save 2 % of the instructions, the page faults or the bytes; the exit code is 1 if one does not. The time is
+//! printed but not decisive, because it varies by more than that between runs unless the machine is idle. Needs
+//! valgrind.
 
 use std::env;
 use std::fs;
@@ -15,17 +16,17 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// The measures, as `GUARD_WITHOUT` names them.
+/// The names of the measures in `GUARD_WITHOUT`.
 const MEASURES: [&str; 5] = ["own-start", "order", "discard", "packed-relocations", "static"];
 
-/// What a measure has to save of instructions, page faults or bytes, in percent.
+/// The minimum saving of instructions, page faults or bytes, in percent.
 const LEAST: f64 = 2.0;
 
 const ROUNDS: usize = 200;
-/// Processes of one kind in a row.
+/// The number of consecutive processes of one kind.
 const IN_A_ROW: u32 = 10;
 
-/// One build and what was measured of it.
+/// A build and its results.
 struct Build {
     without: &'static str,
     program: PathBuf,
@@ -38,11 +39,11 @@ struct Build {
 impl Build {
     fn new(without: &'static str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // One directory for all: only the program itself is built anew.
+        // All builds share one directory, so that only the program itself is rebuilt.
         let target = root.join("target/start");
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--release", "--locked", "--bin", "guard", "--target-dir"]).arg(&target).current_dir(root);
-        // Cargo sets variables of its own for a benchmark, which would have everything built anew.
+        // Cargo sets its own variables for a benchmark, which would cause a rebuild of everything.
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
             cargo.env_remove(name);
         }
@@ -58,7 +59,7 @@ impl Build {
         start(&self.program, home, &["-c", "true"])
     }
 
-    /// The time that one process takes, of several in a row.
+    /// Measures the time of one process, the mean of several consecutive ones.
     fn time(&mut self, home: &Path) {
         let mut taken = Duration::ZERO;
         for _ in 0..IN_A_ROW {
@@ -71,7 +72,7 @@ impl Build {
         self.times.push(taken / IN_A_ROW);
     }
 
-    /// Page faults of one process, those of the command that it becomes among them.
+    /// Counts the page faults of one process, including those of the command that replaces it.
     fn count_faults(&mut self, home: &Path) {
         let before = faults();
         for _ in 0..IN_A_ROW {
@@ -81,7 +82,7 @@ impl Build {
         self.faults = (faults() - before) / f64::from(IN_A_ROW);
     }
 
-    /// Instructions of a judgment, from the start on.
+    /// Counts the instructions of a verdict, from the start of the process on.
     fn count_instructions(&mut self, home: &Path) {
         let counts = home.join("counts");
         let out = format!("--callgrind-out-file={}", counts.display());
@@ -107,12 +108,12 @@ fn start(program: &Path, home: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Page faults of all children until now that needed no disk.
+/// Returns the number of page faults of all children so far that needed no disk.
 fn faults() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system counts").minor_page_faults() as f64
 }
 
-/// What is saved, in percent of what it takes without.
+/// Returns the saving in percent of the value without the measure.
 fn saved(with: f64, without: f64) -> f64 {
     100.0 * (without - with) / without
 }
@@ -122,7 +123,7 @@ fn main() -> ExitCode {
     let mut others: Vec<Build> = MEASURES.into_iter().map(Build::new).collect();
     let home = tempfile::tempdir().expect("a temporary directory");
     for build in others.iter_mut().chain([&mut whole]) {
-        // The first one makes the record.
+        // The first run creates the record.
         assert!(build.command(home.path()).status().is_ok_and(|status| status.success()));
         build.count_faults(home.path());
         build.count_instructions(home.path());

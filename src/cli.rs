@@ -42,7 +42,7 @@ pub enum CommandLine {
     Wrong(CommandLineError),
 }
 
-/// Why the arguments could not be parsed. clap reports `--help` and `--version` in this way too.
+/// The reason why the arguments could not be parsed. clap reports `--help` and `--version` in this way too.
 #[derive(Debug)]
 pub enum CommandLineError {
     Clap(clap::Error),

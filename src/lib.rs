@@ -1,11 +1,10 @@
-//! `guard` stands between a command and its execution. It works out what the command would do,
-//! decides whether it may run, asks a person when it should, runs exactly what was approved, and
-//! writes down what happened.
+//! `guard` assesses commands before they run: it determines what a command would do, decides whether it may run, asks a
+//! person if necessary, executes exactly what was approved, and records the result.
 //!
-//! The modules, each importing only from those before it: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
-//! `collector`, `exec` and `service` have effects and never import one another, but for `service`, which names what the
-//! store keeps; `app` knows the order of things. Judge, ui, config, store and service are packages of their own, which the
-//! gateway shares, and so is `guard_system`, which alone tells Linux from macOS.
+//! Each module imports only from those before it: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`],
+//! `prompt`, `collector`, `exec` and `service` have effects and do not import one another, except that `service` uses
+//! types of the store; `app` coordinates them. Judge, ui, config, store and service are packages of their own, which
+//! the gateway uses too, and so is `guard_system`, which alone distinguishes Linux and macOS.
 
 pub mod app;
 pub mod cli;

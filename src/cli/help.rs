@@ -1,13 +1,13 @@
-//! `guard --help` and `guard help TOPIC`: examples first, then the verbs in the groups in which a person looks for them.
+//! `guard --help` and `guard help TOPIC`: examples first, then the subcommands, grouped by purpose.
 //!
-//! What a verb does is said once, where it is declared; here stands only which group it belongs to.
+//! The description of a subcommand is at its declaration; this module only assigns it to a group.
 
 use clap::CommandFactory as _;
 
 use super::{AFTER_HELP, Cli};
 use crate::ui::wrap;
 
-/// The verbs by what a person wants to do.
+/// The subcommands, grouped by purpose.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run and inspect", &["check", "explain", "replay", "demo"]),
     ("Answer", &["pending", "review", "approve", "deny", "wait", "session", "allow", "trust", "learn"]),
@@ -51,7 +51,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("-V, --version", "the version; with --json also how it was built and what is built in"),
 ];
 
-/// A topic: its name, what it is about, what is said of it.
+/// The topics: the name, the subject, and the text.
 const TOPICS: &[(&str, &str, &str)] = &[
     (
         "start",
@@ -142,7 +142,7 @@ More: guard-patterns(5)
     ),
 ];
 
-/// What `guard --help` prints on so many columns.
+/// Returns the output of `guard --help` for this number of columns.
 #[must_use]
 pub fn whole(columns: usize) -> String {
     let cli = Cli::command();
@@ -156,13 +156,13 @@ pub fn whole(columns: usize) -> String {
     fitted(&(text + "\n" + AFTER_HELP + "\n"), columns)
 }
 
-/// What is said of a topic on so many columns; `None` where there is no such topic.
+/// Returns the text of a topic for this number of columns; `None` if there is no such topic.
 #[must_use]
 pub fn topic(name: &str, columns: usize) -> Option<String> {
     TOPICS.iter().find(|(topic, ..)| *topic == name).map(|(_, _, text)| fitted(text, columns))
 }
 
-/// The topics of `guard help`, each with what it is about.
+/// Returns the topics of `guard help` with their subjects.
 pub fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
     TOPICS.iter().map(|(name, what, _)| (*name, *what))
 }
@@ -171,7 +171,7 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
     text.map(ToString::to_string).unwrap_or_default()
 }
 
-/// A heading, and a row for each name.
+/// Appends a heading, and a row for each name.
 fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, String)>, text: &mut String) {
     const NAME: usize = 15;
     text.push_str(&format!("\n{title}\n"));
@@ -180,7 +180,7 @@ fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, String)>, text: &
     }
 }
 
-/// A text that fits so many columns, and what people like to read.
+/// Wraps a text to this number of columns, or to a legible width.
 fn fitted(text: &str, columns: usize) -> String {
     const WIDEST: usize = 120;
     wrap::text(text, columns.min(WIDEST))
@@ -217,7 +217,7 @@ mod tests {
             let text = topic(name, 60).unwrap();
             let lines: Vec<&str> = text.lines().collect();
             for pair in lines.windows(2) {
-                // What begins with a small letter goes on from the line above.
+                // A line that begins with a lowercase letter continues the previous one.
                 let goes_on = pair[1].starts_with(char::is_lowercase) && !pair[1].starts_with("guard ");
                 let next = pair[1].split(' ').next().unwrap_or_default();
                 assert!(!goes_on || pair[0].len() + 1 + next.len() > 60, "{name}: {pair:?}");

@@ -1,4 +1,4 @@
-//! A first word that is no verb: what was probably meant.
+//! Suggestions for a first word that is not a subcommand.
 
 use std::ffi::{OsStr, OsString};
 
@@ -10,7 +10,7 @@ use super::Cli;
 use crate::config::keys::nearest;
 use crate::judge::invocation::quote;
 
-/// What to say of a word that is neither a topic of `guard help` nor a verb.
+/// Returns the message for a word that is neither a topic of `guard help` nor a subcommand.
 #[must_use]
 pub fn no_topic(word: &str) -> String {
     let names: Vec<&str> = super::topics().map(|(name, _)| name).collect();
@@ -19,7 +19,8 @@ pub fn no_topic(word: &str) -> String {
     format!("no help on {} (topics: {}; a command: guard help COMMAND){meant}", quote(word), names.join(", "))
 }
 
-/// What to say of these arguments, whose first word is no verb of guard. A command is offered where its program is found.
+/// Returns the message for arguments whose first word is not a subcommand. It suggests to run them as a command if the
+/// program exists.
 #[must_use]
 pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> String {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -29,7 +30,7 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
     let with = |verb: &str| [vec![verb.to_owned()], rest.to_vec()].concat();
     let meant = match near(first) {
         Some(verb) => format!("guard {}", quoted(&with(&verb))),
-        // One word with blanks in it is a whole line.
+        // A single word with blanks is a command string.
         None if rest.is_empty() && first.contains(char::is_whitespace) => format!("guard -c {}", quote(first)),
         None if is_program(first) => format!("guard -- {}", quoted(&words)),
         None => {
@@ -40,11 +41,11 @@ pub fn no_verb(arguments: &[OsString], is_program: impl Fn(&str) -> bool) -> Str
             );
         }
     };
-    // On a line of its own it can be copied from a narrow terminal too.
+    // On a separate line it can be copied from a narrow terminal too.
     format!("unknown command {} (guard --help lists them)\n  did you mean: {meant}", quote(first))
 }
 
-/// What to say of a shell's option that no commands follow.
+/// Returns the message for an option of a shell without commands.
 pub(super) fn no_commands(option: &OsStr) -> String {
     let option = quote(&option.to_string_lossy());
     format!(
@@ -53,8 +54,8 @@ pub(super) fn no_commands(option: &OsStr) -> String {
     )
 }
 
-/// What to say of a command whose words stand without quotes behind a verb that takes one string; `None` where the error
-/// is another.
+/// Returns the message for an unquoted command after a subcommand that takes one string; `None` if the error has
+/// another cause.
 pub(super) fn unquoted(arguments: &[OsString], error: &clap::Error) -> Option<String> {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let [verb, first, _, ..] = words.as_slice() else { return None };
@@ -78,18 +79,18 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether this is a verb or another name that the command line knows.
+/// Reports whether this is a subcommand or another name that the command line accepts.
 pub(super) fn is_verb(word: &OsStr) -> bool {
     let known = |name: &str| word == name;
     known("help") || Cli::command().get_subcommands().any(|verb| known(verb.get_name()))
 }
 
-/// The verb that is meant, where a word is a letter or two away from one.
+/// Returns the subcommand that is probably meant, if a word differs from it by a letter or two.
 fn near(word: &str) -> Option<String> {
     let far = if word.chars().count() > 4 { 2 } else { 1 };
     let verbs = Cli::command();
     let verbs = verbs.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name().to_owned());
-    // A letter that is missing is a likelier slip than one that is another.
+    // A missing letter is more likely than a wrong one.
     let lacks = |verb: &str| {
         let mut letters = verb.chars();
         word.chars().all(|letter| letters.any(|other| other == letter))

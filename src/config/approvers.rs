@@ -92,7 +92,7 @@ fn load_from(layer: Layer, roots: &Roots, directory: PathBuf) -> Enrolled {
     enrolled
 }
 
-/// Why a file enrols no approver.
+/// The reason why a file enrols no approver.
 #[derive(Debug, Error)]
 enum EnrolError {
     #[error("{}", .0.message())]

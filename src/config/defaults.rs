@@ -88,7 +88,7 @@ pub fn fail_closed(policy: &mut Policy) {
     }
 }
 
-/// Returns the keys for which a name in `locked` stands.
+/// Returns the keys that a name in `locked` locks.
 #[must_use]
 pub fn locks(name: &str) -> Vec<Key> {
     let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
@@ -139,7 +139,7 @@ mod tests {
         let built_in = Policy::default();
         let mut policy = Policy::default();
         for entry in KEYS {
-            // As lax as a file could make it.
+            // The laxest value that a file could set.
             let lax = match (entry.kind, entry.stricter) {
                 (ConfigType::Weight(low, _), crate::config::keys::StrictDirection::Higher) => low.into(),
                 (ConfigType::Weight(_, high), _) => high.into(),

@@ -18,7 +18,7 @@ pub const OTLP_PATH: &str = "/v1/logs";
 pub const FORMS: &str = "journald, syslog, syslog:/path/of/socket, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT, otlp, \
                          otlp+http://HOST:PORT/PATH or otlp+unix:/path/of/socket";
 
-/// Why an entry of `export.to` is invalid.
+/// The reason why an entry of `export.to` is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DestinationError {
     #[error("the path of a socket must be absolute")]

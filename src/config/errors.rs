@@ -17,7 +17,7 @@ pub struct ConfigProblem {
     pub key: Option<String>,
     /// The message.
     pub message: String,
-    /// How to correct it.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 

@@ -68,7 +68,7 @@ pub enum Key {
     Service,
     Reviewer,
     Locked,
-    /// It has no value; it stands for the pattern files in `locked`.
+    /// It has no value; in `locked` it denotes the pattern files.
     Patterns,
 }
 
@@ -135,7 +135,7 @@ pub struct KeyRow {
     pub name: &'static str,
     pub kind: ConfigType,
     pub stricter: StrictDirection,
-    /// What the key does.
+    /// The purpose of the key.
     pub what: &'static str,
 }
 

@@ -1,15 +1,15 @@
-//! A command in a group that has the true standard input: what it reads is not what the shell reads.
+//! Encloses a command in a group that has the original standard input, so that it does not read the input of the shell.
 //!
-//! There are two groups. The outer one puts standard input in its place. The inner one closes the descriptor that it came
-//! from; and being a group whose own input is not redirected, it lets bash give `/dev/null` to what runs in the
-//! background, as it would without any group.
+//! There are two groups. The outer one replaces standard input. The inner one closes the descriptor from which it was
+//! duplicated. Because the input of the inner group itself is not redirected, bash uses `/dev/null` for background
+//! commands, as without a group.
 
 use std::ffi::c_int;
 
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
-/// The command with `{` in front and `}` behind, on the same lines. `None` when it does not parse, or is none.
+/// Returns the command with `{` before and `}` after it, on the same lines. `None`: it cannot be parsed, or is empty.
 pub(super) fn grouped(text: &[u8], dialect: Dialect, number: c_int) -> Option<Vec<u8>> {
     let script = syntax::parse(text, dialect).ok()?;
     let last = script.items.last()?;
@@ -21,7 +21,7 @@ pub(super) fn grouped(text: &[u8], dialect: Dialect, number: c_int) -> Option<Ve
         Some(b';') => 1,
         _ => 0,
     };
-    // The blank in front of a comment makes it one.
+    // The blank before a comment is significant.
     let (ends, rest) = if ends == 0 { (&b";"[..], tail) } else { rest.split_at_checked(ends)? };
     let begin = script.items.first()?.span.start as usize;
     let (before, head) = head.split_at_checked(begin)?;

@@ -33,7 +33,7 @@ pub use wait::{ExecutionResult, ProcessStatus, leave, until_ended, wait};
 #[cfg(doc)]
 use crate::judge::approved::{Approved, Receipt};
 
-/// Why a command could not be started.
+/// The reason why a command could not be started.
 #[derive(Debug)]
 pub enum ExecError {
     /// The program or its interpreter does not exist: exit code 127.

@@ -1,8 +1,8 @@
-//! A program that is told something and left alone: in a session of its own, with an environment that the caller did
-//! not choose, and ended when its time is up.
+//! Notifies a program without waiting for it: it runs in its own session, with an environment that the caller does not
+//! choose, and is killed after the time limit.
 //!
-//! Nobody waits for it: what starts it goes on at once and never hears what became of it. It is a grandchild that is
-//! let go, so that no command finds a child it does not know, and it holds nothing that the caller has open.
+//! guard continues at once and never gets the result. The program is a detached grandchild, so that no command finds a
+//! child that it did not start, and it inherits no open descriptor.
 //! Out of scope: commands of anybody but the person whose configuration names the program.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
@@ -18,31 +18,32 @@ use guard_system as system;
 
 use super::preserve::{LAST_NAMED, last_error, mask_of, set_mask};
 
-/// Where a program without a directory is looked for. Not along `PATH`: what runs unasked must not be chosen by it.
+/// The directories in which a program without a directory is searched. `PATH` is not used, because a requester could
+/// change it.
 pub const PLACES: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
 
-/// The most that is told: what fits into a pipe that nobody has read from yet.
+/// The maximum size of the input, which fits into the buffer of a pipe.
 pub const MAX_INPUT: usize = 16 << 10;
 
-/// How often the one that watches the program looks at it.
+/// The interval at which the program's end is polled.
 const PACE: Duration = Duration::from_millis(50);
 
-/// What is to be told, and by which program.
+/// A notification, and the program that receives it.
 #[derive(Debug)]
 pub struct Notice<'a> {
-    /// As [`find`] has it.
+    /// The path of the program, from [`find`].
     pub program: &'a Path,
-    /// The arguments, the program's name first.
+    /// The arguments, beginning with the name of the program.
     pub argv: &'a [String],
-    /// All of its environment.
+    /// The whole environment.
     pub env: &'a [(OsString, OsString)],
-    /// On standard input; at most [`MAX_INPUT`].
+    /// The standard input; at most [`MAX_INPUT`] bytes.
     pub input: &'a [u8],
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
-/// The file of a program: one that is named with its directory, or one in [`PLACES`].
+/// Returns the path of a program that is given with its directory, or that is in one of [`PLACES`].
 #[must_use]
 pub fn find(program: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (program.strip_prefix("~/"), home) {
@@ -58,7 +59,8 @@ impl Notice<'_> {
     /// Starts the program.
     ///
     /// # Errors
-    /// It was not even tried: a word with a NUL byte, or no more processes. That it failed is not told.
+    /// It was not started: a word contains a NUL byte, or there can be no more processes. A failure of the program
+    /// itself is not reported.
     pub fn send(&self) -> io::Result<()> {
         let path = CString::new(self.program.as_os_str().as_bytes())?;
         let argv = self.argv.iter().map(|word| CString::new(word.as_bytes()));
@@ -70,7 +72,7 @@ impl Notice<'_> {
         let env = self.env.iter().map(joined).collect::<Result<Vec<_>, _>>()?;
         let (argv, env) = (pointers(&argv), pointers(&env));
         let (from, mut to) = io::pipe()?;
-        // What does not fit is cut off rather than waited for.
+        // Input that does not fit is truncated, because guard does not wait.
         fcntl(&to, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         let _ = to.write_all(self.input);
         drop(to);
@@ -89,12 +91,12 @@ impl Notice<'_> {
     }
 }
 
-/// Pointers to strings, and one that points to none. They hold as long as the strings do.
+/// Returns a null-terminated array of pointers to strings, which are valid as long as the strings.
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
-/// The child: leaves the session, and lets the one go that watches the program.
+/// The child: creates a session, and starts the process that watches the program.
 fn apart(path: &CStr, argv: &[*const c_char], env: &[*const c_char], input: RawFd, looks: u32) -> ! {
     // SAFETY: system calls only; `_exit` runs nothing of guard's twice.
     unsafe {
@@ -106,7 +108,7 @@ fn apart(path: &CStr, argv: &[*const c_char], env: &[*const c_char], input: RawF
     }
 }
 
-/// The grandchild: starts the program, and ends it with all that it started when its time is up.
+/// The grandchild: starts the program, and kills it with its children after the time limit.
 fn watch(path: &CStr, argv: &[*const c_char], env: &[*const c_char], input: RawFd, looks: u32) -> ! {
     // SAFETY: system calls only, on descriptors and memory that were prepared before the fork.
     unsafe {

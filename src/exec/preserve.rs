@@ -68,7 +68,7 @@ pub fn prepare() {
             // SAFETY: the path is a string that ends in zero. The lowest free number is taken, which is this one.
             let opened = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
             if opened != descriptor {
-                // Messages of guard could be written to a file.
+                // Otherwise messages of guard could be written to a file.
                 std::process::abort();
             }
         }
@@ -87,7 +87,7 @@ pub struct Inherited {
     alarm: Option<Alarm>,
 }
 
-/// An alarm that was running, or was pending.
+/// An alarm that was running or pending.
 #[derive(Clone, Copy, Debug)]
 struct Alarm {
     remaining: Duration,

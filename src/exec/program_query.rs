@@ -34,7 +34,7 @@ pub struct ProgramQuery {
     limit: Duration,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Error)]
 pub enum ProgramQueryError {
     #[error("no answer within {} s", .0.as_secs_f32().ceil())]
@@ -204,7 +204,7 @@ mod tests {
             ask("sleep 60 & sleep 60", "", Duration::from_millis(300)).unwrap_err().to_string().contains("no answer")
         );
         assert!(begun.elapsed() < Duration::from_secs(10));
-        // What it leaves behind is not waited for.
+        // A process that the program leaves running is not waited for.
         assert_eq!(ask("sleep 60 & echo yes", "", Duration::from_secs(20)).unwrap().answer, b"yes\n");
     }
 

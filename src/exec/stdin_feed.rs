@@ -215,7 +215,7 @@ impl Feeder {
     /// Passes lines without a command, so that the shell counts them.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// The same as of [`Self::run`].
     pub fn pass(&mut self, lines: usize) -> io::Result<bool> {
         self.hand_over(&vec![b'\n'; lines])?;
         Ok(!self.over()?)

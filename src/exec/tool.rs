@@ -254,17 +254,17 @@ mod tests {
         assert_eq!(found(&[dir.path()]), None, "it is no program yet");
         fs::set_permissions(&there, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(found(&[Path::new("/nowhere"), dir.path()]), Some(there));
-        // The working directory of a test is the package, and these lie in it.
+        // The working directory of a test is the package, which contains these files.
         assert_eq!(along(&path(&[Path::new(""), Path::new(".cargo")]), "helper".as_ref()), None);
         assert_eq!(along(&path(&[Path::new("tests/../../../bin"), Path::new("")]), "sh".as_ref()), None);
     }
 
     #[test]
     fn a_program_that_is_alone_has_neither_environment_nor_descriptors_of_others() {
-        // A descriptor that whoever started guard left open.
+        // A descriptor that the process which started guard left open.
         let left = fs::File::open("/dev/null").unwrap();
         nix::fcntl::fcntl(&left, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
-        // Not by a redirection: some shells take numbers of one digit only there.
+        // A redirection is not used, because some shells support only numbers with one digit there.
         let script = format!("[ -e /dev/fd/{} ] && echo open; echo \"$HOME|$ONE|$(pwd)\"; cat", left.as_raw_fd());
         let tool = || Tool::line(&script, &[]).unwrap();
         let env = [("ONE".into(), "1".into()), ("PATH".into(), "/usr/bin:/bin".into())];

@@ -1,4 +1,4 @@
-//! guard waits for the command, in the same process group, and then ends with the same status.
+//! Waits for the command, which is in guard's process group, and then ends guard with the same status.
 
 use std::ffi::c_int;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -14,7 +14,7 @@ use super::relay::Relay;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::Invocation;
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessStatus {
     Exited {
@@ -101,8 +101,8 @@ pub(super) const fn spawn_error(what: &'static str, source: io::Error) -> ExecEr
 
 /// The child: restores the state and executes the command, or reports the error.
 pub(super) fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
-    // The pipe may have one of the numbers that were closed at the start, which `restore` would close: it is then the
-    // runtime's own descriptor that holds the number, so it never does.
+    // `restore` closes the standard descriptors that were closed at the start. The pipe never has one of their numbers,
+    // because the runtime's replacements occupy them.
     inherited.restore();
     let number = command.exec().to_ne_bytes();
     // SAFETY: writes from a live buffer; `_exit` runs nothing of guard's twice.
@@ -148,8 +148,7 @@ pub(super) fn poll(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Process
             }
             _ if libc::WIFSTOPPED(status) => {
                 relay.stop(libc::WSTOPSIG(status));
-                // Whoever continued guard may have continued guard alone.
-                // SAFETY: as above.
+                // The process that continued guard may have continued only guard.
                 unsafe { libc::kill(pid, libc::SIGCONT) };
             }
             _ if libc::WIFSIGNALED(status) => {
@@ -228,7 +227,7 @@ mod tests {
         })
     }
 
-    /// Waits for a command in a process of its own, as guard is one, and returns what it wrote and how it ended.
+    /// Runs a command in its own process, like guard, and returns its output and its status.
     fn through(request: Request, prepare: impl FnOnce(&mut Inherited)) -> (Vec<u8>, ExitStatus) {
         let invocation = invocation(request);
         let (mut read, write) = io::pipe().unwrap();
@@ -267,8 +266,8 @@ mod tests {
         assert_eq!((output, status.code()), (b"hello".to_vec(), Some(7)));
     }
 
-    /// What a shell starts in the background ignores it, these tests among them, and hands that on. Other tests watch
-    /// signals and put back what was there: it is set before the first one begins.
+    /// Resets SIGINT before the first test: a process that a shell starts in the background ignores it, and so do its
+    /// children. Other tests watch signals and restore what they found.
     #[ctor::ctor(unsafe)]
     fn is_interrupted_as_in_the_foreground() {
         // SAFETY: no handler is installed, and no other thread runs yet.

@@ -1,4 +1,4 @@
-//! The result of a prompt: the answer, or why there is none.
+//! The result of a prompt: the answer, or the reason why there is none.
 
 use std::io;
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub enum ReviewProgress {
     Said(OpinionLine),
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptClosed {
     /// There is no terminal.

@@ -37,7 +37,7 @@ pub fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize
 /// Asks for any number of these lines; Enter accepts the marked ones.
 ///
 /// # Errors
-/// As [`one_of`].
+/// The same as of [`one_of`].
 pub fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     if look.dumb {
@@ -69,7 +69,7 @@ fn fitting(term: &Term, lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| cut(line, room)).collect()
 }
 
-/// Asks by number, on a terminal whose cursor cannot be moved.
+/// Asks for a number, on a terminal whose cursor cannot be moved.
 fn one_by_number(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let marked = |number: usize| if number == kept { '*' } else { ' ' };
     let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));

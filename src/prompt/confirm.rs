@@ -11,7 +11,8 @@ use std::io;
 use super::line;
 use crate::ui::wrap;
 
-/// Shows a text and a question. Only `y` or `yes` means yes; Enter, the end of the file and everything else mean no.
+/// Shows a text and a question. Only `y` or `yes` is an approval; Enter, the end of the file and everything else are a
+/// denial.
 ///
 /// # Errors
 /// There is no terminal, or it hung up.
@@ -23,10 +24,10 @@ pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
     }
 }
 
-/// As [`confirm`], with a text whose lines are wrapped to the width of the terminal.
+/// Does the same as [`confirm`], with a text whose lines are wrapped to the width of the terminal.
 ///
 /// # Errors
-/// As [`confirm`].
+/// The same as of [`confirm`].
 pub fn confirm_prose(text: &str, question: &str) -> io::Result<bool> {
     confirm(&wrap::text(text, line::columns()), question)
 }

@@ -1,4 +1,4 @@
-//! The state machine of the card: what a key means, without a terminal and a clock.
+//! The state machine of the card, which processes keys without a terminal and a clock.
 
 use super::answer::{NO, PromptAnswer};
 use super::keys::KeyPress;
@@ -19,7 +19,7 @@ pub(super) enum KeyEffect {
     Answered(PromptAnswer),
 }
 
-/// What the dialog expects next.
+/// The input that the dialog expects next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DialogState {
     Key,
@@ -60,7 +60,7 @@ impl Dialog {
         Self { at, word, session, standing, page: None, page_lines: 1, all_lines: 1, hint: None }
     }
 
-    /// Returns what the card shows of the input.
+    /// Returns the state of the input for the card.
     pub(super) fn entry(&self) -> CardInput<'_> {
         match &self.at {
             DialogState::Key => CardInput::Key,

@@ -1,10 +1,10 @@
-//! The terminal while dialoguer asks: the one that guard opened, without what was typed ahead, and given back as it was,
-//! also by a signal that ends guard.
+//! Prepares the terminal for dialoguer: opens it, discards input that was typed ahead, and restores it afterwards, also
+//! if a signal ends guard.
 //!
-//! Out of scope: a question, and what an answer means. Three questions are asked without dialoguer. A passphrase
-//! ([`super::line::ask_hidden`]): dialoguer reads it into the buffer of standard input, where it stays, and to which a
-//! pipe may have added before. A command, on the card ([`super::terminal`]): dialoguer knows no deadline. And any line
-//! where the cursor cannot be moved or the terminal is very narrow: dialoguer draws over itself there.
+//! Out of scope: questions, and the meaning of an answer. Three kinds of questions do not use dialoguer. A passphrase
+//! ([`super::line::ask_hidden`]): dialoguer would read it into the buffer of standard input, where it would remain, and
+//! which may contain data from a pipe. A command on the card ([`super::terminal`]): dialoguer has no timeouts. Any line
+//! if the cursor cannot be moved or the terminal is very narrow: dialoguer would overwrite its own output.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,28 +22,28 @@ use nix::unistd::dup2_stdin;
 
 use super::signal_watch::is_pending;
 
-/// The signals that give the terminal back before they end guard. Ctrl-C is no signal here, but a key.
+/// The signals that restore the terminal before they end guard. Ctrl-C is a key here and not a signal.
 const FATAL: [Signal; 3] = [Signal::SIGHUP, Signal::SIGTERM, Signal::SIGQUIT];
 
-/// The terminal in the hands of dialoguer, until this is dropped.
+/// The terminal while dialoguer uses it, until this is dropped.
 ///
-/// The library reads keys from standard input where that is a terminal: for as long as it asks, standard input is the
-/// terminal that guard opened.
+/// The library reads keys from standard input if that is a terminal; therefore standard input is the terminal that
+/// guard opened during the question.
 pub(super) struct Handover {
     pub(super) term: Term,
     terminal: File,
     before: Termios,
-    /// What standard input was, where it was open.
+    /// The previous standard input, if it was open.
     stdin: Option<OwnedFd>,
     actions: Vec<(Signal, SigAction)>,
     mask: SigSet,
 }
 
 impl Handover {
-    /// Opens the terminal, throws away what was typed, and makes each key wait for the library.
+    /// Opens the terminal, discards typed input, and sets the modes for single keys.
     ///
     /// # Errors
-    /// There is no terminal, or it closed the connection.
+    /// There is no terminal, or it hung up.
     pub(super) fn begin() -> io::Result<Self> {
         let terminal = open()?;
         let before = termios::tcgetattr(&terminal)?;
@@ -62,24 +62,24 @@ impl Handover {
     }
 
     fn take(&mut self) -> io::Result<()> {
-        // What was typed before the question was there does not answer it. From here on each key waits for the library,
-        // Ctrl-C among them, which would else be a signal where it comes between two keys that are read.
+        // Input that was typed before the question appeared does not answer it. From now on the library reads each key,
+        // including Ctrl-C, which would otherwise send a signal if it was pressed between two reads.
         let mut keys = self.before.clone();
         keys.local_flags.remove(LocalFlags::ISIG | LocalFlags::ICANON | LocalFlags::ECHO);
         termios::tcsetattr(&self.terminal, SetArg::TCSAFLUSH, &keys)?;
         Ok(dup2_stdin(&self.terminal)?)
     }
 
-    /// The answer to a question that may be left with Esc or Ctrl-C, which is an error that says so.
+    /// Returns the answer to a question. Cancelling it with Esc or Ctrl-C is an error.
     ///
     /// # Errors
-    /// The terminal closed the connection, or the person gave up.
+    /// The terminal hung up, or the person cancelled.
     pub(super) fn end<T>(&self, answer: dialoguer::Result<Option<T>>) -> io::Result<T> {
         match answer {
             Ok(Some(picked)) => Ok(picked),
             Ok(None) => Err(io::Error::other("cancelled")),
             Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => {
-                // The library sends the signal of Ctrl-C to guard, which has been told what it says.
+                // For Ctrl-C the library also sends SIGINT to guard, which is consumed here.
                 if is_pending(Signal::SIGINT) {
                     interrupt().wait()?;
                 }
@@ -92,7 +92,7 @@ impl Handover {
 
 impl Drop for Handover {
     fn drop(&mut self) {
-        // A terminal that hung up has nothing to give back.
+        // A terminal that hung up has no modes to restore.
         let _ = self.term.show_cursor();
         let _ = termios::tcsetattr(&self.terminal, SetArg::TCSADRAIN, &self.before);
         if let Some(stdin) = &self.stdin {
@@ -103,7 +103,7 @@ impl Drop for Handover {
             let _ = unsafe { sigaction(*signal, action) };
         }
         GIVEN_BACK.store(ptr::null_mut(), Ordering::SeqCst);
-        // A Ctrl-C that was not taken as an answer now does what it does at any other time.
+        // A Ctrl-C that was not handled as an answer now has its usual effect.
         let _ = self.mask.thread_set_mask();
     }
 }
@@ -127,7 +127,7 @@ fn kept_stdin() -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// What a signal gives back.
+/// The terminal that a signal restores.
 struct SavedTerminal {
     terminal: RawFd,
     modes: libc::termios,
@@ -135,7 +135,7 @@ struct SavedTerminal {
 
 static GIVEN_BACK: AtomicPtr<SavedTerminal> = AtomicPtr::new(ptr::null_mut());
 
-/// Gives the terminal back and ends the process by the same signal.
+/// Restores the terminal and ends the process by the same signal.
 extern "C" fn give_back(number: libc::c_int) {
     const SHOW_CURSOR: &[u8] = b"\x1b[?25h\r\n";
     // SAFETY: what the pointer was set to is never freed. The calls are those that POSIX allows in a handler; while it
@@ -151,10 +151,11 @@ extern "C" fn give_back(number: libc::c_int) {
     }
 }
 
-/// Lets signals that end guard give back the terminal; what they did before. Who ignores them keeps ignoring them.
+/// Installs handlers for the signals that end guard, which restore the terminal, and returns the previous actions.
+/// Ignored signals remain ignored.
 fn given_back_by_signals(terminal: &File, modes: &Termios) -> nix::Result<Vec<(Signal, SigAction)>> {
     let before = SavedTerminal { terminal: terminal.as_raw_fd(), modes: modes.clone().into() };
-    // A handler may read it on another thread while the question ends: some bytes for each question are left behind.
+    // A handler may read it in another thread while the question ends, so these few bytes are never freed.
     GIVEN_BACK.store(Box::leak(Box::new(before)), Ordering::SeqCst);
     let handler = SigAction::new(SigHandler::Handler(give_back), SaFlags::empty(), SigSet::all());
     let mut actions = Vec::new();

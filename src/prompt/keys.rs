@@ -151,7 +151,7 @@ const fn arrow(letter: u8) -> KeyPress {
 mod tests {
     use super::{Decoder, KeyPress};
 
-    /// The keys of bytes that arrive in these pieces, and of the silence after them.
+    /// Returns the keys of bytes that arrive in these pieces, followed by the timeout.
     fn keys(pieces: &[&[u8]]) -> Vec<KeyPress> {
         let mut decoder = Decoder::default();
         let mut keys: Vec<KeyPress> = pieces.iter().flat_map(|piece| decoder.feed(piece)).collect();

@@ -39,10 +39,10 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
     answer.map_err(|dialoguer::Error::IO(error)| error)
 }
 
-/// As [`ask`], for input that is not displayed. Ctrl-C and Ctrl-D cancel it.
+/// Does the same as [`ask`], for input that is not displayed. Ctrl-C and Ctrl-D cancel it.
 ///
 /// # Errors
-/// As [`ask`], and when cancelled.
+/// The same as of [`ask`], and when cancelled.
 pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     let _sealed = ProcessSeal::begin();
     let terminal = open()?;

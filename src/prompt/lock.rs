@@ -112,7 +112,7 @@ mod tests {
         assert!(!second.take(|| true).unwrap());
         assert!(other.take(|| true).unwrap());
         drop(first);
-        // A program that another test starts just then holds the file for a moment longer.
+        // A program that another test just started may hold the file for a moment longer.
         let mut looks = 0;
         let mut enough = || {
             looks += 1;

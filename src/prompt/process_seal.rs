@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_outermost_seal_ends_it_unless_it_is_for_good() {
-        // One test: all of them are of this process.
+        // This is one test, because the protection is for the whole process.
         {
             let _outer = ProcessSeal::begin();
             assert!(!is_open_to_others());

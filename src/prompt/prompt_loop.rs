@@ -32,7 +32,7 @@ const ESCAPE: Duration = Duration::from_millis(50);
 /// The size of the buffer, which is larger than the input queue of a terminal, so that one read empties it.
 const LONGEST: usize = 8192;
 
-/// What to ask, and on which terminal.
+/// The content of a prompt.
 #[derive(Clone, Copy)]
 pub struct PromptRequest<'a> {
     pub view: &'a CardView,
@@ -53,7 +53,7 @@ pub(super) struct PromptLoop<'a> {
     explained: &'a ExplainView,
     look: Look,
     said: bool,
-    /// The reviewer, and how long it has been consulted, in tenths of a second.
+    /// The reviewer, and the time since it was consulted, in tenths of a second.
     second: Option<&'a mut dyn ReviewInProgress>,
     asking: Option<u64>,
     /// Whether the cursor cannot be moved, or there is too little room.
@@ -66,7 +66,7 @@ pub(super) struct PromptLoop<'a> {
     deadline: Duration,
     /// Whether the window is too small for the card. The command is then not visible, and no approval is accepted.
     small: bool,
-    /// When the current question appeared.
+    /// The time at which the current question appeared.
     shown: Option<Duration>,
     /// The time spent before the current timeout, in seconds.
     waited: u32,

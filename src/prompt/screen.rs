@@ -118,7 +118,7 @@ mod tests {
         texts.iter().map(|text| Line::of(Style::Plain, text)).collect()
     }
 
-    /// What a terminal of 20 × 6 shows after `before` and these drawings.
+    /// Returns the content of a terminal of 20 × 6 after `before` and these drawings.
     fn shown(before: &str, drawings: &[&[&str]], erase: bool) -> String {
         let mut terminal = vt100::Parser::new(NonZeroU16::new(6).unwrap(), NonZeroU16::new(20).unwrap(), 0);
         let mut screen = Screen::default();
@@ -164,7 +164,7 @@ mod tests {
             let size = |columns, rows| Size { columns, rows };
             terminal.process(screen.draw(&lines(&["one", "two", "three"]), &Look::PLAIN, size(20, 6)).as_bytes());
             terminal.screen_mut().set_size(cells(3), cells(12));
-            // Where a terminal wraps anew, what was drawn takes more lines than it had, and the cursor is elsewhere.
+            // If a terminal rewraps its content, the drawing takes more lines than before, and the cursor is elsewhere.
             terminal.process(b"one\r\none\r\none\r\none");
             terminal.process(screen.draw(&lines(&["1", "2"]), &Look::PLAIN, size(columns, 3)).as_bytes());
             assert_eq!(terminal.screen().contents(), "1\n2");

@@ -1,8 +1,8 @@
-//! The window in two halves: what somebody else does above, and below it the person's own questions, which are asked there as
-//! on a smaller terminal.
+//! Divides the window into two halves: the upper one shows the actions of another program, and the person's prompts
+//! appear in the lower one, as on a smaller terminal.
 //!
-//! The terminal itself keeps the halves apart: its margins hold what scrolls, and its origin is the first row of the lower
-//! half. Out of scope: what either half shows.
+//! The terminal itself separates the halves: its margins limit scrolling, and its origin is the first row of the lower
+//! half. Out of scope: the content of the halves.
 
 use std::io::{self, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,28 +10,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::ui::card::Size;
 use crate::ui::style::{Line, Look, Style};
 
-/// A window with fewer rows is not divided.
+/// The minimum number of rows of a window that is divided.
 const LEAST: usize = 24;
 
-/// The upper half, as it was last given; `None` where the window is whole.
+/// The content of the upper half; `None` if the window is not divided.
 static UPPER: Mutex<Option<UpperPane>> = Mutex::new(None);
 
 #[derive(Debug)]
 struct UpperPane {
     title: String,
-    /// The newest last.
+    /// The lines, newest last.
     lines: Vec<String>,
     look: Look,
-    /// It was given something that is not drawn yet.
+    /// Whether it has lines that are not drawn yet.
     changed: bool,
 }
 
-/// The window while it is divided. Dropped, it is whole again.
+/// A divided window, until this is dropped.
 #[derive(Debug)]
 pub struct SplitScreen(());
 
 impl SplitScreen {
-    /// Divides the window; `None` where it is too small for that, or cannot be drawn on.
+    /// Divides the window; `None` if it is too small or cannot be drawn on.
     #[must_use]
     pub fn begin(title: &str, look: Look) -> Option<Self> {
         let size = window();
@@ -40,13 +40,13 @@ impl SplitScreen {
         }
         *upper() = Some(UpperPane { title: title.to_owned(), lines: Vec::new(), look, changed: false });
         let halves = Self(());
-        // Above and below begin empty; what stood there can be scrolled back to.
+        // Both halves are empty at first; earlier output is in the scrollback buffer.
         let away = format!("\x1b[{};1H{}", size.rows, "\n".repeat(size.rows));
         write(&(away + &divided(size).unwrap_or_default()));
         Some(halves)
     }
 
-    /// Adds lines to the upper half. They are drawn with the lower half's next drawing.
+    /// Adds lines to the upper half. They appear with the next drawing of the lower half.
     pub fn add(text: &str) {
         if let Some(upper) = upper().as_mut() {
             upper.lines.extend(text.lines().map(str::to_owned));
@@ -59,14 +59,14 @@ impl Drop for SplitScreen {
     fn drop(&mut self) {
         let rows = window().rows;
         let last = changed().unwrap_or_default();
-        // What comes next stands below the upper half, which stays.
+        // Later output is below the upper half, which remains.
         let from = rows_above(rows) + 1;
         *upper() = None;
         write(&format!("{last}\x1b[?6l\x1b[r\x1b[{from};1H\x1b[J"));
     }
 }
 
-/// Columns and rows of the whole window; none where nobody knows.
+/// Returns the columns and rows of the whole window; 0 if they are unknown.
 fn window() -> Size {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     Size { columns: columns.into(), rows: rows.into() }
@@ -76,23 +76,23 @@ fn upper() -> MutexGuard<'static, Option<UpperPane>> {
     UPPER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many rows the upper half takes of a window, 0 where it is whole.
+/// Returns the number of rows of the upper half of a window; 0 if the window is not divided.
 pub(super) fn rows_above(rows: usize) -> usize {
     if upper().is_none() || rows < LEAST { 0 } else { (rows * 2 / 5).clamp(9, 18) }
 }
 
-/// Whether the window is divided.
+/// Reports whether the window is divided.
 pub(super) fn is_divided() -> bool {
     upper().is_some()
 }
 
-/// What draws both halves of a window of this size anew, the lower one empty and the cursor at its start; `None` where the
-/// window was not divided.
+/// Returns the bytes that draw both halves of a window of this size: the lower one is empty, with the cursor at its
+/// start. `None` if the window is not divided.
 pub(super) fn divided(size: Size) -> Option<String> {
     let above = rows_above(size.rows);
     let mut upper = upper();
     let upper = upper.as_mut()?;
-    // The margins that a terminal has after it changed its size are its own affair.
+    // Terminals differ in the margins that they have after a change of their size, so they are reset.
     let mut out = String::from("\x1b[?6l\x1b[r\x1b[H\x1b[J");
     if above > 0 {
         out.push_str(&upper.drawn(above, size.columns));
@@ -102,9 +102,9 @@ pub(super) fn divided(size: Size) -> Option<String> {
     Some(out)
 }
 
-/// What draws the upper half where it has changed, and leaves the cursor where it was.
+/// Returns the bytes that draw the upper half if it has changed. The cursor does not move.
 pub(super) fn changed() -> Option<String> {
-    // Most of the time there is nothing, and nothing is opened.
+    // Usually nothing has changed, so this check is first.
     if !upper().as_ref().is_some_and(|upper| upper.changed) {
         return None;
     }
@@ -117,7 +117,7 @@ pub(super) fn changed() -> Option<String> {
 }
 
 impl UpperPane {
-    /// The rows of the upper half from the top of the window, a rule as its last.
+    /// Returns the bytes that draw the upper half from the top of the window, with a horizontal line as its last row.
     fn drawn(&self, above: usize, columns: usize) -> String {
         let room = above - 1;
         let rows: Vec<String> = self.lines.iter().flat_map(|line| rows_of(line, columns)).collect();
@@ -137,7 +137,7 @@ impl UpperPane {
     }
 }
 
-/// A line of the upper half in rows that fit.
+/// Wraps a line of the upper half.
 fn rows_of(line: &str, columns: usize) -> Vec<String> {
     if line.is_empty() {
         return vec![String::new()];
@@ -145,7 +145,7 @@ fn rows_of(line: &str, columns: usize) -> Vec<String> {
     crate::ui::wrap::prose(line, columns.saturating_sub(1))
 }
 
-/// Shows it. A terminal that is gone shows nothing.
+/// Writes to standard output. Failures are ignored, because the terminal may be closed.
 fn write(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes());

@@ -39,8 +39,8 @@ pub fn ask(
     try_ask(question, runtime, None).unwrap_or_else(PromptAnswer::Closed)
 }
 
-/// As [`ask`], while a reviewer is consulted, for which the person does not have to wait. If an approval has to be
-/// signed first, it is not printed; [`say_yes`] prints it.
+/// Does the same as [`ask`], while a reviewer is consulted, for which the person does not have to wait. If an approval
+/// has to be signed first, it is not printed; [`say_yes`] prints it.
 pub fn ask_beside(
     question: PromptRequest<'_>,
     runtime: Option<PathBuf>,
@@ -49,7 +49,7 @@ pub fn ask_beside(
     try_ask(question, runtime, second).unwrap_or_else(PromptAnswer::Closed)
 }
 
-/// As [`ask`], for an approval that has to be signed first: it is not printed; [`say_yes`] prints it.
+/// Does the same as [`ask`], for an approval that has to be signed first: it is not printed; [`say_yes`] prints it.
 pub fn ask_before_a_signature(
     view: &CardView,
     prompt: &Prompt,
@@ -72,7 +72,7 @@ pub fn say_yes(answer: &PromptAnswer, command: &[u8], look: &Look) {
 /// Checks whether a person could be asked now, without asking.
 ///
 /// # Errors
-/// The reason why not.
+/// The reason why nobody can be asked.
 pub fn reachable() -> Result<(), PromptClosed> {
     let tty = Tty::open().map_err(|error| PromptClosed::NoTerminal(error.to_string()))?;
     check(&tty)

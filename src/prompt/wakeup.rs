@@ -28,7 +28,7 @@ const OFTEN: Duration = Duration::from_millis(250);
 /// The pause after a false signal, so that repeated ones cost little.
 const REST: Duration = Duration::from_millis(20);
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeReason {
     /// The event may have happened.

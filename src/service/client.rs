@@ -19,7 +19,7 @@ use super::message::{Reply, ServiceRequest, VERSION, VersionedRequest};
 use super::socket::{credentials, reach};
 use crate::store::StoreError;
 
-/// How long an answer may take. It is longer than the time for which the record can be locked.
+/// The time limit of an answer. It is longer than the time for which the record can be locked.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The service that the machine's configuration names.
@@ -28,7 +28,7 @@ pub struct Address {
     /// The name of the account that keeps the record.
     pub account: String,
     pub socket: PathBuf,
-    /// Why the service cannot be reached: an error in the configuration.
+    /// The reason why the service cannot be reached: an error in the configuration.
     pub broken: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Client {
     /// Returns a pipe in which a byte arrives whenever something happens to a request.
     ///
     /// # Errors
-    /// As those of [`Self::ask`].
+    /// The same as of [`Self::ask`].
     pub fn listen(&self, id: &str) -> Result<File, StoreError> {
         let stream = self.open_request(ServiceRequest::Listen { id: id.to_owned() })?;
         stream.set_nonblocking(true).map_err(|error| self.trouble(&error.to_string()))?;
@@ -109,7 +109,7 @@ impl Client {
     /// account may use it.
     ///
     /// # Errors
-    /// As those of [`Self::ask`].
+    /// The same as of [`Self::ask`].
     pub fn watch(&self) -> Result<UnixStream, StoreError> {
         self.open_request(ServiceRequest::Gateway(GatewayRequest::Watch))
     }

@@ -1,4 +1,4 @@
-//! Passing file descriptors over the socket, so that the output of a verb goes to the client that asked for it.
+//! Passes file descriptors over the socket, so that the output of a verb goes to the client that requested it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -18,7 +18,7 @@ pub fn send(stream: &UnixStream, files: [BorrowedFd<'_>; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives what [`send`] sends.
+/// Receives the descriptors that [`send`] sends.
 ///
 /// # Errors
 /// The other end sent something else, or nothing in time.

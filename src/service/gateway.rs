@@ -1,6 +1,6 @@
-//! The requests of the gateway, which shows waiting commands to people elsewhere and brings back their answers.
+//! The requests of the gateway, which shows waiting commands to people on other devices and passes their answers on.
 //!
-//! Out of scope: proof of who approved. The gateway sends a name; the service trusts only signatures.
+//! Out of scope: verifying who approved. The gateway sends a name; the service trusts only signatures.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -5,10 +5,11 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The longest line, in bytes. It has room for a command and its environment, which a system limits to less.
+/// The maximum length of a line, in bytes. It suffices for a command and its environment, for which systems have a
+/// lower limit.
 pub const MAX_LINE: usize = 3 << 20;
 
-/// How long the rest of a line that has begun may take.
+/// The time limit for the rest of a line that has begun.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection that sends and receives lines.

@@ -49,7 +49,7 @@ pub enum Reply<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ServiceRequest {
-    /// Return what a session did to files.
+    /// Return a session's changes of files.
     Ledger {
         session: String,
     },
@@ -58,7 +58,7 @@ pub enum ServiceRequest {
         root: String,
         parent: Option<String>,
     },
-    /// List the grants that hold for the account.
+    /// List the grants that are valid for the account.
     Grants {
         session: String,
         command: String,
@@ -91,11 +91,11 @@ pub enum ServiceRequest {
     IsAnswered {
         digest: Digest,
     },
-    /// Withdraw a request: its process waits no more.
+    /// Withdraw a request: its process no longer waits.
     GiveUp {
         id: String,
     },
-    /// Void a request or its answer: what it was judged by has changed.
+    /// Void a request or its answer, because the data on which its assessment depends has changed.
     Void {
         id: String,
         what: String,
@@ -191,7 +191,7 @@ impl From<RiskMessage> for Risk {
     }
 }
 
-/// How a command was settled.
+/// The decision on a command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettledBy {
@@ -204,7 +204,7 @@ pub enum SettledBy {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionMessage {
-    /// The decision is an answer to a host that runs the command itself.
+    /// Whether the decision is an answer to a host that runs the command itself.
     pub advised: bool,
     /// The command in the form that both a hook and the shell see, and its directory.
     pub handed: Option<(Base64Bytes, Base64Bytes)>,
@@ -223,13 +223,13 @@ pub struct DecisionMessage {
     pub answer_ms: Option<u64>,
     pub words: Option<String>,
     pub parent: Option<String>,
-    /// The client will wait for the command.
+    /// Whether the client will wait for the command.
     pub waits: bool,
     pub shape: Option<String>,
     /// The reviewer's opinion.
     #[serde(default)]
     pub opinion: Option<Opinion>,
-    /// What the command does to files.
+    /// The command's changes of files.
     #[serde(default)]
     #[serde(rename = "deeds")]
     pub changes: CommandChanges,
@@ -239,18 +239,18 @@ pub struct DecisionMessage {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewRequestMessage {
-    /// The invocation and what its approval is bound to, in the format of [`crate::store::queue::pack`].
+    /// The invocation and the data to which its approval is bound, in the format of [`crate::store::queue::pack`].
     pub exact: Base64Bytes,
     pub risk: RiskMessage,
-    /// The client waits for the answer.
+    /// Whether the client waits for the answer.
     pub waits: bool,
     pub expires: Timestamp,
-    /// How many different approvers it needs, at least.
+    /// The minimum number of different approvers.
     pub approvals: u8,
-    /// A person must decide it every time; no grant can cover it.
+    /// Whether a person must decide it every time; no grant can cover it.
     #[serde(default)]
     pub decision: bool,
-    /// Why the command is requested, in the requester's words.
+    /// The justification of the request, in the requester's words.
     #[serde(default, rename = "plea")]
     pub justification: Justification,
     /// The reviewer's opinion.
@@ -259,10 +259,10 @@ pub struct NewRequestMessage {
     /// Whether its card offers a grant.
     #[serde(default)]
     pub may_grant: bool,
-    /// How many more codes may be tried if an approval by passkey must contain a code. 0 if it need not.
+    /// The number of further codes that may be tried if an approval by passkey must contain a code; 0 if it need not.
     #[serde(default)]
     pub codes_left: u8,
-    /// Facts about what the command would touch.
+    /// Facts about the operands of the command.
     #[serde(default)]
     pub evidence: Vec<String>,
 }
@@ -276,7 +276,7 @@ pub struct AnswerMessage {
     pub yes: Option<(Digest, Bindings)>,
     pub words: Option<String>,
     pub signatures: Vec<Signed>,
-    /// How many different approvers are needed, according to the person who answers.
+    /// The number of different approvers that are needed, according to the person who answers.
     pub approvals: u8,
     /// The scope of an approval.
     #[serde(default)]

@@ -11,5 +11,5 @@ pub mod message;
 pub mod notify;
 pub mod socket;
 
-/// The systemd unit. `@PROGRAM@` stands for the path of guard.
+/// The systemd unit. `@PROGRAM@` is a placeholder for the path of guard.
 pub const UNIT: &str = include_str!("guard.service");

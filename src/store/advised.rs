@@ -142,12 +142,12 @@ mod tests {
         handed("git push --force", "/p", "r")
     }
 
-    /// Hands over a command of this tier, so many seconds after noon.
+    /// Records that a hook left a command of this tier to the agent, at a time in seconds after noon.
     fn advise(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) {
         write(tier, after, RecordedDecision::Asked, |row| sample.store.advised_and_handed(row, handed).unwrap().row());
     }
 
-    /// Runs it, if it was handed over.
+    /// Records that the command runs. Returns whether a hook had left it to the agent.
     fn run(sample: &Sample, handed: &HandedCommand<'_>, tier: Tier, after: i64) -> bool {
         let settled = RecordedDecision::Allowed(&ApprovalReason::Host);
         write(tier, after, settled, |row| sample.store.intent_of_handed(row, handed).unwrap()?.row()).is_some()

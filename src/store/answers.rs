@@ -35,7 +35,7 @@ pub struct RecordedAnswer {
     pub words: Option<String>,
     /// The approvers' signatures of the request.
     pub signatures: Vec<Signed>,
-    /// What the answer covers.
+    /// The scope of the answer.
     #[serde(default)]
     pub scope: AnswerScope,
 }

@@ -252,7 +252,7 @@ mod tests {
     use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Tier;
 
-    /// A record of five rows.
+    /// Returns a record of five rows.
     fn five() -> Sample {
         let sample = Sample::new();
         for at in 1..=5 {
@@ -315,7 +315,7 @@ mod tests {
         let sample = five();
         let denied = Refusal::Person { words: None };
         sample.decide("r", 6, &risk("x.y", Tier::High, &[]), RecordedDecision::Refused(&denied), Some(9));
-        // The rows stay as they are; the index is declared to be over others.
+        // The rows are unchanged, but the index is declared for other rows.
         sample.tamper(
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema
              SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",

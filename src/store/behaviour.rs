@@ -232,7 +232,7 @@ mod tests {
             sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), RecordedDecision::Refused(&no), None);
         }
         assert_eq!(sample.store.standing("r", now()).unwrap(), SessionState::default());
-        // Nor does the doctor's own yes open one that a person is closing.
+        // An approval by the doctor does not reset the number of a person's denials either.
         sample.decide("r", NOON, &risk("x.y", Tier::High, &[]), RecordedDecision::Refused(&no()), Some(900));
         let ask = risk("guard.canary-ask", Tier::High, &[]);
         sample.decide("r", NOON, &ask, RecordedDecision::Allowed(&ApprovalReason::Person), Some(300));

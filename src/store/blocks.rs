@@ -1,14 +1,13 @@
-//! What stands in the record, by blocks of rows: a side file that lets a search pass over the blocks in which nothing can
-//! match.
+//! A side file with a digest of each block of rows, which lets a search skip the blocks that cannot contain a match.
 //!
-//! An index inside the record would be written with every row, by every command; this file is written by who searches,
-//! once for each block that has been filled, and costs nobody else anything. Of each block it keeps which groups of three
-//! letters occur in its rows (a bit for each of a number of groups), and which tiers and decisions. A search reads some
-//! bytes for each block, and then the rows of the blocks that may hold what is wanted.
+//! Every command would have to update an index inside the record with its row. Searches write this file instead, once
+//! for each full block, so that other processes have no cost. For each block it contains a bit set of the hashed groups
+//! of three letters in its rows, and the tiers and decisions. A search reads these few bytes of each block, and then
+//! only the rows of the blocks that may match.
 //!
-//! The rows stay the truth. An entry counts only when it is sealed with the local key and names the hash of the block's
-//! last row as the chain has it, so that a false file hides nothing that a false record would not; whatever does not count
-//! is made anew from the rows. The file may be removed at any time.
+//! The rows are authoritative. An entry is valid only if it is sealed with the local key and contains the hash of the
+//! last row of its block in the chain, so a forged file hides nothing that a forged record would not. Invalid entries
+//! are computed again from the rows. The file may be removed at any time.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -20,64 +19,64 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use super::Paths;
 use super::key::DigestKey;
 
-/// Rows of a block.
+/// The number of rows of a block.
 const ROWS: i64 = 512;
 
-/// Bytes of a block's groups of letters: few enough to be read quickly, and so many that most are not set.
+/// The number of bytes of the bit set of a block: few enough to be read quickly, and enough that most bits are not set.
 const BYTES: usize = 4096;
 
-/// Bytes of an entry: what occurs, the hash of the last row, the seal, the groups.
+/// The number of bytes of an entry: the tiers and decisions, the hash of the last row, the seal, the bit set.
 const SIZE: usize = 4 + 32 + 32 + BYTES;
 
 /// The first bytes of the file.
 const HEAD: &[u8; 16] = b"guard blocks 2\n\0";
 
-/// What the key seals here.
+/// The purpose of the seals of this file.
 const PURPOSE: &str = "block";
 
-/// All that is said of a row in words, as SQL, and its session's root. Searches look into the same.
+/// The SQL expression that joins the text columns of a row. Text searches use the same expression.
 pub(super) const WORDS: &str =
     "concat_ws(char(10), command, findings, settled, words, cwd, user, session, agent, what, place)";
 
-/// What ran without a person and is hard to undo, as SQL.
+/// The SQL condition for commands that ran without an approval by a person and are hard to undo.
 pub(super) const UNCONFIRMED: &str = "kind IN ('intent', 'advised') AND decision = 'allow' AND provenance IN ('rule', 'llm', 'hybrid') \
                                       AND reversibility IN ('hard', 'irreversible')";
 
-/// Decisions that have a bit of their own, above those of the tiers.
+/// The decisions, each of which has a bit above those of the tiers.
 const DECISIONS: [&str; 3] = ["allow", "ask", "deny"];
 const UNCONFIRMED_BIT: u32 = 1 << 16;
 
-/// What a search wants of a block.
+/// The conditions of a search on a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockQuery {
-    /// All of these groups of letters.
+    /// The groups of letters, all of which have to occur.
     groups: Vec<u16>,
-    /// Of each of these sets of bits at least one.
+    /// The sets of bits, of each of which at least one has to be set.
     any: Vec<u32>,
 }
 
 impl BlockQuery {
-    /// A text that must stand somewhere in a row.
+    /// Requires a text that occurs in a row.
     pub fn text(&mut self, text: &str) {
         self.groups.extend(groups(text.as_bytes()));
     }
 
-    /// A row of one of these tiers.
+    /// Requires a row of one of these tiers.
     pub fn tiers(&mut self, lowest: u8, highest: u8) {
         self.any.push((lowest..=highest.min(4)).map(|tier| 1 << tier).sum());
     }
 
-    /// A row with this decision.
+    /// Requires a row with this decision.
     pub fn decision(&mut self, decision: &str) {
         self.any.push(decision_bit(decision));
     }
 
-    /// A row that ran without a person and is hard to undo.
+    /// Requires a row of a command that ran without an approval by a person and is hard to undo.
     pub fn unconfirmed(&mut self) {
         self.any.push(UNCONFIRMED_BIT);
     }
 
-    /// Whether any block could be passed over.
+    /// Reports whether the conditions can exclude any block.
     pub const fn is_selective(&self) -> bool {
         !self.groups.is_empty() || !self.any.is_empty()
     }
@@ -93,7 +92,7 @@ fn decision_bit(decision: &str) -> u32 {
     DECISIONS.iter().position(|known| *known == decision).map_or(0, |at| 1 << (8 + at))
 }
 
-/// The groups of three letters in a text, small and capital letters being the same.
+/// Returns the hashes of the groups of three letters in a text, without regard to case.
 fn groups(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     text.windows(3).map(|three| {
         let number = three.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(byte.to_ascii_lowercase()));
@@ -104,7 +103,7 @@ fn groups(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// What occurs in the rows of one block.
+/// The digest of the rows of one block.
 struct Block {
     occurs: u32,
     /// The hash of its last row.
@@ -123,7 +122,7 @@ impl Block {
     }
 }
 
-/// The side file, and the rows that it is held against.
+/// The side file, with the queries that compute and verify its entries.
 pub(super) struct Blocks<'a> {
     file: File,
     key: DigestKey,
@@ -131,17 +130,17 @@ pub(super) struct Blocks<'a> {
     rows: CachedStatement<'a>,
 }
 
-/// Where the side file lies.
+/// Returns the path of the side file.
 pub(super) fn path(paths: &Paths) -> PathBuf {
     paths.directory().join("guard.blocks")
 }
 
-/// The number of the block that a row is in, from 0.
+/// Returns the number of the block that contains a row; the first block has the number 0.
 pub(super) const fn of_row(row: i64) -> i64 {
     (row - 1).div_euclid(ROWS)
 }
 
-/// The first and the last row of a block.
+/// Returns the first and the last row of a block.
 pub(super) const fn bounds(number: i64) -> (i64, i64) {
     (number * ROWS + 1, (number + 1) * ROWS)
 }
@@ -164,7 +163,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Opens the side file, and makes it when there is none; `None` where there can be none, and a search reads all rows.
+    /// Opens the side file, and creates it if it does not exist. `None`: the file cannot be used, and a search has to
+    /// read all rows.
     pub fn open(paths: &Paths, connection: &'a Connection) -> Option<Self> {
         let rows = format!(
             "SELECT tier, decision, {UNCONFIRMED}, {WORDS}, root, hash, id FROM record WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
@@ -177,14 +177,14 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Whether what is wanted may be in a block. Nothing is when all its rows are gone.
+    /// Reports whether a block may contain a match. A block of which all rows are pruned contains none.
     ///
     /// # Errors
     /// The record cannot be read.
     pub fn may_hold(&mut self, number: i64, wanted: &BlockQuery) -> rusqlite::Result<bool> {
         let (_, last) = bounds(number);
         let link: Option<Vec<u8>> = self.last_row.query_row([last], |row| row.get(0)).optional()?;
-        // It is not full, or was cut off.
+        // The block is not full, or its last row was pruned or truncated.
         let Some(link) = link.and_then(|link| <[u8; 32]>::try_from(link).ok()) else { return Ok(true) };
         if let Some(block) = self.read(number, link) {
             return Ok(wanted.may_be_in(&block));
@@ -196,13 +196,13 @@ impl<'a> Blocks<'a> {
             bytes.extend(block.link);
             bytes.extend(block.sealed(&self.key, number));
             bytes.extend(&block.groups);
-            // Whoever searches next makes it again.
+            // If the entry is not written, the next search computes it again.
             let _ = self.file.write_all_at(&bytes, place);
         }
         Ok(wanted.may_be_in(&block))
     }
 
-    /// An entry as it stands in the file, where it counts.
+    /// Reads an entry from the file, if it is valid.
     fn read(&self, number: i64, link: [u8; 32]) -> Option<Block> {
         let mut bytes = vec![0; SIZE];
         self.file.read_exact_at(&mut bytes, place(number)?).ok()?;
@@ -213,7 +213,7 @@ impl<'a> Blocks<'a> {
         (block.link == link && block.sealed(&self.key, number) == *seal).then_some(block)
     }
 
-    /// An entry as the rows have it.
+    /// Computes an entry from the rows.
     fn make(&mut self, number: i64) -> rusqlite::Result<Block> {
         let (first, last) = bounds(number);
         let mut block = Block { occurs: 0, link: [0; 32], groups: vec![0; BYTES] };
@@ -239,7 +239,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Takes out what is kept of rows that were pruned.
+/// Erases the entries of blocks with pruned rows.
 pub(super) fn forget(paths: &Paths, first: i64, last: i64) {
     let Ok(file) = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path(paths)) else { return };
     let long = file.metadata().map_or(0, |about| about.len());
@@ -260,7 +260,7 @@ mod tests {
     use crate::judge::risk::{Risk, Tier};
     use crate::store::sample::risk;
 
-    /// So many rows, of which one is denied and says so.
+    /// A record of `count` rows, of which the row `odd` is a denial with a text.
     fn filled(count: i64, odd: i64) -> Sample {
         let sample = Sample::new();
         sample.store.head().unwrap();
@@ -306,7 +306,7 @@ mod tests {
             let _ = std::fs::remove_file(&side);
             let made = (sample.store.find(&filter).unwrap(), sample.store.find_oldest(&filter).unwrap());
             let used = (sample.store.find(&filter).unwrap(), sample.store.find_oldest(&filter).unwrap());
-            // Where the file cannot be, all rows are read.
+            // If the file cannot be created, all rows are read.
             let _ = std::fs::remove_file(&side);
             std::fs::create_dir(&side).unwrap();
             let without = (sample.store.find(&filter).unwrap(), sample.store.find_oldest(&filter).unwrap());
@@ -341,7 +341,7 @@ mod tests {
     fn rows_that_were_rewritten_are_found_as_they_are_now() {
         let sample = filled(600, 300);
         assert_eq!(sample.store.find(&searches()[0]).unwrap(), [300]);
-        // As somebody would who rebuilds the chain to its end.
+        // Like an attacker who rebuilds the chain to its end.
         sample.tamper(
             "UPDATE record SET words = 'Only on Mondays' WHERE id = 300; UPDATE record SET hash = randomblob(32)",
         );

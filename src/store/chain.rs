@@ -1,8 +1,8 @@
-//! The chain: each row carries a hash over the row before it and over itself, so that whoever edits, removes or moves
-//! a row has to rewrite every row after it.
+//! The hash chain: each row contains a hash of the row before it and of itself, so that whoever edits, removes or moves
+//! a row has to rewrite every later row.
 //!
-//! Out of scope: what a row means. [`super::edited`] compares single rows with their hashes, [`super::audit`] reads
-//! the whole chain, and [`super::prune`] knows what the first row follows once the old end was cut off.
+//! Out of scope: the meaning of a row. [`super::edited`] compares single rows with their hashes, [`super::audit`]
+//! verifies the whole chain, and [`super::prune`] determines what the first row continues after older rows were pruned.
 
 use std::fmt::Write as _;
 
@@ -12,15 +12,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::judge::sort;
 
-/// The hash of a row, and of all before it.
+/// The hash of a row and of all rows before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(pub [u8; 32]);
 
 impl Link {
-    /// What the first row follows.
+    /// The hash that the first row continues.
     pub(super) const START: Self = Self([0; 32]);
 
-    /// Reads what `Display` writes; `None` when it is something else.
+    /// Parses the text that `Display` writes; `None` if it is not valid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
@@ -55,7 +55,7 @@ impl std::fmt::Display for Link {
     }
 }
 
-/// The end of the chain: what has to be kept elsewhere to prove that nothing was cut off.
+/// The end of the chain. A copy that is kept elsewhere proves that no row was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The number of the last row.
@@ -104,11 +104,11 @@ impl ToSql for Cell<'_> {
     }
 }
 
-/// The hash of a row after another.
+/// Returns the hash of a row that follows another.
 ///
-/// Over the hash before, the number, and every column that is not NULL, by name in alphabetical order: name, type and
-/// value, each with its length in front, so that no two rows share an encoding and columns that are added to the
-/// table later change nothing.
+/// The hash is over the previous hash, the number, and every column that is not NULL, in alphabetical order of the
+/// names: name, type and value, each preceded by its length. Therefore no two rows have the same encoding, and columns
+/// that are added to the table later change no hash.
 pub(super) fn link<'a>(before: Link, row: i64, columns: impl Iterator<Item = (&'a str, ValueRef<'a>)>) -> Link {
     let mut hash = Sha256::new();
     hash.update(before.0);
@@ -134,21 +134,21 @@ pub(super) fn link<'a>(before: Link, row: i64, columns: impl Iterator<Item = (&'
     Link(hash.finalize().into())
 }
 
-/// The last row, whatever their number.
+/// Finds the last row without a scan of the table.
 pub(super) const HEAD: &str = "SELECT id, hash FROM record ORDER BY id DESC LIMIT 1";
 
-/// The end of the chain; `None` when there is no row yet.
+/// Returns the end of the chain; `None` if there is no row yet.
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<Head>> {
     connection.prepare(HEAD)?.query_row([], |row| Ok(Head { row: row.get(0)?, link: Link(row.get(1)?) })).optional()
 }
 
-/// Appends a row and returns its number. To be called inside a transaction that holds the write lock, or two rows
-/// could follow the same one.
+/// Appends a row and returns its number. It must be called inside a transaction that holds the write lock; otherwise
+/// two rows could follow the same one.
 pub(super) fn append(connection: &Connection, draft: &Draft<'_>) -> rusqlite::Result<i64> {
     append_about(connection, draft, None)
 }
 
-/// The same, with a row that it is about and that only the transaction itself can tell.
+/// Appends a row that refers to another, which can be known only inside the transaction.
 pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Option<i64>) -> rusqlite::Result<i64> {
     let (before, row) = match head(connection)? {
         Some(head) => (head.link, head.row.saturating_add(1)),
@@ -171,15 +171,15 @@ pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Op
     Ok(row)
 }
 
-/// In which order the columns of a row are hashed.
+/// The order in which the columns of a row are hashed.
 pub(super) struct Layout {
-    /// Position and name, by name, without the number and the hash.
+    /// The positions and names of the columns except the number and the hash, sorted by name.
     columns: Vec<(usize, String)>,
     id: usize,
     hash: usize,
 }
 
-/// A row's number, its hash as written, and its other columns.
+/// The number of a row, its stored hash, and its other columns.
 pub(super) type Parts<'a> = (i64, Option<Link>, Vec<(&'a str, ValueRef<'a>)>);
 
 impl Layout {

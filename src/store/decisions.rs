@@ -1,8 +1,8 @@
-//! Decisions as rows: what was asked, how it was judged, who settled it; and what came of it.
+//! Decisions as rows of the record: the command, its risk and the decision, and the result of the command.
 //!
-//! A row is written before anything runs (`intent`), another when the outcome is known (`result`). A host that runs
-//! commands itself is answered with an `advised` row. Commands are redacted here and nowhere else, so that nobody who
-//! writes a row can forget to.
+//! A row is written before anything runs (`intent`), and another when the result is known (`result`). The answer to a
+//! host that runs commands itself is an `advised` row. Commands are redacted here and nowhere else, so that no caller
+//! can forget it.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
@@ -30,28 +30,28 @@ pub struct CommandResult {
     pub duration_ms: u64,
 }
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// With this exit code.
+    /// It exited with this code.
     Exit(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
 }
 
 impl Store {
-    /// Writes down what is about to run, or that it does not run.
+    /// Records a command that is about to run, or that does not run.
     ///
-    /// Tier 3 and above wait until the row is on the disk: what they destroy may be the machine. All others survive
-    /// the end of any process, and a loss of power may take the last of them.
+    /// For tier 3 and above this waits until the row is on the disk, because such a command may destroy the machine.
+    /// All other rows survive the end of any process, but the last of them may be lost in a power failure.
     ///
     /// # Errors
-    /// The row is not written. What is of tier 2 or above must not run then.
+    /// The row is not written. A command of tier 2 or above must not run then.
     pub fn intent(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
         self.decision("intent", row)
     }
 
-    /// Writes down what a host was advised to do with a command that it runs itself.
+    /// Records the advice to a host about a command that the host runs itself.
     ///
     /// # Errors
     /// The row is not written.
@@ -59,7 +59,7 @@ impl Store {
         self.decision("advised", row)
     }
 
-    /// Writes down what came of a command. Nothing, when its intent is not in the record.
+    /// Records the result of a command. Does nothing if its intent is not in the record.
     ///
     /// # Errors
     /// The row is not written.
@@ -86,7 +86,7 @@ impl Store {
         self.append_decision(row, &draft)
     }
 
-    /// Appends a decision below the guard that waits for it.
+    /// Appends a decision, which refers to the intent of the parent guard that waits for it.
     pub(super) fn append_decision(&self, row: &IntentRow<'_>, draft: &Draft<'_>) -> Result<Receipt, StoreError> {
         let append = |connection: &Connection| {
             let parent = row.parent.map_or(Ok(None), |process| waited_for_by(connection, process))?;
@@ -99,7 +99,7 @@ impl Store {
 }
 
 impl Draft<'_> {
-    /// Adds what the command does to files.
+    /// Adds the command's changes of files.
     pub(super) fn changes(&mut self, row: &IntentRow<'_>, key: &DigestKey) {
         if let Some((made, brings)) = ledger::part(row, key) {
             self.text("made", Some(made));
@@ -108,7 +108,7 @@ impl Draft<'_> {
     }
 }
 
-/// What a row says, without its scope.
+/// Returns the columns of a row except its scope.
 pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8; 32]) -> Draft<'a> {
     let (invocation, risk) = (row.invocation, row.risk);
     let (command, redacted) = redact_shown(invocation);
@@ -161,22 +161,22 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
     draft
 }
 
-/// A reviewer's opinion as a row tells it: what it says of a secret is hidden.
+/// Returns a reviewer's opinion as JSON, with a redacted reason.
 fn opinion(opinion: &Opinion) -> Option<String> {
     let reason = redact(&opinion.reason).0;
     serde_json::to_string(&Opinion { reason, ..opinion.clone() }).ok()
 }
 
-/// The last intent of a guard that waits.
+/// Finds the last intent of a guard that waits.
 pub(super) const WAITING: &str = "SELECT id FROM record WHERE scope = ?1 ORDER BY id DESC LIMIT 1";
 
-/// The intent that a guard wrote of the command that it now waits for; `None` when the record knows of none.
+/// Returns the intent of the command for which a guard waits; `None` if the record does not contain it.
 fn waited_for_by(connection: &Connection, process: &str) -> rusqlite::Result<Option<i64>> {
     connection.query_row(WAITING, [waiting(process)], |row| row.get(0)).optional()
 }
 
 impl Store {
-    /// What a person let run, where the guard of this process waits for it.
+    /// Returns the command that a person approved, if the guard with this process waits for it.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -192,7 +192,7 @@ impl Store {
 }
 
 impl Store {
-    /// The intent that the guard of this process wrote of the command that it waits for.
+    /// Returns the intent of the command for which the guard with this process waits.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -201,13 +201,14 @@ impl Store {
     }
 }
 
-/// The scope of the intent of a guard that waits. It shares the index with the sessions of grants, of which none has
-/// such a name, because another index would cost every opening.
+/// Returns the scope of the intent of a guard that waits. It shares the index with the sessions of grants, none of
+/// which has such a name, because another index would slow down every opening.
 fn waiting(process: &str) -> String {
     format!("waiting {process}")
 }
 
-/// Who refused, in the words of docs/risk.md: `rule` or `human`; silence counts as the rule that silence is no.
+/// Returns the provenance of a denial in the terms of docs/risk.md: `rule`, `human` or `llm`. A missing answer counts
+/// as a denial by rule.
 const fn provenance(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Person { .. } => "human",
@@ -228,7 +229,7 @@ const fn provenance(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// What a refusal says beyond its kind.
+/// Returns the text of a denial in addition to its kind.
 fn words(refusal: &Refusal) -> Option<&str> {
     match refusal {
         Refusal::Person { words } => words.as_deref(),

@@ -1,11 +1,11 @@
-//! Whether rows still are what was written: one row, or the last ones. [`super::audit`] reads all of them.
+//! Detects rows that were edited: one row, or the last ones. [`super::audit`] verifies all of them.
 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{Head, Layout, head, link};
 use super::prune;
 
-/// Whether a row has this hash; `None` when it was pruned together with rows after it.
+/// Reports whether a row has this hash; `None` if it was pruned together with later rows.
 pub(super) fn holds(connection: &Connection, head: &Head) -> rusqlite::Result<Option<bool>> {
     let mut statement = connection.prepare("SELECT hash FROM record WHERE id = ?1")?;
     let written: Option<Option<[u8; 32]>> = statement.query_row([head.row], |row| row.get(0)).optional()?;
@@ -24,7 +24,7 @@ pub(super) fn holds(connection: &Connection, head: &Head) -> rusqlite::Result<Op
     })
 }
 
-/// Whether a row is what was written after the row before it.
+/// Reports whether the hash of a row is correct, which continues that of the row before it.
 pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare("SELECT * FROM record WHERE id BETWEEN ?1 - 1 AND ?1 ORDER BY id")?;
     let layout = Layout::of(&statement);
@@ -40,8 +40,8 @@ pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bo
     Ok(false)
 }
 
-/// The first row from a number on that is not what was written after the row before it, or that follows a gap. Of more
-/// than `most` rows the last are looked at.
+/// Returns the first row from a number on with an incorrect hash or after a gap. If there are more than `most` rows,
+/// only the last ones are verified.
 pub(super) fn first_edited(connection: &Connection, from: i64, most: i64) -> rusqlite::Result<Option<i64>> {
     let Some(head) = head(connection)? else { return Ok(None) };
     let first = from.max(head.row.saturating_sub(most)).max(prune::first_row(connection)?.unwrap_or(1));

@@ -1,4 +1,4 @@
-//! What was found in a command, as a row of the record tells it: findings and circumstances, redacted, as JSON.
+//! Findings and circumstances of a command, redacted, as JSON in a row of the record.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 use crate::store::redact::redact;
 
-/// How many findings a row tells, and how many operands of each.
+/// The maximum number of findings in a row, and of operands of each.
 pub(super) const MAX_FINDINGS: usize = 64;
 
-/// A finding as a row tells it.
+/// A finding in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingEntry {
     pub rule: String,
@@ -23,16 +23,16 @@ pub struct FindingEntry {
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
-    /// In the command as given; where something was redacted, not in the command as stored.
+    /// The span in the original command, not in the redacted command.
     pub span: [u32; 2],
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
-    /// How many more it touches.
+    /// The number of further operands that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_touches: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deny: bool,
-    /// How many different approvers the rule wants.
+    /// The number of different approvers that the rule requires.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub approvals: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,7 @@ pub struct FindingEntry {
     pub lowered: Option<String>,
 }
 
-/// A circumstance as a row tells it.
+/// A circumstance in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextEntry {
     pub fact: CircumstanceFact,
@@ -93,20 +93,21 @@ const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The rules for the words that guard's own doctor says.
+/// The rules for the test commands of `guard doctor`.
 pub(in crate::store) const CANARY: &str = crate::judge::risk::TRIAL;
 
-/// Whether nothing was found but what guard's own doctor says to try guard: whoever answered it, it was no person's work.
+/// Reports whether the only findings are those of the test commands of `guard doctor`. No answer to such a command
+/// counts as a person's.
 #[must_use]
 pub fn is_probe(findings: &[FindingEntry]) -> bool {
     let says = |finding: &FindingEntry| finding.rule.starts_with(CANARY);
     !findings.is_empty() && findings.iter().all(says)
 }
 
-/// The findings of a risk as a row tells them.
+/// Returns the findings of a risk for a row.
 #[must_use]
 pub fn findings(risk: &Risk) -> Vec<FindingEntry> {
-    // The worst first, so that a cut list loses the least.
+    // The most severe are first, so that a truncated list loses the least.
     let mut findings: Vec<&Finding> = risk.findings.iter().collect();
     sort::sort_by_key(&mut findings, |finding| std::cmp::Reverse(finding.tier));
     findings.into_iter().take(MAX_FINDINGS).map(entry).collect()
@@ -130,7 +131,7 @@ fn entry(finding: &Finding) -> FindingEntry {
     }
 }
 
-/// The circumstances of a risk as a row tells them.
+/// Returns the circumstances of a risk for a row.
 #[must_use]
 pub fn context(risk: &Risk) -> Vec<ContextEntry> {
     risk.context
@@ -143,11 +144,11 @@ pub fn context(risk: &Risk) -> Vec<ContextEntry> {
         .collect()
 }
 
-/// As JSON; nothing for an empty list.
+/// Returns a list as JSON; `None` if it is empty.
 pub(super) fn json<T: Serialize>(list: Vec<T>) -> Option<Cow<'static, str>> {
     if list.is_empty() {
         return None;
     }
-    // These types have only text keys, so that nothing can fail; if it did, the row would say so.
+    // These types have only text keys, so this cannot fail; if it did, the row would contain an empty list.
     Some(serde_json::to_string(&list).map_or(Cow::Borrowed("[]"), Cow::Owned))
 }

@@ -1,8 +1,8 @@
-//! What can go wrong with the record, in words that name the file and the remedy.
+//! Errors of the record, in messages that name the file and the remedy.
 //!
-//! SQLite answers every trouble with a number. Most numbers have several causes (`SQLITE_CANTOPEN` is a missing
-//! directory, a read-only disk or a file of root's), so the cause is looked up in the file system after the fact, on
-//! the way to the error only.
+//! SQLite reports every error as a number. Most numbers have several causes (`SQLITE_CANTOPEN` is a missing directory,
+//! a read-only disk or a file owned by root), so the cause is determined from the file system afterwards, only for
+//! errors.
 
 use std::fmt;
 use std::io;
@@ -18,54 +18,54 @@ use rusqlite::ffi;
 
 use super::Paths;
 
-/// Why the record cannot be read or written.
+/// The reason why the record cannot be read or written.
 #[derive(Debug)]
 pub enum StoreError {
-    /// No home directory: neither `XDG_DATA_HOME` nor `HOME` nor the account database names one.
+    /// There is no home directory: none of `XDG_DATA_HOME`, `HOME` and the account database names one.
     NoHome,
-    /// The directory or the disk does not take writes.
+    /// The directory or the disk is read-only.
     ReadOnly { path: PathBuf },
-    /// A file or directory that another account owns, and that this one may not use.
+    /// A file or directory is owned by another account, and this one may not use it.
     NotOurs { path: PathBuf, owner: String },
-    /// The permissions forbid it.
+    /// The permissions forbid the access.
     Denied { path: PathBuf },
-    /// It is no plain file: a directory, a link, a device.
+    /// The path is not a regular file, but a directory, a link or a device.
     NotAFile { path: PathBuf },
-    /// Something else stands where a directory should be.
+    /// The path is not a directory.
     NotADirectory { path: PathBuf },
-    /// No space is left, or a quota is used up.
+    /// No space is left, or the quota is exhausted.
     Full { path: PathBuf },
-    /// The process may not write so large a file (`ulimit -f`).
+    /// The process may not write a file of this size (`ulimit -f`).
     TooLarge { path: PathBuf },
-    /// Other processes kept it locked.
+    /// Other processes kept the record locked.
     Locked { path: PathBuf, waited: Duration },
-    /// Written by a newer guard.
+    /// The record was written by a newer guard.
     Newer { path: PathBuf, found: i64, known: i64 },
     /// The file is damaged.
     Corrupt { path: PathBuf, detail: String },
-    /// The file is something else than guard's record.
+    /// The file is not a record of guard.
     NotARecord { path: PathBuf },
     /// The key beside the record is damaged.
     BadKey { path: PathBuf },
-    /// A row does not exist; the newest that does.
+    /// The row does not exist. `newest` is the newest row that exists.
     NoSuchRow { row: i64, newest: Option<i64> },
-    /// A row was pruned; the row that tells of it, while it is there.
+    /// The row was pruned. `by` is the row that describes the pruning, if it still exists.
     Pruned { row: i64, by: Option<i64> },
-    /// Nothing in the record bears out that the clock is right; it keeps rows for so many days.
+    /// The record contains no evidence that the clock is correct. It keeps rows for this number of days.
     Clock { days: u32 },
-    /// No row proves that guard pruned what stood before the first row that is there.
+    /// No row proves that guard pruned the rows before the first one.
     Unproved { row: i64 },
-    /// A row that was to be pruned is not as it was written.
+    /// A row that was to be pruned has been changed.
     Altered { row: i64 },
-    /// A row says something that this version cannot read.
+    /// The row contains something that this version cannot parse.
     Unreadable { row: i64, detail: String },
-    /// The record is kept by another account, and could not be reached or did not take it.
+    /// The record is kept by another account, and the service could not be reached or refused the row.
     Elsewhere { why: String },
-    /// A grant that may not be given.
+    /// The grant is not allowed.
     Refused { why: String },
-    /// Anything else that the system reported.
+    /// Another error of the operating system.
     Io { path: PathBuf, source: io::Error },
-    /// Anything else that SQLite reported.
+    /// Another error of SQLite.
     Sqlite { path: PathBuf, source: rusqlite::Error },
 }
 
@@ -154,7 +154,7 @@ impl std::error::Error for StoreError {
 }
 
 impl StoreError {
-    /// What a failed file operation means.
+    /// Returns the error for a failed file operation.
     pub(super) fn from_io(path: &Path, source: io::Error) -> Self {
         match source.raw_os_error() {
             Some(libc::EROFS) => Self::ReadOnly { path: path.to_owned() },
@@ -167,7 +167,7 @@ impl StoreError {
         }
     }
 
-    /// What an answer of SQLite's means for this record.
+    /// Returns the error for an error of SQLite.
     pub(super) fn from_sqlite(paths: &Paths, source: rusqlite::Error, waited: Duration) -> Self {
         let path = paths.database();
         let rusqlite::Error::SqliteFailure(failure, message) = &source else {
@@ -190,15 +190,15 @@ impl StoreError {
         }
     }
 
-    /// What stands where a directory above a path should be.
+    /// Returns an error that names the ancestor of a path that is not a directory.
     fn in_the_way(path: &Path) -> Self {
         let above = path.ancestors().skip(1).find(|above| std::fs::metadata(above).is_ok_and(|about| !about.is_dir()));
         Self::NotADirectory { path: above.unwrap_or(path).to_owned() }
     }
 
-    /// That a path may not be used: by whose fault.
+    /// Returns an error for a path that may not be accessed: [`Self::NotOurs`] or [`Self::Denied`].
     fn barred(path: &Path) -> Self {
-        // The file may be out of sight because a directory above it is somebody else's.
+        // The file may be inaccessible because a directory above it is owned by another account.
         let nearest = path.ancestors().find_map(|near| std::fs::symlink_metadata(near).ok().map(|about| (near, about)));
         match nearest {
             Some((near, about)) if about.uid() != Uid::effective().as_raw() => {
@@ -211,7 +211,7 @@ impl StoreError {
 }
 
 impl Paths {
-    /// What stands in the way of using the record, as the file system tells it; `None` when it shows nothing.
+    /// Determines from the file system why the record cannot be used; `None` if no reason is found.
     fn trouble(&self) -> Option<StoreError> {
         let directory = self.directory();
         if let Ok(about) = statvfs(directory)
@@ -236,10 +236,10 @@ impl Paths {
         self.no_room()
     }
 
-    /// What keeps files from growing: a limit of the process or a full disk (SQLite tells both, and an exhausted quota,
-    /// as one and the same failed write).
+    /// Determines why files cannot grow: a limit of the process or a full disk. SQLite reports both, and an exhausted
+    /// quota, as the same failed write.
     fn no_room(&self) -> Option<StoreError> {
-        /// SQLite grows its files by less than this at a time.
+        /// The maximum number of bytes by which SQLite grows its files at a time.
         const STEP: u64 = 1 << 16;
         let path = self.database();
         if let Ok((limit, _)) = getrlimit(Resource::RLIMIT_FSIZE)
@@ -261,8 +261,8 @@ impl Paths {
     }
 }
 
-/// The name of an account, or its number. Only the file is read: a program that is linked statically cannot ask
-/// further.
+/// Returns the name of an account, or its number. Only the file is read, because a statically linked program cannot use
+/// other sources of the name service.
 fn name_of(uid: u32) -> String {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let named = passwd.lines().find_map(|line| {

@@ -1,8 +1,8 @@
-//! Which rows are wanted.
+//! Searches for rows.
 //!
-//! Rows are numbered in the order in which they were written, so that times ascend with the numbers except where the
-//! clock was set back. A search by time finds its first and last row by halving, with a day's grace for such a clock. A
-//! search by anything else passes over the blocks of rows in which nothing can match ([`super::blocks`]).
+//! Rows are numbered in the order in which they were written, so that times ascend with the numbers unless the clock
+//! was set back. A search by time finds its first and last row by binary search, with a margin of one day for such a
+//! clock. Other searches skip the blocks of rows that cannot contain a match ([`super::blocks`]).
 
 use jiff::Timestamp;
 use rusqlite::{Connection, ToSql, params, params_from_iter};
@@ -12,38 +12,38 @@ use super::error::StoreError;
 use super::{Paths, Store};
 use crate::judge::risk::Tier;
 
-/// Which rows are wanted. Results are never among them: they are told with their intents; nor that an answer was used,
-/// which the intent says.
+/// The conditions of a search. It never finds the rows of results and of used answers, because the intents already
+/// contain this information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Not before.
+    /// The earliest time, inclusive.
     pub since: Option<Timestamp>,
-    /// Before.
+    /// The latest time, exclusive.
     pub until: Option<Timestamp>,
     /// The lowest and the highest tier.
     pub tiers: Option<(Tier, Tier)>,
     /// `allow`, `ask` or `deny`.
     pub decision: Option<String>,
-    /// A part of the command, small and capital letters being the same.
+    /// A part of the command, without regard to case.
     pub command: Option<String>,
-    /// Calls of tools whose name fits this glob, small and capital letters being the same; `*` for all.
+    /// A glob for the names of tools, without regard to case; `*` for all calls of tools.
     pub tool: Option<String>,
-    /// The directory or one above it.
+    /// The directory of the command or one above it.
     pub directory: Option<String>,
-    /// A part of anything that is said of the row in words.
+    /// A part of any text column of the row.
     pub text: Option<String>,
-    /// Of this session, by its name or its root.
+    /// The name or the root of the session.
     pub session: Option<String>,
-    /// What is hard to undo or cannot be undone, and was run without a person.
+    /// Whether only commands are found that ran without an approval by a person and are hard or impossible to undo.
     pub unconfirmed: bool,
-    /// Only rows after this one.
+    /// Only rows after this one are found.
     pub after: Option<i64>,
-    /// At most this many, the newest.
+    /// The maximum number of rows; the newest are kept.
     pub limit: Option<u32>,
 }
 
 impl Store {
-    /// The numbers of the rows that are wanted, in ascending order.
+    /// Returns the numbers of the matching rows in ascending order.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -51,8 +51,8 @@ impl Store {
         self.persist(|connection| find(connection, &self.paths, filter, Order::Newest))
     }
 
-    /// The same, with a limit that lets through the oldest instead of the newest: for going through many rows part by
-    /// part, each part after the last row of the one before.
+    /// Returns the numbers of the matching rows, of which a limit keeps the oldest instead of the newest. A caller can
+    /// thus read many rows in parts, each part after the last row of the previous one.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -61,17 +61,17 @@ impl Store {
     }
 }
 
-/// How far a clock may have been set back without a search by time missing a row.
+/// The time by which a clock may have been set back without a search by time missing a row.
 const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Which rows a limit lets through.
+/// The rows that a limit keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Newest,
     Oldest,
 }
 
-/// What every row that is wanted fulfils, as SQL with its values, and what its block must hold.
+/// The SQL conditions of the matching rows with their values, and the conditions on their blocks.
 struct Conditions {
     sql: String,
     values: Vec<Box<dyn ToSql>>,
@@ -106,7 +106,7 @@ impl Conditions {
         if let Some(directory) = &filter.directory {
             let directory = directory.trim_end_matches('/');
             all.wanted.text(directory);
-            // With a slash at both ends, so that /a/b is below /a and /ab is not.
+            // With a trailing slash on both sides, because /a/b is below /a and /ab is not.
             all.and("instr(cwd || '/', ?) = 1", format!("{directory}/"));
         }
         if let Some(part) = &filter.text {
@@ -187,11 +187,11 @@ fn find(connection: &Connection, paths: &Paths, filter: &Filter, order: Order) -
     Ok(ids)
 }
 
-/// The first and the last number. Asked for one by one, because both at once would read every row.
+/// Finds the first and the last number. Two subqueries are used because a query for both would read every row.
 pub(super) const EDGES: &str = "SELECT coalesce((SELECT id FROM record ORDER BY id LIMIT 1), 1),
     coalesce((SELECT id FROM record ORDER BY id DESC LIMIT 1), 0)";
 
-/// The first row that is not from before a time; the one after the last when all are.
+/// Returns the first row that is not older than a time; the number after the last row if all are older.
 pub(super) fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
     let (mut low, last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut high = last.saturating_add(1);

@@ -1,15 +1,15 @@
-//! Standing permissions as rows: given, and taken back by a row of their own.
+//! Grants as rows of the record: one row for a grant, and another for its revocation.
 //!
-//! A grant stands in the chain like everything else. One whose row is not what was written is not honoured. The command
-//! of an exact grant is kept redacted, and recognised by its HMAC: a password in a command that was allowed for good is
-//! not kept for good.
+//! A grant is part of the chain like every row. A grant whose row was changed is not valid. The command of an exact
+//! grant is stored redacted and is recognised by its HMAC, so that a password in a command that was allowed permanently
+//! is not stored permanently.
 //!
-//! That tier 4, shells, interpreters and wrappers get no grant is judged before a grant is offered; here it is only
-//! checked that what is stored can be understood and bounded.
+//! Out of scope: refusing grants for tier 4, shells, interpreters and wrappers, which is done before a grant is
+//! offered. Here it is only checked that the grant can be parsed and is bounded.
 //!
-//! When the old end of the record is pruned, a grant that holds is carried on in a new row. It keeps its number, which
-//! then is in `about`, and the time at which it was given. A grant for a session is not carried on: it ends with the
-//! retention if its session has not ended before.
+//! When old rows of the record are pruned, a valid grant is copied to a new row. It keeps its number, which is then in
+//! `about`, and the time at which it was given. A grant for a session is not copied: it ends with the retention unless
+//! its session has ended before.
 
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -23,7 +23,7 @@ use super::redact::redact;
 use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
 use crate::judge::sort;
 
-/// The scope of grants that hold in every session.
+/// The scope of grants that apply to every session.
 const EVERY_SESSION: &str = "";
 
 /// A grant that is to be given.
@@ -32,40 +32,40 @@ pub struct NewGrant<'a> {
     pub what: &'a GrantSubject,
     pub place: &'a GrantPlace,
     pub until: &'a GrantExpiry,
-    /// In words, as it was shown before it was given.
+    /// The text that was shown before the grant was given.
     pub words: &'a str,
-    /// The account that gives it.
+    /// The account to which the grant is given.
     pub user: &'a str,
-    /// The session in which it is given.
+    /// The session in which the grant is given.
     pub session: &'a str,
 }
 
-/// A grant as a list shows it.
+/// A grant for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantListing {
-    /// The command of an exact grant is redacted here.
+    /// The grant, in which the command of an exact grant is redacted.
     pub grant: Grant,
     pub user: Option<String>,
-    /// Why it no longer holds, if so.
+    /// The reason why it is no longer valid; `None` if it is valid.
     pub ended: Option<GrantEnd>,
 }
 
-/// Why a grant no longer holds.
+/// The reason why a grant is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantEnd {
-    /// Revoked, at this time in milliseconds since 1970.
+    /// It was revoked, at this time in milliseconds since 1970.
     Revoked { at: i64 },
-    /// Its date is past.
+    /// Its date has passed.
     Past,
-    /// Its row is not what was written.
+    /// Its row was changed.
     Altered,
 }
 
 impl Store {
-    /// Gives a grant and returns its number.
+    /// Records a grant and returns its number.
     ///
     /// # Errors
-    /// It names nothing, or the row is not written.
+    /// The grant is not allowed, or the row is not written.
     pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
         let refused = |why: &str| Err(StoreError::Refused { why: why.to_owned() });
         let named = match grant.what {
@@ -121,7 +121,7 @@ impl Store {
         self.write(|connection| chain::append(connection, &draft))
     }
 
-    /// Takes a grant back.
+    /// Revokes a grant.
     ///
     /// # Errors
     /// There is no such grant, or the row is not written.
@@ -147,19 +147,20 @@ impl Store {
         }
     }
 
-    /// The grants that are in force for a command in a session. Exact grants of other commands are left out; whether a
-    /// shape, a rule or a place covers it is judged by the policy.
+    /// Returns the valid grants for a command in a session, without exact grants for other commands. The policy decides
+    /// whether a shape, a rule or a place covers the command.
     ///
     /// # Errors
-    /// The record cannot be read; then no grant should be assumed.
+    /// The record cannot be read; the caller should then assume no grant.
     pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
         self.grants_of(None, session, command, now)
     }
 
-    /// The same, of those that were given to one account, where the record is kept for many.
+    /// Returns the valid grants like [`Store::grants_in_force`], but only those that were given to one account, for a
+    /// record that several accounts share.
     ///
     /// # Errors
-    /// As those of [`Store::grants_in_force`].
+    /// The same as of [`Store::grants_in_force`].
     pub fn grants_of(
         &self,
         user: Option<&str>,
@@ -167,7 +168,7 @@ impl Store {
         command: &str,
         now: Timestamp,
     ) -> Result<Vec<Grant>, StoreError> {
-        // Most records hold no grant: the key is read only where there is one.
+        // Most records contain no grant; the key is read only if there is one.
         let mut found = self.persist(|connection| scoped(connection, &[session, EVERY_SESSION]))?;
         found.retain(|stored| stored.ended(now).is_none() && (user.is_none() || stored.user.as_deref() == user));
         if found.is_empty() {
@@ -188,7 +189,7 @@ impl Store {
             .collect())
     }
 
-    /// All grants that were ever given, oldest first.
+    /// Returns all grants that were ever given, oldest first.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -209,9 +210,9 @@ impl Store {
     }
 }
 
-/// A grant with what is known about it.
+/// A grant with the state of its row.
 struct StoredGrant {
-    /// Where it stands; its number is that of its first row.
+    /// The number of its current row. The number of the grant is that of its first row.
     row: i64,
     grant: Grant,
     mac: Option<[u8; 32]>,
@@ -235,7 +236,7 @@ const SELECT: &str = "SELECT coalesce(about, id), coalesce(given, at), what, pla
      (SELECT min(at) FROM record AS later WHERE later.about = coalesce(record.about, record.id)
       AND later.kind = 'revoked'), id FROM record";
 
-/// The grants of two scopes, the newest first.
+/// Returns the query for the grants of two scopes, newest first.
 pub(super) fn in_scope() -> String {
     format!("{SELECT} WHERE scope IN (?1, ?2) AND kind = 'grant' ORDER BY id DESC")
 }
@@ -253,7 +254,7 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
         let at: i64 = row.get(1)?;
         let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str_or_null().ok().flatten());
         let (what, place, until) = (decode(text(2)), decode(text(3)), decode(text(4)));
-        // What cannot be read grants nothing; reading the chain through tells of it.
+        // A grant that cannot be parsed allows nothing; the verification of the chain reports it.
         let (Some(what), Some(place), Some(until)) = (what, place, until) else { continue };
         let words = text(5).unwrap_or_default().to_owned();
         let row_number = row.get(9)?;
@@ -269,7 +270,7 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
     Ok(found)
 }
 
-/// Rows up to a last one that hold in every session still, with the numbers of their grants.
+/// Returns the rows up to `last` of grants that are still valid in every session, with the numbers of the grants.
 pub(super) fn still_held(connection: &Connection, last: i64, now: Timestamp) -> rusqlite::Result<Vec<(i64, i64)>> {
     let mut held = scoped(connection, &[EVERY_SESSION, EVERY_SESSION])?;
     held.retain(|stored| stored.row <= last && stored.ended(now).is_none());
@@ -281,7 +282,7 @@ pub(super) fn still_held(connection: &Connection, last: i64, now: Timestamp) -> 
     Ok(held.into_iter().filter_map(number).collect())
 }
 
-/// Writes a grant's row anew at the end of the chain.
+/// Appends a copy of a grant's row to the chain.
 pub(super) fn carry(connection: &Connection, row: i64, now: Timestamp) -> rusqlite::Result<()> {
     const TEXTS: [&str; 7] = ["scope", "what", "place", "until", "words", "user", "session"];
     let mut statement = connection.prepare(
@@ -306,7 +307,7 @@ pub(super) fn carry(connection: &Connection, row: i64, now: Timestamp) -> rusqli
 }
 
 pub(super) fn encode<T: serde::Serialize>(value: &T) -> String {
-    // These types have only text keys, so that this cannot fail; an empty text would grant nothing.
+    // These types have only text keys, so this cannot fail; an empty text would allow nothing.
     serde_json::to_string(value).unwrap_or_default()
 }
 

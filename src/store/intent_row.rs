@@ -1,4 +1,4 @@
-//! What is written down of a decision before the command runs, or instead of running it.
+//! The decision on a command as it is recorded before the command runs, or instead of running it.
 
 use jiff::Timestamp;
 
@@ -8,43 +8,44 @@ use crate::judge::policy::{ApprovalReason, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Risk;
 
-/// What is written down before a command runs, or instead of running it.
+/// A decision that is recorded before a command runs, or instead of running it.
 #[derive(Clone, Copy, Debug)]
 pub struct IntentRow<'a> {
     pub at: Timestamp,
     pub invocation: &'a Invocation,
-    /// Of the invocation, as the approval is bound to it.
+    /// The digest of the invocation to which the approval is bound.
     pub digest: Digest,
     pub risk: &'a Risk,
     pub settled: RecordedDecision<'a>,
-    /// Milliseconds that a person took to answer, or had without answering. `None` when nobody was asked.
+    /// The milliseconds until a person answered or the time to answer ended; `None` if nobody was asked.
     pub answer_ms: Option<u64>,
-    /// What a person said with a yes. With a no, the refusal holds it.
+    /// The message of a person with an approval. The message with a denial is in the refusal.
     pub words: Option<&'a str>,
-    /// The process of the guard that waits above this one, by the name that it wrote into its own intent as `process`. The
-    /// row is then about that intent. It must be alive, or the row would be about what it waited for long ago; one that
-    /// the record does not know leaves the row without a parent.
+    /// The process of the parent guard, which waits for this one, under the name that is the `process` of its own
+    /// intent. The row then refers to that intent. The process must be alive; otherwise the row would refer to a
+    /// command that ended long ago. If the record does not contain the process, the row has no parent.
     pub parent: Option<&'a str>,
-    /// The process of this guard, by a name that no other process has, when it will wait for the command.
+    /// The process of this guard, under a unique name, if it will wait for the command.
     pub process: Option<&'a str>,
-    /// What a grant for commands like it would cover. Kept where a person answered, to learn what they always allow.
+    /// The shape of the command, which a grant for similar commands would cover. It is recorded if a person answered,
+    /// to learn which commands they always allow.
     pub shape: Option<&'a str>,
-    /// What a reviewer thought of it, where one was asked.
+    /// The opinion of a reviewer, if one was consulted.
     pub opinion: Option<&'a Opinion>,
-    /// What it does to files.
+    /// The command's changes of files.
     pub changes: &'a CommandChanges,
-    /// The tool that is called, where the invocation itself does not say.
+    /// The tool that is called, if the invocation does not contain it.
     pub tool: Option<&'a str>,
-    /// Something in the command is hidden already.
+    /// Whether something in the command is redacted already.
     pub hides: bool,
 }
 
-/// A command that does nothing to files.
+/// The changes of a command that changes no files.
 static NO_CHANGES: CommandChanges =
     CommandChanges { done: Vec::new(), ran: false, brought: Vec::new(), named: Vec::new() };
 
 impl<'a> IntentRow<'a> {
-    /// A decision, and nothing that may go with one.
+    /// Creates a row with a decision and no optional parts.
     #[must_use]
     pub fn plain(
         at: Timestamp,
@@ -72,11 +73,11 @@ impl<'a> IntentRow<'a> {
     }
 }
 
-/// The decision that a row of the record holds.
+/// The decision in a row of the record.
 #[derive(Clone, Copy, Debug)]
 pub enum RecordedDecision<'a> {
     Allowed(&'a ApprovalReason),
     Refused(&'a Refusal),
-    /// Left to a person elsewhere: the answer given to a host that asks for itself.
+    /// The host asks a person itself.
     Asked,
 }

@@ -1,9 +1,9 @@
-//! The local key: digests in the record are HMACs under it, so that the record by itself does not let anyone test
-//! guesses at what was hidden in a command.
+//! The local key. Digests in the record are HMACs with it, so that nobody who has only the record can test guesses of
+//! the redacted parts of a command.
 //!
-//! 32 random bytes in a file beside the record, readable by the account alone. A lost key is replaced: old digests can
-//! then no longer be compared with new ones, exact grants no longer hold, and what was pruned before cannot be proved to
-//! have been pruned by guard.
+//! The key is 32 random bytes in a file beside the record, which only the account can read. A lost key is replaced: old
+//! digests then cannot be compared with new ones, exact grants are no longer valid, and earlier prunings cannot be
+//! proved to be guard's.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,14 +15,14 @@ use sha2::Sha256;
 
 use super::error::StoreError;
 
-/// What digests are made unguessable with.
+/// The key of the digests.
 pub(super) struct DigestKey([u8; 32]);
 
 impl DigestKey {
-    /// Reads the key, or makes one where there is none.
+    /// Reads the key, or creates one if there is none.
     ///
     /// # Errors
-    /// The file cannot be read or made, or does not hold 32 bytes.
+    /// The file cannot be read or created, or does not contain 32 bytes.
     pub(super) fn read_or_make(path: &Path) -> Result<Self, StoreError> {
         match Self::read(path) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -36,7 +36,7 @@ impl DigestKey {
     /// Reads the key.
     ///
     /// # Errors
-    /// The file is not there, cannot be read, or does not hold 32 bytes.
+    /// The file does not exist, cannot be read, or does not contain 32 bytes.
     pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
         let open = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
         let mut file = open.map_err(|error| StoreError::from_io(path, error))?;
@@ -50,7 +50,7 @@ impl DigestKey {
         }
     }
 
-    /// The HMAC-SHA-256 of some bytes, for one purpose: the same bytes under another purpose look different.
+    /// Returns the HMAC-SHA-256 of bytes for one purpose. The same bytes have another HMAC for another purpose.
     pub(super) fn seal(&self, purpose: &str, bytes: &[u8]) -> [u8; 32] {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             unreachable!("HMAC takes keys of any length");
@@ -62,8 +62,8 @@ impl DigestKey {
     }
 }
 
-/// Makes the key under a name of its own and links it to the real one: whoever comes first wins, and nobody ever sees
-/// half a key.
+/// Creates the key in a temporary file and links it to its path: the first of several processes wins, and none reads an
+/// incomplete key.
 fn make(path: &Path) -> io::Result<()> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -72,7 +72,7 @@ fn make(path: &Path) -> io::Result<()> {
     let written = file.write_all(&bytes).and_then(|()| file.sync_all());
     let placed = written.and_then(|()| match fs::hard_link(&draft, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // A file system without links: the last one wins there, and only digests of this very moment are lost on it.
+        // Without hard links the last process wins, and only digests that are made at this moment become useless.
         Err(_) => fs::copy(&draft, path).map(drop),
         Ok(()) => Ok(()),
     });

@@ -1,6 +1,6 @@
-//! What a person always allows: shapes of commands that they were asked about again and again.
+//! Shapes of commands for which a person was asked repeatedly and which they always allow.
 //!
-//! Out of scope: giving a grant for it, which a person does.
+//! Out of scope: giving a grant for a shape, which a person does.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use super::find::first_from;
 use crate::judge::approved::GrantSubject;
 use crate::judge::risk::{Reversibility, Tier};
 
-/// How people answered commands of one shape.
+/// The answers of people to the commands of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeAnswers {
     pub shape: String,
     pub allowed: u32,
     pub denied: u32,
     pub last: Timestamp,
-    /// In how many directories, and by how many approvals each.
+    /// The number of approvals by directory.
     pub directories: BTreeMap<String, u32>,
-    /// One of them could not be undone, or was of tier 4.
+    /// Whether one of the commands could not be undone, or was of tier 4.
     pub grave: bool,
-    /// The command, where it was the same each time and nothing in it was hidden.
+    /// The command, if it was always the same and nothing in it was redacted.
     pub command: Option<String>,
 }
 
 impl Store {
-    /// What was answered since a time, by shape.
+    /// Returns the answers since a time, by shape.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -43,7 +43,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let what: Option<GrantSubject> = row.get_ref(0)?.as_str().ok().and_then(|what| serde_json::from_str(what).ok());
                 let Some(GrantSubject::Shape { shape }) = what else { continue };
-                // What guard's own doctor tries is no person's answer.
+                // The test commands of `guard doctor` are not answered by a person.
                 if shape.starts_with("guard-canary") {
                     continue;
                 }

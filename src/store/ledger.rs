@@ -1,8 +1,8 @@
-//! What sessions did to files, in the rows of the commands that did it, and read back as a [`Ledger`].
+//! The changes of files by sessions, stored in the rows of their commands and read back as a [`Ledger`].
 //!
-//! Each row's part is sealed under the local key together with the session and the time, so that a row that is put in or
-//! altered by hand lowers nothing: a ledger with such a part is none. That a row was taken out shows in the chain.
-//! Nothing is read here unless judgment asks.
+//! The part of each row is sealed with the local key together with the session and the time, so that a row that was
+//! inserted or changed by hand cannot lower a risk: a ledger with such a part is rejected. The chain shows whether a
+//! row was removed. Nothing is read here unless the risk assessment needs it.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
@@ -16,29 +16,32 @@ use crate::judge::ledger::{
     BroughtContent, CommandChanges, Ledger, LedgerEntry, NamedObject, PathChange, PathChangeKind,
 };
 
-/// How many of a session's commands are looked back on.
+/// The maximum number of a session's commands that are read.
 const COMMANDS: i64 = 2000;
 
-/// How many rows are looked at for what was brought somewhere; if there are more, it may be anywhere.
+/// The maximum number of rows that are read to find copied or moved content. If there are more, the content may be
+/// anywhere.
 const BRINGING: i64 = 4096;
 
 /// An entry with the number of its row.
 type NumberedEntry = (i64, LedgerEntry);
 
-/// How many bytes of rows are read.
+/// The maximum number of bytes of rows that are read.
 const MOST: usize = 4 << 20;
 
-/// The commands of a session that did anything to files, with when they ended where that is known; the newest first.
+/// Finds the commands of a session that changed files, with the times at which they ended if these are known, newest
+/// first.
 pub(super) const OF_SESSION: &str = "SELECT at, made, session, user, id,
       (SELECT max(ended.at) FROM record AS ended WHERE ended.about = record.id AND ended.kind = 'result')
     FROM record WHERE session = ?1 AND made IS NOT NULL ORDER BY id DESC LIMIT ?2";
 
-/// All commands that brought something to where things are thrown away; the newest first.
+/// Finds all commands that copied or moved content to a place whose files are generated or discarded, newest first.
 pub(super) const BROUGHT: &str =
     "SELECT at, made, session, user, id, NULL FROM record INDEXED BY keeping WHERE kept = 1 ORDER BY id DESC LIMIT ?1";
 
-/// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
-/// command does not run, where it does nothing, or of names that the record must not show.
+/// Returns the sealed text of a row about the command's changes of files, and whether it copies or moves content to a
+/// place whose files are discarded. `None` if the command does not run or changes nothing. Paths that the record must
+/// not contain are left out.
 pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool)> {
     if matches!(row.settled, RecordedDecision::Refused(_)) || row.changes.is_empty() {
         return None;
@@ -60,8 +63,8 @@ pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool
     Some((seal + &text, !changes.brought.is_empty()))
 }
 
-/// What may be shown of something that was made by name: the value of an option that may not is left out, and where a
-/// name or a text may not, all of it.
+/// Returns an object that was created by name without what must not be recorded: secret values of options are left out.
+/// `None` if an operand is secret.
 fn shown_of(named: &NamedObject, shown: impl Fn(&str) -> bool) -> Option<NamedObject> {
     let mut named = named.clone();
     for (_, value) in &mut named.flags {
@@ -70,7 +73,7 @@ fn shown_of(named: &NamedObject, shown: impl Fn(&str) -> bool) -> Option<NamedOb
     named.operands.iter().all(|operand| shown(operand)).then_some(named)
 }
 
-/// In hexadecimal digits.
+/// Returns the seal in hexadecimal digits.
 fn seal(key: &DigestKey, session: &str, user: &str, at: i64, text: &str) -> String {
     let mut bytes = at.to_le_bytes().to_vec();
     for field in [session, user, text] {
@@ -80,14 +83,15 @@ fn seal(key: &DigestKey, session: &str, user: &str, at: i64, text: &str) -> Stri
     key.seal("deeds", &bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digits of a seal.
+/// The number of digits of a seal.
 const SEAL: usize = 64;
 
 impl Store {
-    /// What a session of an account did to files, and what any session of the account brought anywhere.
+    /// Returns the changes of files by a session of an account, and the content that any session of the account copied
+    /// or moved.
     ///
     /// # Errors
-    /// The record cannot be read, or what it says of this was not written by guard.
+    /// The record cannot be read, or its data about files was not written by guard.
     pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
         let key = DigestKey::read_or_make(&self.paths.key())?;
         let (own, brought) = self.persist(|connection| {
@@ -107,30 +111,32 @@ impl Store {
     }
 }
 
-/// The first of the rows that follow one which calls something in the same session, and how many rows were looked at.
+/// Finds the first of the rows after a command that belongs to a call of the same session, and counts the rows that
+/// were read.
 pub(super) const NEXT: &str = "SELECT min(at) FILTER (WHERE session = ?2 AND kind IN ('intent', 'advised')), count(*)
     FROM (SELECT at, session, kind FROM record WHERE id > ?1 ORDER BY id LIMIT ?3)";
 
-/// How many rows behind that of a command are looked at for the next call of its session.
+/// The maximum number of rows after that of a command that are read to find the next call of its session.
 const FOLLOWING: i64 = 32;
 
-/// How many of a session's commands are asked for the call that came next.
+/// The maximum number of a session's commands for which the next call is determined.
 const FOLLOWED: usize = 256;
 
-/// Adds when the session's next call came, to commands of which nobody saw the end and that made files.
+/// Adds the time of the session's next call to commands that changed files and whose end is unknown.
 fn find_next(connection: &Connection, session: &str, entries: &mut [NumberedEntry], now: i64) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(NEXT)?;
     let unseen = |entry: &LedgerEntry| entry.until.is_none() && !entry.changes.done.is_empty();
     for (id, entry) in entries.iter_mut().filter(|(_, entry)| unseen(entry)).take(FOLLOWED) {
         let (next, looked): (Option<i64>, i64) =
             statement.query_row(params![*id, session, FOLLOWING], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        // Where other sessions' rows fill what is looked at, it is not known.
+        // If all rows that were read are of other sessions, the time is unknown.
         entry.next = next.or_else(|| (looked < FOLLOWING).then_some(now));
     }
     Ok(())
 }
 
-/// Rows with their numbers in the order of the query, and how many there were; `None` when one is not what guard wrote.
+/// Returns rows with their numbers in the order of the query, and the number of rows; `None` if guard did not write one
+/// of them.
 fn read(
     connection: &Connection,
     query: &str,

@@ -1,20 +1,22 @@
-//! The schema, as the steps that lead to it.
+//! The schema, as a list of migrations.
 //!
-//! Steps are only ever appended: a record of any age is brought up to date by the steps it has not seen, inside one
-//! transaction. `user_version` counts the steps taken. A record with more steps than this version knows is left alone.
+//! Migrations are only ever appended: a record of any age is updated by the migrations that it lacks, in one
+//! transaction. `user_version` is the number of applied migrations. A record with more of them than this version knows
+//! is not changed.
 //!
-//! The schema is read anew by every process that opens the record, before anything else, so it is kept short: one
-//! table, and indexes only over the few rows that are looked up. An ordinary row then changes one page.
+//! Every process that opens the record reads the schema first, so it is kept short: one table, and indexes only of the
+//! few rows that are looked up. An ordinary row therefore changes one page.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// `application_id` of the file, so that `file` and others can tell what it is: "guar".
+/// The `application_id` of the file, so that `file` and other tools recognise it: "guar".
 const APPLICATION: i32 = 0x6775_6172;
 
-/// What has to be done to an empty file, in order. Never edited, only added to.
+/// The migrations from an empty file, in order. They are never edited, only appended.
 const STEPS: &[&str] = &[
-    // A row's meaning is in `decisions`, `grants` and `behaviour`; which columns a row has depends on its kind. Absent
-    // columns are NULL and take no part in the row's hash, so that a column added later breaks no chain.
+    // The meaning of the rows is defined in `decisions`, `grants` and `behaviour`. The kind of a row determines its
+    // columns. Other columns are NULL and not part of the hash of the row, so that a column that is added later breaks
+    // no chain.
     "CREATE TABLE record(
        id INTEGER PRIMARY KEY,
        hash BLOB NOT NULL,
@@ -53,32 +55,33 @@ const STEPS: &[&str] = &[
      CREATE INDEX follows ON record(about) WHERE about IS NOT NULL;
      CREATE INDEX marked ON record(root, mark) WHERE mark IS NOT NULL;
      CREATE INDEX scoped ON record(scope) WHERE scope IS NOT NULL;",
-    // When a grant was given that a later row carries on. From this step on the old end of a record may have been
-    // pruned, which an older guard would take for tampering: it leaves such a record alone.
+    // The time at which a copied grant was given. From this migration on, the oldest rows of a record may have been
+    // pruned. An older guard would mistake that for tampering, so it must not use such a record.
     "ALTER TABLE record ADD COLUMN given INTEGER",
-    // Of approvers under a yes, as JSON.
+    // The approvers' signatures of an approval, as JSON.
     "ALTER TABLE record ADD COLUMN signatures TEXT",
-    // What a command does to files, and whether it brings something to where things are thrown away.
+    // The command's changes of files, and whether it copies or moves content to a place whose files are discarded.
     "ALTER TABLE record ADD COLUMN made TEXT;
      ALTER TABLE record ADD COLUMN kept INTEGER;
      CREATE INDEX making ON record(session) WHERE made IS NOT NULL;
      CREATE INDEX keeping ON record(kept) WHERE kept IS NOT NULL;",
-    // The tool that was called, where it was no command.
+    // The tool that was called, for a row that is not of a shell command.
     "ALTER TABLE record ADD COLUMN tool TEXT",
-    // What a reviewer thought, as JSON.
+    // The opinion of a reviewer, as JSON.
     "ALTER TABLE record ADD COLUMN review TEXT",
 ];
 
-/// How many steps this version knows.
+/// The number of migrations of this version.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
-/// How many steps the record has seen.
+/// Returns the number of migrations that were applied to the record.
 pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Takes the steps that are missing. Several processes may try at once: one does, the others find it done.
+/// Applies the missing migrations. If several processes do so at the same time, one applies them and the others do
+/// nothing.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let taken = usize::try_from(schema_version(&transaction)?).unwrap_or(0);

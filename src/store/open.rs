@@ -1,7 +1,7 @@
-//! Opening the record, and writing to it in transactions.
+//! Opens the record and writes to it in transactions.
 //!
-//! Making it, bringing an old one up to date and opening one that is ready are one procedure: whatever was left half done by a
-//! process that was killed is completed by the next.
+//! Creating a record, updating an old one and opening a current one are one procedure, so that a process completes what
+//! another that was killed left unfinished.
 
 use std::cell::{OnceCell, RefCell};
 use std::io;
@@ -14,34 +14,34 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use super::error::StoreError;
 use super::{Paths, Store, migrations};
 
-/// How long other processes may keep the record locked.
+/// The time for which other processes may keep the record locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bytes of the write-ahead log from which it is carried over into the file.
+/// The size of the write-ahead log, in bytes, from which on it is copied into the file.
 ///
-/// Whoever opens the record after all others have gone reads the log through, and nearly every guard is that one: a long
-/// log costs each command. Carrying over waits for the disk: a short log costs one command in many.
+/// A process that opens the record when no other has it open reads the whole log, and nearly every guard does: a long
+/// log slows down each command. Copying waits for the disk: with a short limit it would slow down many commands.
 const LOG_LIMIT: u64 = 256 << 10;
 
 impl Store {
-    /// Opens the record, and makes it when there is none. The file itself is opened when it is first needed.
+    /// Opens the record, and creates it if it does not exist. The database is opened on first use.
     ///
     /// # Errors
-    /// Each with its cause and the remedy; see [`StoreError`].
+    /// The record cannot be created; see [`StoreError`].
     pub fn open(paths: &Paths) -> Result<Self, StoreError> {
         if !paths.database().exists() {
             paths.make()?;
         }
-        // The write-ahead log keeps an index in memory that all processes share. Across machines there is no such memory, and
-        // many file systems in user space do not offer it either: there, a rollback journal is used.
+        // The write-ahead log has an index in memory that all processes share. Network file systems and many file
+        // systems in user space do not offer such memory; on these a rollback journal is used.
         let log = !guard_system::is_shared(paths.directory());
         Ok(Self { paths: paths.clone(), log, shared: OnceCell::new(), whole: RefCell::default() })
     }
 
-    /// Opens the record where there is one, and makes none.
+    /// Opens the record if it exists; does not create one.
     ///
     /// # Errors
-    /// Something is there and cannot be used.
+    /// The file exists and cannot be used.
     pub fn open_existing(paths: &Paths) -> Result<Option<Self>, StoreError> {
         match std::fs::symlink_metadata(paths.database()) {
             Ok(_) => Self::open(paths).map(Some),
@@ -50,7 +50,7 @@ impl Store {
         }
     }
 
-    /// The connection that shares the record with others.
+    /// Returns the connection that shares the record with other processes.
     fn connection(&self) -> Result<&Connection, StoreError> {
         if let Some(connection) = self.shared.get() {
             return Ok(connection);
@@ -71,12 +71,13 @@ impl Store {
             if taken == 0 {
                 self.persist_on(log)?;
             } else {
-                // It has its log but for one that comes from a shared disk; that one works without it too.
+                // A record already has its log unless it comes from a network file system; then it works without one
+                // too.
                 let _ = log();
             }
             self.persist_on(|| connection.execute_batch(RELAXED))?;
         } else {
-            // A record that came from a local disk still has its log; on a shared one there must be none.
+            // A record that comes from a local disk still has its log, which must not be used on a network file system.
             self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL"))?;
         }
         if taken < migrations::KNOWN {
@@ -85,21 +86,21 @@ impl Store {
         Ok(())
     }
 
-    /// Does something with the record, until it is free for it or patience ends.
+    /// Uses the record, and tries again while it is locked, until the time limit.
     pub(super) fn persist<T>(&self, mut work: impl FnMut(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let connection = self.connection()?;
         self.persist_on(|| work(connection))
     }
 
-    /// SQLite itself waits for locks, but not everywhere: not where two processes would wait for each other, and not
-    /// while the log is being set up or recovered.
+    /// Calls a function again while the record is locked. SQLite itself waits for locks, but not if two processes would
+    /// wait for each other, and not while the log is created or recovered.
     fn persist_on<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let begun = Instant::now();
         loop {
             match work() {
                 Ok(done) => return Ok(done),
                 Err(error) if is_passing(&error) && begun.elapsed() < PATIENCE => {
-                    // Unequal for each process, so that they do not meet again.
+                    // The interval differs between processes, so that they do not collide again.
                     thread::sleep(Duration::from_micros(500 + u64::from(std::process::id() % 64) * 50));
                 }
                 Err(error) => return Err(StoreError::from_sqlite(&self.paths, error, begun.elapsed())),
@@ -107,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Does something in one transaction that holds the write lock from its beginning.
+    /// Uses the record in one transaction, which holds the write lock from its beginning.
     pub(super) fn write<T>(&self, mut work: impl FnMut(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let connection = self.connection()?;
         let done = self.persist_on(|| transact(connection, &mut work))?;
@@ -115,7 +116,7 @@ impl Store {
         Ok(done)
     }
 
-    /// The same, and waits until it is on the disk.
+    /// Does the same as [`Self::write`], and waits until the transaction is on the disk.
     pub(super) fn write_durably<T>(
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T>,
@@ -128,7 +129,8 @@ impl Store {
         Ok(done)
     }
 
-    /// The same, or nothing where somebody else is writing: for what can wait until another day.
+    /// Does the same as [`Self::write_durably`], but nothing if another process is writing: for work that can be done
+    /// later.
     pub(super) fn write_if_free<T>(
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
@@ -140,7 +142,7 @@ impl Store {
             transact(connection, &mut work)
         };
         let done = alone();
-        // The next to use it waits as usual.
+        // Later uses of the connection wait as usual.
         let _ = connection.busy_timeout(PATIENCE);
         match done {
             Ok(done) => Ok(Some(done)),
@@ -149,10 +151,11 @@ impl Store {
         }
     }
 
-    /// The same, as the only thing that this process does with the record: in the fast lane if that is free.
+    /// Does the same as [`Self::write`] in the exclusive locking mode if possible: for processes that use the record
+    /// only once.
     ///
-    /// The lane is SQLite's exclusive locking mode: nobody else has the record open for the moment, so the log's index
-    /// need not be shared and is kept in this process's own memory. It is closed at once, so that nobody waits for it.
+    /// In SQLite's exclusive locking mode no other process has the record open, so that the index of the log is in the
+    /// memory of this process. The connection is closed at once, so that no other process waits for it.
     pub(super) fn write_alone<T>(
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
@@ -170,7 +173,7 @@ impl Store {
                 self.shorten_log(&connection);
                 Ok(Some(done))
             };
-            // Whatever is in the way there is waited for, or told, by the shared procedure.
+            // If that fails for any reason, the shared procedure waits or reports the error.
             if let Ok(Some(done)) = lane() {
                 return Ok(done);
             }
@@ -178,21 +181,21 @@ impl Store {
         self.write(work)
     }
 
-    /// Carries the log over into the file and empties it, when it has grown long.
+    /// Copies the log into the file and truncates it if it is long.
     ///
-    /// SQLite's own way (`wal_autocheckpoint`) carries over but leaves the emptying to the next writer of the same
-    /// process. Here every writer is a new process: the log would grow without end, and each would carry all of it
-    /// over again.
+    /// SQLite's automatic checkpoint (`wal_autocheckpoint`) copies the log but lets the next writer of the same process
+    /// truncate it. Here every writer is a new process: the log would grow without limit, and each process would copy
+    /// all of it again.
     fn shorten_log(&self, connection: &Connection) {
         let Ok(about) = std::fs::metadata(self.paths.beside("-wal")) else { return };
-        // While a reader keeps the log from being emptied, only one in many tries.
+        // If a reader prevents the truncation, only few of the processes try it again.
         if about.len() < LOG_LIMIT || about.len() % LOG_LIMIT > LOG_LIMIT / 8 {
             return;
         }
         carry_over(connection);
     }
 
-    /// Carries the log over into the file and empties it, however short it is.
+    /// Copies the log into the file and truncates it, whatever its size.
     pub(super) fn empty_log(&self) {
         if let (true, Some(connection)) = (self.log, self.shared.get()) {
             carry_over(connection);
@@ -200,11 +203,11 @@ impl Store {
     }
 }
 
-/// Commits wait for no disk; see the essay on locking.
+/// Makes commits not wait for the disk; see the section on locking in [`super`].
 const RELAXED: &str = "PRAGMA synchronous=NORMAL";
 
 fn carry_over(connection: &Connection) {
-    // Whoever is at it now may go on: the next command tries again. The rows themselves are safe already.
+    // If another process uses the record, the next command tries again; the rows are safe already.
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let _ = connection.busy_timeout(PATIENCE);
@@ -224,12 +227,12 @@ fn connect(paths: &Paths) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(paths.database(), flags)?;
     connection.busy_timeout(PATIENCE)?;
-    // Closing carries the log over into the file and waits for the disk; the log's own limit does that often enough.
+    // A checkpoint on closing would wait for the disk; the limit of the log's size causes enough checkpoints.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 
-/// Whether an error says that somebody else is at it right now.
+/// Reports whether an error is temporary because another process uses the record.
 fn is_passing(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

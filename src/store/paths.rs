@@ -1,6 +1,6 @@
-//! Where the record lies.
+//! Finds the directory of the record.
 //!
-//! The file is made with 0600 in a directory with 0700. Out of scope: SQLite.
+//! The file is created with mode 0600 in a directory with mode 0700. Out of scope: SQLite.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -15,28 +15,30 @@ use super::error::StoreError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     directory: PathBuf,
-    /// Of the SQLite file.
+    /// The name of the SQLite file.
     name: &'static str,
 }
 
 impl Paths {
-    /// The record in this directory.
+    /// Returns the paths of the record in this directory.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), name: "guard.db" }
     }
 
-    /// The queue beside the record.
+    /// Returns the paths of the queue beside the record.
     #[must_use]
     pub fn queue(&self) -> Self {
         Self { directory: self.directory.clone(), name: "queue.db" }
     }
 
-    /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's directory for data (`~/.local/share/guard`).
+    /// Returns the paths of the account's record: `$XDG_DATA_HOME/guard`, or else the platform's data directory
+    /// (`~/.local/share/guard`).
     ///
-    /// `home` is the account's real home, from the account database. Where that holds a configuration of guard's, the
-    /// record stays there whatever the environment says, or setting a variable would begin a record without a past;
-    /// under sudo too, or root would leave files behind in the home of the account that called it.
+    /// `home` is the account's home directory according to the account database. If it contains a configuration of
+    /// guard, the record is in this home directory whatever the environment variables are; otherwise somebody could set
+    /// a variable to begin a record without history. The same applies under sudo; otherwise root would create files in
+    /// the home directory of the account that called it.
     ///
     /// # Errors
     /// There is no home directory.
@@ -48,7 +50,7 @@ impl Paths {
         }
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if set("HOME").is_none() {
-            // The account's home is known here, and not to `data_directory`.
+            // The account's home directory is a parameter here, and unknown to `data_directory`.
             let data = set("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
             let data = data.or_else(|| home.map(|home| home.join(DATA))).ok_or(StoreError::NoHome)?;
             return Ok(Self::new(data.join("guard")));
@@ -56,33 +58,33 @@ impl Paths {
         Ok(Self::new(data_directory().ok_or(StoreError::NoHome)?.join("guard")))
     }
 
-    /// The directory.
+    /// Returns the directory of the record.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The SQLite file.
+    /// Returns the path of the SQLite file.
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.directory.join(self.name)
     }
 
-    /// The local key.
+    /// Returns the path of the local key.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.directory.join("guard.key")
     }
 
-    /// A file of SQLite's beside the database.
+    /// Returns the path of one of SQLite's files beside the database.
     pub(super) fn beside(&self, suffix: &str) -> PathBuf {
         self.directory.join(format!("{}{suffix}", self.name))
     }
 
-    /// Makes the directory and an empty file.
+    /// Creates the directory and an empty file.
     pub(super) fn make(&self) -> Result<(), StoreError> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(|error| match error.kind() {
-            // Something else than a directory.
+            // The path exists and is not a directory.
             io::ErrorKind::AlreadyExists => StoreError::NotADirectory { path: self.directory.clone() },
             _ => StoreError::from_io(&self.directory, error),
         })?;

@@ -1,15 +1,15 @@
-//! Whether the record can be written now.
+//! Checks whether the record can be written now.
 
 use super::Store;
 use super::error::StoreError;
 
 impl Store {
-    /// Begins to write and changes no row.
+    /// Begins a write transaction and changes no row.
     ///
     /// # Errors
-    /// Why a row could not be written.
+    /// The reason why a row could not be written.
     pub fn writable(&self) -> Result<(), StoreError> {
-        // The lock alone is given where nothing can be written; a statement that writes is not.
+        // SQLite grants the lock even if nothing can be written, so a write statement is needed.
         self.write(|connection| connection.execute("DELETE FROM record WHERE 0", []).map(|_| ()))
     }
 }

@@ -1,14 +1,14 @@
-//! Cutting off the old end of the record, so that what stays can still be proved.
+//! Prunes the oldest rows of the record, so that the remaining rows can still be verified.
 //!
-//! Rows go from the old end only, and only when they are as they were written: pruning erases no trace of another hand.
-//! In the same transaction a `pruned` row is appended, which says what went, why, and the hash of the last row that
-//! went. It stands in the chain like every row, and is sealed with the local key besides. The first row that stays
-//! continues that hash. Where rows are missing and no such row says so, they were removed by somebody else.
+//! Only the oldest rows are removed, and only if they are unchanged, so that pruning erases no evidence of tampering.
+//! The same transaction appends a `pruned` row, which contains the range, the reason, and the hash of the last pruned
+//! row. It is part of the chain like every row, and is also sealed with the local key. The first remaining row
+//! continues that hash. If rows are missing without such a row, guard did not remove them.
 //!
-//! Grants that still hold are carried on in new rows; see [`super::grants`]. Marks of a session (denials, secrets read)
-//! are not: a session that outlives the retention begins anew.
+//! Valid grants are copied to new rows; see [`super::grants`]. The marks of a session (denials, secrets read) are not:
+//! a session that outlives the retention begins without them.
 //!
-//! A portion at a time, because other guards wait for the lock meanwhile and do not wait for ever.
+//! Rows are pruned in portions, because other processes wait for the lock meanwhile, and only for a limited time.
 
 mod seals;
 
@@ -27,49 +27,49 @@ use super::error::StoreError;
 use super::key::DigestKey;
 use super::{Store, blocks, find, grants};
 
-/// How many rows one transaction prunes.
+/// The maximum number of rows that one transaction prunes.
 const PORTION: i64 = 10_000;
 
-/// How long the lock is left to others between two portions.
+/// The time between two portions, in which other processes can take the lock.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// Milliseconds of a day.
+/// The number of milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What was pruned at once.
+/// The rows that were pruned together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {
-    /// The numbers of the first and the last row that went.
+    /// The numbers of the first and the last pruned row.
     pub first: i64,
     pub last: i64,
-    /// The earliest and the latest time in them.
+    /// The earliest and the latest time of these rows.
     pub from: Timestamp,
     pub to: Timestamp,
-    /// The earliest time in all that was ever pruned.
+    /// The earliest time of all rows that were ever pruned.
     pub since: Timestamp,
-    /// What is older than this was to go.
+    /// The limit: older rows were to be pruned.
     pub before: Timestamp,
     pub why: PruneReason,
-    /// The grants that still held and were carried on.
+    /// The grants that were still valid and were copied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<i64>,
-    /// The hash of the last row that went.
+    /// The hash of the last pruned row.
     pub head: Link,
 }
 
 impl Pruned {
-    /// How many rows went.
+    /// Returns the number of pruned rows.
     #[must_use]
     pub const fn rows(&self) -> i64 {
         self.last - self.first + 1
     }
 
-    /// Whether a row is among them.
+    /// Reports whether a row is among the pruned ones.
     pub(super) fn contains(&self, row: i64) -> bool {
         (self.first..=self.last).contains(&row)
     }
 
-    /// This and what was pruned right after it.
+    /// Merges this with the rows that were pruned immediately after it.
     fn then(self, next: Self) -> Self {
         let carried = self.carried.into_iter().chain(next.carried).collect();
         let (from, to) = (self.from.min(next.from), self.to.max(next.to));
@@ -77,40 +77,41 @@ impl Pruned {
     }
 }
 
-/// What a policy keeps.
+/// The rows that a policy keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Rows of so many days.
+    /// The age in days up to which rows are kept.
     pub days: u32,
-    /// As much as so many MiB hold, and what is younger than [`SAFE_DAYS`] whatever its size.
+    /// The size in MiB of the rows that are kept. Rows younger than [`SAFE_DAYS`] are kept whatever the size.
     pub mib: u32,
 }
 
-/// Rows of so many days never go because of the record's size: a flood of commands must not wash away what came before.
+/// The age in days up to which rows are never pruned because of the size of the record; otherwise many commands could
+/// remove the evidence of earlier ones.
 pub const SAFE_DAYS: u32 = 7;
 
-/// Why rows were pruned.
+/// The reason why rows were pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum PruneReason {
-    /// The policy keeps rows for so many days.
+    /// The policy keeps rows for this number of days.
     Retention { days: u32 },
-    /// The policy keeps a record of at most so many MiB.
+    /// The policy keeps a record of at most this size.
     Size { mib: u32 },
-    /// A person named another age.
+    /// A person requested it.
     Person,
 }
 
-/// What is to be pruned.
+/// The rows that are to be pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Rows older than this.
+    /// Older rows than this are pruned.
     pub before: Timestamp,
     pub why: PruneReason,
 }
 
 impl Limit {
-    /// What a policy that keeps rows for so many days lets go.
+    /// Returns the limit of a policy that keeps rows for this number of days.
     #[must_use]
     pub fn retention(days: u32, now: Timestamp) -> Self {
         let kept = SignedDuration::from_hours(i64::from(days) * 24);
@@ -119,20 +120,20 @@ impl Limit {
 }
 
 impl Store {
-    /// What [`Store::prune`] would prune. Nothing is written.
+    /// Returns what [`Store::prune`] would prune. Nothing is written.
     ///
     /// # Errors
-    /// The record cannot be read, or what is old in it is not as it was written.
+    /// The record cannot be read, or one of the old rows was changed.
     pub fn would_prune(&self, limit: &Limit, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let key = DigestKey::read(&self.paths.key()).ok();
         let survey = self.persist(|connection| survey(connection, limit, now, i64::MAX, key.as_ref()))?;
         survey.wanted()
     }
 
-    /// Prunes all rows older than a limit, from the old end up to the first that is not.
+    /// Prunes all rows older than a limit, from the oldest up to the first that is not older.
     ///
     /// # Errors
-    /// The record cannot be written, or what is old in it is not as it was written; that row stays, and all after it.
+    /// The record cannot be written, or one of the old rows was changed; that row and all later ones remain.
     pub fn prune(&self, limit: &Limit, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let mut whole: Option<Pruned> = None;
         while let Some(portion) = self.prune_portion(limit, user, now)? {
@@ -151,10 +152,10 @@ impl Store {
         Ok(whole)
     }
 
-    /// Prunes all that the policy lets go.
+    /// Prunes all rows that the policy does not keep.
     ///
     /// # Errors
-    /// As those of [`Store::prune`], and [`StoreError::Clock`].
+    /// The same as of [`Store::prune`], and [`StoreError::Clock`].
     pub fn prune_by_policy(&self, days: u32, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let limit = Limit::retention(days, now);
         if self.would_prune(&limit, now)?.is_none() {
@@ -166,8 +167,8 @@ impl Store {
         self.prune(&limit, user, now)
     }
 
-    /// What goes because the record is larger than a policy keeps it; `None` when it is not. Then it goes down to nine
-    /// tenths of that, so that not every row costs another.
+    /// Returns the limit for a record that is larger than the policy allows; `None` if it is not. The limit reduces the
+    /// record to nine tenths of the allowed size, so that not every new row causes a pruning.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -175,12 +176,12 @@ impl Store {
         self.persist(|connection| oversize(connection, mib, now))
     }
 
-    /// Prunes a portion of what the policy lets go, when there is a day's worth of it or the record is too large. Meant for moments in which nobody
-    /// waits for guard; costs one look at the oldest row when there is nothing to do, and is left for another day while
-    /// somebody else writes.
+    /// Prunes a portion of the rows that the policy does not keep, if they are of more than a day or the record is too
+    /// large. It is meant for moments in which nobody waits for guard: if there is nothing to do, it reads only the
+    /// oldest row, and if another process is writing, it does nothing.
     ///
     /// # Errors
-    /// As those of [`Store::prune`].
+    /// The same as of [`Store::prune`].
     pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let days = kept.days;
         let limit = Limit::retention(days, now);
@@ -200,10 +201,11 @@ impl Store {
         Ok(pruned)
     }
 
-    /// Gives the room of pruned rows back to the disk, when it is worth it. Returns the bytes that were given back.
+    /// Returns the space of pruned rows to the file system if it is a quarter of the file or more. Returns the number
+    /// of bytes.
     ///
     /// # Errors
-    /// The record cannot be rewritten; it stays as it was.
+    /// The record cannot be rewritten; it is unchanged.
     pub fn compact(&self) -> Result<u64, StoreError> {
         let size = || std::fs::metadata(self.paths.database()).map_or(0, |about| about.len());
         let before = size();
@@ -221,7 +223,7 @@ impl Store {
         self.write_durably(work)?.wanted()
     }
 
-    /// What is to be done in one transaction.
+    /// Returns the work of one transaction.
     fn portion(
         &self,
         limit: &Limit,
@@ -229,7 +231,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<impl FnMut(&Connection) -> rusqlite::Result<Survey>, StoreError> {
         let key = DigestKey::read_or_make(&self.paths.key())?;
-        // What is pruned is gone from the file too, not only from its index.
+        // Pruned rows are also overwritten in the file.
         self.persist(|connection| connection.query_row("PRAGMA secure_delete=ON", [], |_| Ok(())))?;
         Ok(move |connection: &Connection| {
             let mut survey = survey(connection, limit, now, PORTION, Some(&key))?;
@@ -250,7 +252,7 @@ fn oversize(connection: &Connection, mib: u32, now: Timestamp) -> rusqlite::Resu
         return Ok(None);
     }
     let (first, last): (i64, i64) = connection.query_row(find::EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    // Rows are much of a size.
+    // The rows are assumed to be of similar size.
     let rows = i128::from(last) - i128::from(first) + 1;
     let gone = i64::try_from(rows * (used - most * 9 / 10) / used).unwrap_or(0);
     let mut oldest = connection.prepare("SELECT at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
@@ -260,34 +262,34 @@ fn oversize(connection: &Connection, mib: u32, now: Timestamp) -> rusqlite::Resu
     Ok(Some(Limit { before, why: PruneReason::Size { mib } }))
 }
 
-/// When the oldest row was written.
+/// Finds the time of the oldest row.
 pub(super) const OLDEST: &str = "SELECT at FROM record ORDER BY id LIMIT 1";
 
-/// Milliseconds that a row may be too old before it is worth a transaction, and that must have passed within the time
-/// that is kept.
+/// Returns the milliseconds by which the oldest row has to exceed the retention before rows are pruned, and which must
+/// have passed in the kept part of the record.
 fn slack(days: u32) -> i64 {
     DAY.min(i64::from(days) * DAY / 2)
 }
 
-/// Whether the record itself bears out the clock: within the time that is kept, a day has passed in it. A clock that
-/// jumped ahead must not cost the record.
+/// Reports whether the record itself confirms the clock: it contains a row within the retention that is older than
+/// [`slack`]. A clock that jumped ahead must not cause the loss of the record.
 fn is_witnessed(connection: &Connection, limit: &Limit, days: u32, now: Timestamp) -> rusqlite::Result<bool> {
     let before = limit.before.as_millisecond();
     let from = find::first_from(connection, before)?;
-    // Not that row alone: it may have been written by a clock that was wrong then.
+    // Later rows count too, because a wrong clock may have written that row.
     let mut witness = connection.prepare("SELECT 1 FROM record WHERE id >= ?1 AND at BETWEEN ?2 AND ?3 LIMIT 1")?;
     witness.exists([from, before, now.as_millisecond().saturating_sub(slack(days))])
 }
 
-/// What is old.
+/// The state of the old rows.
 enum Survey {
     Nothing,
     Old(Pruned),
-    /// A row that is not as it was written stands among what is old.
+    /// One of the old rows was changed.
     Altered {
         row: i64,
     },
-    /// What was pruned before is not proved to have been pruned by guard: the first row that is there.
+    /// There is no proof that guard pruned the rows before the first row.
     Unproved {
         row: i64,
     },
@@ -304,9 +306,10 @@ impl Survey {
     }
 }
 
-/// Reads from the old end up to the first row that is not older than the limit, or so many rows.
+/// Reads from the oldest row up to the first that is not older than the limit, or `most` rows.
 ///
-/// A row from the future was written by a wrong clock and neither goes by itself nor keeps the rows around it.
+/// A row with a time in the future was written with a wrong clock. It does not end the survey, and is pruned only if a
+/// row older than the limit follows it.
 fn survey(
     connection: &Connection,
     limit: &Limit,
@@ -356,7 +359,7 @@ fn survey(
     Ok(found.map_or(Survey::Nothing, Survey::Old))
 }
 
-/// Takes the rows out, and says so in rows of their own.
+/// Removes the rows, and appends rows that describe this.
 fn remove(
     connection: &Connection,
     pruned: &mut Pruned,
@@ -366,7 +369,7 @@ fn remove(
 ) -> rusqlite::Result<()> {
     let held = grants::still_held(connection, pruned.last, now)?;
     pruned.carried = held.iter().map(|(_, number)| *number).collect();
-    // These types have only text keys, so that this cannot fail; an empty text would be told as a broken seal.
+    // These types have only text keys, so this cannot fail; an empty text would be reported as an invalid seal.
     let what = serde_json::to_string(&pruned).unwrap_or_default();
     let seal = key.seal(PURPOSE, what.as_bytes());
     let mut draft = Draft::default();
@@ -376,7 +379,7 @@ fn remove(
     draft.text("what", Some(what));
     draft.blob("digest", &seal);
     draft.text("user", Some(user));
-    // Appended first, so that even a record of which nothing stays goes on where it ended.
+    // It is appended first, so that a record continues its chain even if all other rows are removed.
     chain::append(connection, &draft)?;
     for (row, _) in held {
         grants::carry(connection, row, now)?;
@@ -385,7 +388,7 @@ fn remove(
     Ok(())
 }
 
-/// A time in milliseconds; what no calendar holds is its nearest end.
+/// Returns a time in milliseconds as a timestamp; a value out of range is clamped.
 fn time(at: i64) -> Timestamp {
     Timestamp::from_millisecond(at).unwrap_or(if at < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }

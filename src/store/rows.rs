@@ -1,4 +1,4 @@
-//! Reading the record: what its rows say. Which rows are wanted is the business of [`super::find`].
+//! Reads the rows of the record. Out of scope: selecting rows ([`super::find`]).
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -15,27 +15,27 @@ use crate::judge::approver::Signed;
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Tier, Weight};
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowKind {
     /// A decision before a command ran, or instead of running it.
     Intent,
-    /// What came of it.
+    /// The result of a command.
     Result,
-    /// An answer to a host that runs commands itself.
+    /// The answer to a host that runs commands itself.
     Advised,
-    /// A grant was given.
+    /// A grant.
     Grant,
-    /// A grant was taken back.
+    /// The revocation of a grant.
     Revoked,
-    /// The old end of the record was cut off.
+    /// The pruning of the oldest rows.
     Pruned,
-    /// A person answered a request that waited in the queue.
+    /// A person's answer to a request in the queue.
     Answered,
-    /// A person let a session be asked about again.
+    /// The resumption of a session by a person.
     Resumed,
-    /// An answer was used: it serves no second time.
+    /// The use of an answer, which cannot be used again.
     Taken,
 }
 
@@ -52,7 +52,7 @@ impl RowKind {
         Self::Taken,
     ];
 
-    /// The word in the record.
+    /// Returns the name in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -69,27 +69,27 @@ impl RowKind {
     }
 }
 
-/// A row of the record. What a kind of row does not have is `None`.
+/// A row of the record. Fields that a kind of row does not have are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     pub id: i64,
     pub kind: RowKind,
-    /// When it was written.
+    /// The time at which it was written.
     pub time: Timestamp,
-    /// The row that it is about: the intent of a result, the intent of the guard above, the grant that was revoked or is
-    /// carried on, the last row that was pruned.
+    /// The row that it refers to: the intent of a result, the intent of the parent guard, the grant that was revoked or
+    /// copied, the last row that was pruned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<i64>,
-    /// The decisions of guards below the command, while guard waited for it.
+    /// The decisions of guards that the command started while guard waited for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nested: Vec<i64>,
-    /// Redacted.
+    /// The command, redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The tool that was called, where it was no command.
+    /// The tool that was called, if it is not a shell command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Something in the command was hidden.
+    /// Whether something in the command was redacted.
     pub redacted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -119,26 +119,26 @@ pub struct Entry {
     /// `allow`, `ask` or `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// Who settled it: a basis or the kind of a refusal.
+    /// The reason of the decision: that of an approval, or the kind of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<String>,
-    /// The grant that allowed it.
+    /// The grant that allowed the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
-    /// A person's words, or what the refusal said beyond its kind, or what a grant covers.
+    /// The message of a person, the text of a refusal in addition to its kind, or the description of a grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_ms: Option<i64>,
-    /// The approvers whose signatures stand under an answer. Who shows them has not checked them.
+    /// The approvers whose signatures the answer contains. The signatures are not verified here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signed_by: Vec<String>,
-    /// What a reviewer thought of it, where one was asked.
+    /// The opinion of a reviewer, if one was consulted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Opinion>,
-    /// What came of it, where guard waited.
+    /// The result of the command, if guard waited for it.
     #[serde(flatten)]
     pub result: Option<ResultEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,14 +147,14 @@ pub struct Entry {
     pub place: Option<GrantPlace>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<GrantExpiry>,
-    /// What was cut off.
+    /// The rows that were pruned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pruned: Option<Pruned>,
-    /// The row's place in the chain.
+    /// The hash of the row in the chain.
     pub hash: Link,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ResultEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ pub struct ResultEntry {
 }
 
 impl ResultEntry {
-    /// How it ended; `None` when the row does not say.
+    /// Returns how the process ended; `None` if the row does not contain it.
     #[must_use]
     pub fn end(&self) -> Option<ExitStatus> {
         self.signal.map(ExitStatus::Signal).or(self.exit.map(ExitStatus::Exit))
@@ -173,7 +173,7 @@ impl ResultEntry {
 }
 
 impl Store {
-    /// A row, an intent together with its result.
+    /// Reads a row. An intent includes its result.
     ///
     /// # Errors
     /// There is no such row, or it cannot be read.
@@ -181,12 +181,12 @@ impl Store {
         self.entries(&[id]).pop().unwrap_or(Err(StoreError::NoSuchRow { row: id, newest: None }))
     }
 
-    /// As [`Self::entry`], of many rows that are read at one go.
+    /// Reads several rows like [`Self::entry`], in one transaction.
     pub fn entries(&self, ids: &[i64]) -> Vec<Result<Entry, StoreError>> {
         let begun = self.persist(|connection| connection.execute_batch("BEGIN DEFERRED"));
         let all = ids.iter().map(|id| self.entry_now(*id)).collect();
         if begun.is_ok() {
-            // It only read: what keeps it from ending is said by what comes next.
+            // The transaction only read; if it cannot end, the next query reports the error.
             let _ = self.persist(|connection| connection.execute_batch("COMMIT"));
         }
         all
@@ -212,11 +212,11 @@ impl Store {
     }
 }
 
-/// Why a row is not there.
+/// Returns the error for a row that does not exist.
 fn absent(connection: &Connection, row: i64) -> rusqlite::Result<StoreError> {
     let first = prune::first_row(connection)?.unwrap_or(1);
     if (1..first).contains(&row) && prune::seal_of(connection, first - 1)?.is_some() {
-        // What tells of an early pruning may have been pruned itself.
+        // The row that describes an early pruning may have been pruned itself.
         let seals = prune::seals(connection)?;
         let seal = seals.iter().find(|seal| seal.pruned.as_ref().is_some_and(|pruned| pruned.contains(row)));
         return Ok(StoreError::Pruned { row, by: seal.map(|seal| seal.row) });
@@ -224,18 +224,18 @@ fn absent(connection: &Connection, row: i64) -> rusqlite::Result<StoreError> {
     Ok(StoreError::NoSuchRow { row, newest: chain::head(connection)?.map(|head| head.row) })
 }
 
-/// The result of an intent.
+/// Finds the result of an intent.
 pub(super) const RESULT: &str =
     "SELECT exit, signal, duration_ms FROM record WHERE about = ?1 AND kind = 'result' LIMIT 1";
 
-/// The decisions below an intent.
+/// Finds the decisions that refer to an intent.
 pub(super) const NESTED: &str = "SELECT id FROM record WHERE about = ?1 AND kind IN ('intent', 'advised') ORDER BY id";
 
 fn outcome(row: &Row<'_>) -> rusqlite::Result<ResultEntry> {
     Ok(ResultEntry { exit: row.get("exit")?, signal: row.get("signal")?, duration_ms: row.get("duration_ms")? })
 }
 
-/// What a row says. Unknown words are an error: only somebody else's hand or a newer version writes them.
+/// Parses a row. Unknown names are an error, because only tampering or a newer version writes them.
 fn entry(row: &Row<'_>) -> Result<Entry, RowError> {
     let text = |column: &str| -> Result<Option<String>, RowError> { Ok(row.get(column)?) };
     let kind = text("kind")?.unwrap_or_default();
@@ -251,7 +251,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, RowError> {
         about: row.get("about")?,
         nested: Vec::new(),
         command: text("command")?,
-        // A record of an older guard that cannot be brought up to date has no such column.
+        // A record of an older guard that cannot be updated does not have this column.
         tool: text("tool").unwrap_or_default(),
         redacted: row.get::<_, Option<i64>>("redacted")? == Some(1),
         digest: digest.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
@@ -283,14 +283,15 @@ fn entry(row: &Row<'_>) -> Result<Entry, RowError> {
     })
 }
 
-/// Who signed an answer. A record of an older guard that cannot be brought up to date has no such column.
+/// Returns the approvers who signed an answer. A record of an older guard that cannot be updated does not have this
+/// column.
 fn signed_by(row: &Row<'_>) -> Vec<String> {
     let text: Option<String> = row.get("signatures").unwrap_or_default();
     let signed: Vec<Signed> = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     signed.into_iter().map(|signed| signed.approver).collect()
 }
 
-/// What a reviewer thought. A record of an older guard that cannot be brought up to date has no such column.
+/// Returns the opinion of a reviewer. A record of an older guard that cannot be updated does not have this column.
 fn review(row: &Row<'_>) -> Option<Opinion> {
     let text: Option<String> = row.get("review").unwrap_or_default();
     serde_json::from_str(&text?).ok()
@@ -300,7 +301,7 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, RowError> {
     serde_json::from_str(text).map_err(RowError::Json)
 }
 
-/// What cannot be understood in a row.
+/// The reason why a row cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 enum RowError {
     #[error("{0}")]

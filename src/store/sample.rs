@@ -1,4 +1,4 @@
-//! A record in a temporary directory and rows to put into it, for the tests of this package.
+//! A record in a temporary directory, and sample rows, for the tests of this package.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ impl Sample {
         Self { directory, store }
     }
 
-    /// Writes a decision and returns its row.
+    /// Records a decision and returns its row.
     pub fn decide(
         &self,
         root: &str,
@@ -37,7 +37,7 @@ impl Sample {
         self.store.intent(&row).unwrap().row().unwrap()
     }
 
-    /// Runs SQL on the file, as another hand would.
+    /// Runs SQL on the file, like an attacker.
     pub fn tamper(&self, sql: &str) {
         let connection = rusqlite::Connection::open(Paths::new(self.directory.path()).database()).unwrap();
         connection.execute_batch(sql).unwrap();
@@ -57,7 +57,7 @@ pub(super) fn invocation(words: &[&str], root: &str) -> Invocation {
     }
 }
 
-/// What is written down of a decision, at so many seconds.
+/// Returns the row of a decision at a time in seconds.
 pub(super) fn row<'a>(
     at: i64,
     invocation: &'a Invocation,
@@ -68,7 +68,7 @@ pub(super) fn row<'a>(
     IntentRow::plain(at, invocation, invocation.digest(&BTreeSet::new()), risk, settled)
 }
 
-/// A risk with one finding.
+/// Returns a risk with one finding.
 pub(super) fn risk(rule: &str, tier: Tier, notes: &[SessionNote]) -> Risk {
     let finding = Finding {
         rule: rule.to_owned(),

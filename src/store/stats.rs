@@ -1,6 +1,6 @@
-//! What the record says as a whole: how much was asked, how it was answered, and how fast.
+//! Statistics of the record: the number of prompts, the answers, and the times until an answer.
 //!
-//! Out of scope: what is good or bad about it.
+//! Out of scope: judging the statistics.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +14,45 @@ use super::error::StoreError;
 use super::find::first_from;
 use crate::judge::sort;
 
-/// Below this, a yes was hardly read: milliseconds.
+/// The time in milliseconds below which an approval is assumed to be given without reading.
 pub const HASTY_MS: i64 = 2000;
 
-/// What happened since a time.
+/// The statistics since a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Commands that were judged; what guard's own doctor tries is none, here and below.
+    /// The number of commands that were judged. The test commands of `guard doctor` are not counted, here and below.
     pub commands: u64,
-    /// They ran, and nobody was asked.
+    /// The number of commands that ran without a prompt.
     pub unasked: u64,
-    /// They were refused, and nobody was asked.
+    /// The number of commands that were refused without a prompt.
     pub refused: u64,
-    /// A person was asked: here or in the queue.
+    /// The number of prompts, at a terminal or in the queue.
     pub asked: u64,
     pub allowed: u64,
     pub denied: u64,
     pub unanswered: u64,
-    /// Left to a host's own prompt.
+    /// The number of commands that were left to a host's own prompt.
     pub handed_on: u64,
-    /// What an agent wanted and guard could not judge.
+    /// The number of commands of an agent that guard could not judge.
     pub unjudged: u64,
-    /// Answers that were not let in, because of where they came from.
+    /// The number of answers that were refused because of their origin.
     pub attempts: u64,
-    /// Milliseconds to the answer: the middle, and what nine of ten stay below.
+    /// The median and the ninth decile of the times until an answer, in milliseconds.
     pub median_ms: Option<i64>,
     pub ninetieth_ms: Option<i64>,
-    /// Of those allowed at a terminal: how many, and how many of them in under two seconds.
+    /// The number of commands that were allowed at a terminal, and the number of these in less than [`HASTY_MS`].
     pub at_terminal: u64,
     pub hasty: u64,
-    /// Prompts by day, the first first.
+    /// The number of prompts by day, oldest first.
     pub days: BTreeMap<String, u64>,
-    /// Prompts by the rule that weighed most, and how many of them were allowed.
+    /// The number of prompts by the most severe rule, and the number of these that were allowed.
     pub rules: BTreeMap<String, (u64, u64)>,
-    /// Prompts by who asked.
+    /// The number of prompts by requester.
     pub agents: BTreeMap<String, u64>,
 }
 
 impl Store {
-    /// What happened since a time; days are those of a time zone.
+    /// Returns the statistics since a time, with days of a time zone.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -101,7 +101,7 @@ impl Store {
                 if allowed || settled == "person" {
                     times.push(taken);
                 }
-                // The time in the queue is not the time that somebody took to read.
+                // The time in the queue is not the time that a person took to read.
                 if allowed && !text(7).is_some_and(|words| words.starts_with("request ")) {
                     stats.at_terminal += 1;
                     stats.hasty += u64::from(taken < HASTY_MS);

@@ -119,7 +119,7 @@ pub struct CardState<'a> {
     pub entry: CardInput<'a>,
     /// A hint after a key without a meaning.
     pub hint: Option<&'a str>,
-    /// How long the reviewer has been consulted, in tenths of a second.
+    /// The time since the reviewer was consulted, in tenths of a second.
     pub asking: Option<u64>,
 }
 

@@ -29,7 +29,7 @@ pub struct PartView {
     pub depth: usize,
     /// The source text; empty if it is not part of the command.
     pub text: Vec<u8>,
-    /// What it does, one sentence each.
+    /// Its effects, one sentence each.
     pub does: Vec<String>,
     /// The indices of its findings.
     pub findings: Vec<usize>,

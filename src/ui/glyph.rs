@@ -14,18 +14,18 @@ pub struct Glyph {
     pub end: usize,
 }
 
-/// How a character or byte is displayed.
+/// The form in which a character or byte is displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlyphForm {
-    /// As itself.
+    /// The character itself.
     Char(char),
-    /// As itself with one accent on it.
+    /// The character itself with one accent on it.
     Accented(char, char),
-    /// As itself, followed by its code point, because it is a homoglyph.
+    /// The character itself, followed by its code point, because it is a homoglyph.
     LookAlike(char),
-    /// By name: `⟨ESC⟩`.
+    /// Its name: `⟨ESC⟩`.
     Named(&'static str),
-    /// By code point: `⟨U+202E⟩`.
+    /// Its code point: `⟨U+202E⟩`.
     Code(char),
     /// An invalid byte: `⟨0xFF⟩`.
     Byte(u8),

@@ -22,7 +22,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
     let mut parts: Vec<PartView> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
-    // How often each part occurs outside of the command.
+    // The number of times that each part occurs outside of the command.
     let mut times: Vec<u64> = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {

@@ -191,7 +191,7 @@ pub fn render(lines: &[Line], look: &Look) -> String {
 mod tests {
     use super::{Line, Look, Style};
 
-    /// The look in an environment.
+    /// Returns the look in an environment.
     fn look(variables: &[(&str, &str)], terminal: bool) -> Look {
         let variable =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());

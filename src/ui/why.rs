@@ -14,12 +14,12 @@ pub(super) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Returns the label of the touched things; for a part that could not be analysed, that of the reason.
+    /// Returns the label of the operands; for a part that could not be analysed, that of the reason.
     pub(super) fn label(&self) -> &'static str {
         if self.first.rule.starts_with("opaque.") { "here: " } else { "touches " }
     }
 
-    /// Returns what it touches, the first `most` by name.
+    /// Returns its operands, the first `most` by name.
     pub(super) fn touches(&self, most: usize) -> String {
         let mut all = self.touches.iter().take(most).copied().collect::<Vec<_>>().join(", ");
         if self.touches.len() > most {

@@ -78,7 +78,7 @@ pub fn styled(line: &Line, columns: usize) -> Vec<Line> {
     hanging(line, columns, 0)
 }
 
-/// As [`styled`], with an indentation of continuation lines.
+/// Does the same as [`styled`], with an indentation of continuation lines.
 #[must_use]
 pub fn hanging(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();

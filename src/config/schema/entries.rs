@@ -42,7 +42,7 @@ pub(super) fn number(kind: ConfigType, value: &DeValue<'_>) -> Option<i64> {
     }
 }
 
-/// Why an entry of a list is invalid.
+/// The reason why an entry of a list is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum EntryError {
     #[error("an entry must not be empty")]

@@ -271,7 +271,7 @@ fn voice(given: JuryMember, home: Option<&Path>) -> Result<ReviewerModel, FieldP
     Ok(ReviewerModel { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
 }
 
-/// Why commands must not be sent to an address.
+/// The reason why commands must not be sent to an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 enum AddressError {
     #[error("expected an address that begins with https://, or http:// for this machine")]

@@ -1,7 +1,6 @@
-//! What a question looks like while it is asked: the card, a page of its explanation, or lines where the cursor cannot be
-//! moved.
+//! Draws a prompt: the card, a page of its explanation, or lines if the cursor cannot be moved.
 //!
-//! Out of scope: what a key means.
+//! Out of scope: the meaning of keys.
 
 use std::os::fd::AsFd as _;
 use std::time::Duration;
@@ -17,13 +16,13 @@ use crate::ui::style::{Line, Style};
 use crate::ui::{foot, wrap};
 
 impl PromptLoop<'_> {
-    /// Shows where things stand.
+    /// Draws the current state.
     pub(super) fn draw(&mut self) -> Result<(), PromptClosed> {
         if self.line_by_line {
             return self.draw_lines();
         }
         let size = self.tty.size();
-        // Once there is room again it must be read anew.
+        // When there is enough room again, the person has to read the card again.
         let was_small = std::mem::replace(&mut self.small, !size.is_enough());
         if was_small && !self.small {
             self.shown = None;
@@ -48,7 +47,7 @@ impl PromptLoop<'_> {
         Ok(())
     }
 
-    /// A question has just appeared: what was typed before is thrown away.
+    /// Marks the question as shown, and discards input that was typed before.
     pub(super) fn now_shown(&mut self) -> Result<(), PromptClosed> {
         self.tty.flush_input().map_err(hung_up)?;
         self.decoder.clear();
@@ -56,7 +55,7 @@ impl PromptLoop<'_> {
         Ok(())
     }
 
-    /// What the card shows of the conversation.
+    /// Returns the state of the dialog for the card.
     fn state(&self) -> CardState<'_> {
         CardState {
             prompt: self.prompt,
@@ -68,7 +67,7 @@ impl PromptLoop<'_> {
         }
     }
 
-    /// A page of the explanation, and the time that goes on.
+    /// Returns a page of the explanation, with the remaining time.
     fn page(&mut self, top: usize, size: Size) -> Vec<Line> {
         let all = explain(self.explained, size.columns, &self.look);
         let count = all.len();
@@ -76,7 +75,7 @@ impl PromptLoop<'_> {
             let hint = self.dialog.hint.unwrap_or("space: on, b: back, q: to the card");
             let line = Line::of(Style::Strong, format!("{} s", self.left()));
             let where_ = format!(" · lines {}–{} of {count} · {hint}", top + 1, (top + room).min(count));
-            // A line that the terminal wraps by itself would put the next drawing in the wrong place.
+            // If the terminal wrapped a line itself, the next drawing would be at the wrong place.
             wrap::styled(&line.with(Style::Dim, where_), size.columns.saturating_sub(1))
         };
         let room = size.rows.saturating_sub(2 + foot(count).len()).max(1);
@@ -89,7 +88,7 @@ impl PromptLoop<'_> {
         lines
     }
 
-    /// Without a cursor to move: each question once, in lines.
+    /// Writes each question once as lines, on a terminal whose cursor cannot be moved.
     fn draw_lines(&mut self) -> Result<(), PromptClosed> {
         if self.shown.is_some() {
             return Ok(());
@@ -137,14 +136,14 @@ impl PromptLoop<'_> {
         self.now_shown()
     }
 
-    /// Writes all of it, for as long as there is time.
+    /// Writes the whole text, until the deadline.
     pub(super) fn write(&self, text: &str) -> Result<(), PromptClosed> {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let taken = self.tty.write(rest).map_err(hung_up)?;
             rest = rest.get(taken..).unwrap_or_default();
             if taken == 0 {
-                // A terminal that takes nothing must not hold the answer up past its time.
+                // A terminal that accepts no output must not delay the answer beyond the deadline.
                 if self.is_late() {
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! The rows that say that rows were pruned: sealed with the local key, and what the first row that stays continues.
+//! The rows that describe prunings: their seals, and the hash that the first remaining row continues.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -6,34 +6,34 @@ use super::Pruned;
 use crate::store::chain::Link;
 use crate::store::key::DigestKey;
 
-/// What the key seals here.
+/// The purpose of the seals of these rows.
 pub(super) const PURPOSE: &str = "pruned";
 
 /// A `pruned` row.
 pub(in crate::store) struct Seal {
     pub row: i64,
     pub at: i64,
-    /// The last row that went.
+    /// The last pruned row.
     pub last: Option<i64>,
     what: String,
     mac: Option<[u8; 32]>,
-    /// `None` when it says nothing that this version understands.
+    /// The description of the pruning; `None` if this version cannot parse it.
     pub pruned: Option<Pruned>,
 }
 
 impl Seal {
-    /// Whether it was sealed with this key, and says the same in both places.
+    /// Reports whether the row is sealed with this key, and both of its fields name the same last row.
     pub(in crate::store) fn holds(&self, key: Option<&DigestKey>) -> bool {
         let sealed = key.is_some_and(|key| self.mac == Some(key.seal(PURPOSE, self.what.as_bytes())));
         sealed && self.pruned.as_ref().is_some_and(|pruned| Some(pruned.last) == self.last)
     }
 }
 
-/// The row that says that everything up to a row was pruned.
+/// Finds the row that says that all rows up to another were pruned.
 pub(in crate::store) const SEAL: &str = "SELECT id, at, about, what, digest FROM record
      WHERE about = ?1 AND kind = 'pruned' ORDER BY id DESC LIMIT 1";
 
-/// The rows that say that anything was pruned, oldest first.
+/// Finds all rows that describe prunings, oldest first.
 const SEALS: &str = "SELECT id, at, about, what, digest FROM record WHERE kind = 'pruned' ORDER BY id";
 
 fn seal(row: &rusqlite::Row<'_>) -> rusqlite::Result<Seal> {
@@ -51,12 +51,13 @@ pub(in crate::store) fn seals(connection: &Connection) -> rusqlite::Result<Vec<S
     connection.prepare(SEALS)?.query_map([], seal)?.collect()
 }
 
-/// The number of the first row that is there.
+/// Returns the number of the first row that exists.
 pub(in crate::store) fn first_row(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     connection.query_row("SELECT id FROM record ORDER BY id LIMIT 1", [], |row| row.get(0)).optional()
 }
 
-/// What a row continues when it is the first: the beginning, or what was pruned. `None` when a row stands before it.
+/// Returns the hash that a row continues if it is the first one: the start of the chain, or the last pruned row. `None`
+/// if there is a row before it.
 pub(in crate::store) fn before(connection: &Connection, row: i64) -> rusqlite::Result<Option<Link>> {
     if row == 1 {
         return Ok(Some(Link::START));

@@ -1,5 +1,5 @@
-//! Answering a request, and using the answer: the first one wins, a yes is used once, and what wants several yeses waits
-//! for all of them.
+//! Answers to requests and their use: the first answer wins, an approval is used once, and a request for several
+//! approvals waits for all of them.
 
 use jiff::Timestamp;
 use rusqlite::params;
@@ -15,10 +15,11 @@ use crate::store::error::StoreError;
 use crate::store::{RecordedAnswer, Store};
 
 impl Queue {
-    /// Looks whether a request was answered, and uses a yes up. A yes counts only where the record bears it out.
+    /// Returns the state of a request, and uses its approval if there is one. An approval is valid only if the record
+    /// confirms it.
     ///
     /// # Errors
-    /// It cannot be told: the command must not run.
+    /// The state is unknown: the command must not run.
     pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<WaitState, StoreError> {
         let Some(now) = self.find(id)? else {
             return Ok(WaitState::Void { what: "the request is no longer in the queue".to_owned() });
@@ -44,7 +45,7 @@ impl Queue {
                         .prepare("UPDATE request SET state = 'used', exact = NULL WHERE id = ?1 AND state = 'approved' AND answer = ?2")?
                         .execute(params![id, last])
                 })?;
-                // Of the queue's rows the last word is with whoever can write them; of the record's, with the chain.
+                // Whoever can write the queue could reset its rows, so the chain of the record decides.
                 let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
                 Ok(match first {
                     true => WaitState::Yes(answered),
@@ -54,10 +55,10 @@ impl Queue {
         }
     }
 
-    /// Gives a person's answer to a request as it was shown: the first one wins.
+    /// Records a person's answer to a request that was shown. The first answer wins.
     ///
     /// # Errors
-    /// It does not count, because it could not be written down.
+    /// The answer was not recorded and is not valid.
     pub fn answer(
         &self,
         store: &Store,
@@ -65,7 +66,7 @@ impl Queue {
         answer: &Answer<'_>,
         now: Timestamp,
     ) -> Result<AnswerOutcome, StoreError> {
-        // The record is brought up to date before the lock is taken.
+        // This updates the record's schema before the lock is taken.
         store.head()?;
         let mut failed = None;
         let done = self.change(|connection| {
@@ -146,8 +147,8 @@ impl Queue {
         }
     }
 
-    /// The signatures under the yeses so far, for a request that wants several. `None` when one of them was not written
-    /// by guard for this command.
+    /// Returns the signatures of the approvals so far of a request for several approvals. `None`: guard did not write
+    /// one of them for this command.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -166,8 +167,8 @@ impl Queue {
     }
 }
 
-/// The yeses of these rows as one: the last, with the signatures of all. `None` when any was not written by guard for
-/// this command.
+/// Merges the approvals of these rows: the last one, with the signatures of all. `None`: guard did not write one of
+/// them for this command.
 fn combined_answer(
     store: &Store,
     rows: &[i64],

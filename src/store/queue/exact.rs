@@ -1,7 +1,7 @@
-//! A command as it waits: to the byte (but for what of a tool's input nobody is shown), with the environment that it would run in.
+//! The exact command of a request (except hidden parts of a tool's input), with its environment.
 //!
-//! It is kept so that whoever answers can judge it anew, in a process of their own, and is shown what would run.
-//! Out of scope: anything that outlives the answer. It is erased when the request is settled.
+//! It is stored so that the process of an approver can assess it again and show what would run.
+//! Out of scope: keeping it. It is erased when the request is settled.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,12 +14,12 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session};
 use crate::judge::syntax::tree::Dialect;
 
-/// An invocation and what its approval is bound to, in bytes.
+/// An invocation, and the data to which its approval is bound, in a serialisable form.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Exact {
     argv: Vec<Vec<u8>>,
     line: Option<ExactLine>,
-    /// By the word of the change, and the path.
+    /// The changes of files: the name of the kind, and the path.
     files: Option<Vec<(String, String)>>,
     cwd: Vec<u8>,
     env: Vec<(Vec<u8>, Vec<u8>)>,
@@ -30,10 +30,10 @@ pub(super) struct Exact {
     session: (String, String, Option<String>),
     pub(super) bindings: Bindings,
     pub(super) fresh: ApprovalNonce,
-    /// The processes between the guard that waits and the root of its session, by names that no other has.
+    /// The processes between the guard that waits and the root of its session, under unique names.
     pub(super) above: Vec<String>,
     pub(super) digest: [u8; 32],
-    /// A call of a tool, as JSON.
+    /// The call of a tool, as JSON.
     tool: Option<Vec<u8>>,
 }
 
@@ -45,7 +45,7 @@ struct ExactLine {
     options: Vec<Vec<u8>>,
     positional: Vec<Vec<u8>>,
     before: Vec<u8>,
-    /// It came in an envelope, which is read again from the text.
+    /// Whether the command had an envelope, which is parsed again from the text.
     wrapped: bool,
 }
 
@@ -96,7 +96,7 @@ impl Exact {
         };
         let session = &invocation.session;
         let tool = match &invocation.request {
-            // A value with texts for its names is always written.
+            // Serialisation of a value with text keys cannot fail.
             Request::Tool(call) => Some(serde_json::to_vec(&call.concealed()).unwrap_or_default()),
             Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
         };
@@ -119,7 +119,7 @@ impl Exact {
         }
     }
 
-    /// The invocation, as it was.
+    /// Returns the invocation, the bindings, and the processes between guard and the root of the session.
     pub(super) fn into_parts(self) -> (Invocation, Bindings, Vec<String>) {
         let kinds = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
         let change = |(word, path): (String, String)| {
@@ -154,13 +154,13 @@ impl Exact {
             origin: self.origin,
             session: Session { id, root, agent },
         };
-        // One that no template describes was opened too.
+        // An envelope without a template was removed too.
         let invocation = if wrapped { invocation.unwrapped(&real).opened() } else { invocation };
         (invocation, self.bindings, self.above)
     }
 }
 
-/// Where a directory really lies.
+/// Returns the canonical path of a directory.
 fn real(directory: &str) -> Option<String> {
     std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
 }

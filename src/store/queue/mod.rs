@@ -1,21 +1,21 @@
 //! The queue: commands that wait for a person, in an SQLite file of their own.
 //!
-//! Beside the record and not in it: a request changes (it waits, is answered, is used) and what is exact in it is
-//! erased when it is settled, while the record's rows do neither; and no plain command reads this schema. There is no
-//! write-ahead log either, which would keep what was erased.
+//! It is separate from the record, because a request changes (it waits, is answered, is used), and its exact command is
+//! erased when it is settled, while the rows of the record do neither. Ordinary commands also need not read this
+//! schema. There is no write-ahead log, because it would keep erased data.
 //!
 //! # On answering once
 //!
-//! Every change of a request is one transaction that holds the write lock from its beginning and looks at the state
-//! first: the first answer wins, and a yes is used by whoever takes it first. The answer's row in the record is written
-//! inside that transaction, so that there is no answer here which the record does not know; the other way round (a row
-//! in the record and no answer here, when a process was killed in between) nothing was approved.
+//! Every change of a request is one transaction that holds the write lock from its beginning and checks the state
+//! first: the first answer wins, and the first process that takes an approval uses it. The answer's row in the record
+//! is written inside that transaction, so that every answer in the queue is in the record. If the process is killed in
+//! between, there is a row in the record and no answer in the queue, and nothing was approved.
 //!
-//! A yes that stands here counts for nothing by itself. Whoever wants to run on it finds the row of the record that it
-//! names, whole in the chain, and in it the keyed digest of this very request ([`super::RecordedAnswer`]); and it is used
-//! once, because the record remembers that it was.
+//! An approval in the queue alone is not valid. The process that uses it looks up the row in the record that it names,
+//! verifies its hash in the chain, and compares the keyed digest in it with that of this request
+//! ([`super::RecordedAnswer`]). It is used once, because the record contains its use.
 //!
-//! Out of scope: who may answer, and whether a process is alive: the caller says it.
+//! Out of scope: who may answer, and whether a process is alive. The caller knows both.
 
 mod answering;
 mod exact;
@@ -44,13 +44,13 @@ use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
 use crate::judge::tools::ToolCall;
 
-/// So much is kept of why whoever asks says they do, in characters.
+/// The maximum number of characters that are kept of a requester's justification.
 const MOST_SAID: usize = 500;
 
-/// How long other processes may keep the queue locked.
+/// The time for which other processes may keep the queue locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// After which time a locked queue is tried again by whoever looks again soon.
+/// The interval of attempts after [`Queue::look_again_soon`], while the queue is locked.
 const SOON: Duration = Duration::from_millis(1);
 
 /// The queue.
@@ -61,10 +61,10 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Opens the queue beside the record, and makes it when there is none.
+    /// Opens the queue beside the record, and creates it if it does not exist.
     ///
     /// # Errors
-    /// Each with its cause and the remedy; see [`StoreError`].
+    /// The queue cannot be used; see [`StoreError`].
     pub fn open(record: &Paths) -> Result<Self, StoreError> {
         let paths = record.queue();
         paths.make()?;
@@ -72,7 +72,7 @@ impl Queue {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(paths.database(), flags)?;
             connection.busy_timeout(PATIENCE)?;
-            // What is erased is overwritten, and no journal keeps it.
+            // Erased data is overwritten, and no journal keeps it.
             connection
                 .execute_batch("PRAGMA secure_delete=ON;PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=NORMAL")?;
             if rows::schema_version(&connection)? < KNOWN {
@@ -90,11 +90,11 @@ impl Queue {
         Ok(Self { paths, connection })
     }
 
-    /// From now on it is looked at again soon where somebody else writes, and not ever more seldom, as SQLite does by
-    /// itself: for whoever shows people what waits while many file requests in turn.
+    /// Makes this connection try a locked queue again in short, constant intervals, and not in growing ones as SQLite
+    /// does by default: for processes that show requests while many others file requests.
     ///
     /// # Errors
-    /// SQLite takes no such rule.
+    /// SQLite rejects the handler.
     pub fn look_again_soon(mut self) -> Result<Self, StoreError> {
         match self.connection.busy_handler(Some(soon)) {
             Ok(()) => Ok(self),
@@ -102,18 +102,18 @@ impl Queue {
         }
     }
 
-    /// Opens the queue where there is one, and makes none.
+    /// Opens the queue if it exists; does not create one.
     ///
     /// # Errors
-    /// Something is there and cannot be used.
+    /// The queue exists and cannot be used.
     pub fn existing(record: &Paths) -> Result<Option<Self>, StoreError> {
         if record.queue().database().exists() { Self::open(record).map(Some) } else { Ok(None) }
     }
 
-    /// Where the one who waits for a request is woken; its directory is made.
+    /// Returns the path at which the process that waits for a request is woken, and creates its directory.
     ///
     /// # Errors
-    /// The directory cannot be made.
+    /// The directory cannot be created.
     pub fn wakeup_path(&self, id: &str) -> Result<PathBuf, StoreError> {
         let directory = self.paths.directory().join("queue");
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
@@ -121,11 +121,11 @@ impl Queue {
         Ok(directory.join(id))
     }
 
-    /// Files a command, or takes up one that was filed before and that nobody waits for (`alive` says who lives), or
-    /// tells that it was answered already.
+    /// Files a request for a command. Instead of that it takes up an earlier request for which nobody waits (`alive`
+    /// reports whether a process is alive), or reports that the command was answered already.
     ///
     /// # Errors
-    /// It is not filed: the command must not run.
+    /// The request is not filed: the command must not run.
     pub fn file(
         &self,
         new: &NewRequest<'_>,
@@ -141,7 +141,7 @@ impl Queue {
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
         let reasons = Reasons::of(new.risk, new.evidence, (&new.invocation.display(), &command));
         let reasons = if new.invocation.hides() { reasons.without_input() } else { reasons };
-        // Texts and numbers are always JSON.
+        // Serialisation of texts and numbers cannot fail.
         let reasons = serde_json::to_string(&reasons).unwrap_or_default();
         let said =
             new.justification.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
@@ -164,7 +164,7 @@ impl Queue {
                     RequestState::Waiting if known.approvals > 1 && known.waiter.is_none() && known.expires > now => {
                         return take_up(connection, new, &known);
                     }
-                    // What was signed for one asking is not for another, which therefore bears another name.
+                    // Signatures for one request are not valid for another, which therefore needs another name.
                     RequestState::Waiting | RequestState::Late if known.approvals.max(new.approvals) > 1 => {
                         settle(connection, &known.id, "it was requested again")?;
                     }
@@ -223,7 +223,7 @@ impl Queue {
         .inspect(|_| self.remove_wakeups())
     }
 
-    /// Removes what those left who were killed while they waited.
+    /// Removes the files of processes that were killed while they waited.
     fn remove_wakeups(&self) {
         let Ok(wakeups) = std::fs::read_dir(self.paths.directory().join("queue")) else { return };
         for wakeup in wakeups.flatten() {
@@ -236,7 +236,7 @@ impl Queue {
         }
     }
 
-    /// Whether a person has said yes to this command of this account's, and nobody has used it yet.
+    /// Reports whether a person approved this command for this account, and the approval is unused.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -247,7 +247,7 @@ impl Queue {
         self.read(|connection| same(connection, &digest)).map(|found| found.iter().any(approved))
     }
 
-    /// Nobody waits for a request any more. True when that was so; false when it was answered first.
+    /// Records that nobody waits for a request any more. Returns false if it was answered first.
     ///
     /// # Errors
     /// The queue cannot be written.
@@ -261,7 +261,7 @@ impl Queue {
         })
     }
 
-    /// A request whose bindings do not hold any more can not be answered or used.
+    /// Ends a request whose bindings are no longer valid, so that it cannot be answered or used.
     ///
     /// # Errors
     /// The queue cannot be written.
@@ -269,7 +269,7 @@ impl Queue {
         self.change(|connection| settle(connection, id, what))
     }
 
-    /// The newest answers that were given since a time, by request, and the rows of the record that tell of them.
+    /// Returns the newest answers since a time: the request, and the row of the record with the answer.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -281,7 +281,8 @@ impl Queue {
         })
     }
 
-    /// All that is shown, the oldest first. What has become too old is so from now on.
+    /// Returns all requests: those that need a person's decision first, then in the order of filing. Marks expired
+    /// requests.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -303,7 +304,7 @@ impl Queue {
         })
     }
 
-    /// A request by its name.
+    /// Returns a request by its name.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -311,7 +312,7 @@ impl Queue {
         self.read(|connection| find(connection, id))
     }
 
-    /// A request with what it would run; `None` when that is erased, or cannot be read.
+    /// Returns a request with its exact command; `None` if that was erased or cannot be parsed.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -338,14 +339,14 @@ impl Queue {
     }
 }
 
-/// Waits a moment until the queue is tried again; false where it was locked for as long as it may be.
+/// Waits until the next attempt; returns false after the time limit.
 fn soon(tries: i32) -> bool {
     std::thread::sleep(SOON);
     SOON.saturating_mul(tries.unsigned_abs()) < PATIENCE
 }
 
-/// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was
-/// signed: for a command that rests on something else by now they do not hold.
+/// Lets a new requester wait for an existing request, with the approvals so far. These are bound to what was signed:
+/// they are not valid if the bindings of the command have changed.
 fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> rusqlite::Result<FilingResult> {
     connection
         .prepare("UPDATE request SET waiter = ?2, expires = ?3, approvals = max(approvals, ?4) WHERE id = ?1")?
@@ -353,7 +354,7 @@ fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> ru
     Ok(FilingResult::Waits { id: known.id.clone(), twins: true })
 }
 
-/// Ends a request whose bindings do not hold any more. False when it had ended.
+/// Ends a request whose bindings are no longer valid. Returns false if it had ended already.
 fn settle(connection: &Connection, id: &str, what: &str) -> rusqlite::Result<bool> {
     let voided = connection
         .prepare(

@@ -1,38 +1,38 @@
-//! Why a request is asked about, as its card shows it beside the command: what was found in which part of it, the
-//! circumstances, and what is known of what it would touch.
+//! The reasons of a request, which its card shows beside the command: the findings and the parts of the command that
+//! they refer to, the circumstances, and the evidence.
 //!
-//! Kept redacted and bounded when the request is filed, for whoever answers elsewhere. Out of scope: anything that an
-//! answer rests on.
+//! They are redacted and truncated when the request is filed, for approvers in other processes. Out of scope: data on
+//! which the validity of an answer depends.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::redact::redact;
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 
-/// The most findings that are kept, the worst first.
+/// The maximum number of findings, most severe first, and of spans of each.
 const MOST: usize = 24;
 
-/// The most operands of one, and the most sentences of evidence.
+/// The maximum numbers of operands of a finding, and of sentences of evidence.
 const MOST_TOUCHED: usize = 6;
 const MOST_EVIDENCE: usize = 16;
 
-/// The longest text of each, in characters.
+/// The maximum number of characters of each text.
 const LONGEST: usize = 300;
 
-/// Why a request is asked about.
+/// The reasons of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasons {
     pub reversibility: Reversibility,
-    /// The worst first, those of one rule with one reason as one.
+    /// The findings, most severe first. Findings of the same rule with the same reason are merged.
     pub findings: Vec<Reason>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<ReasonContext>,
-    /// What is known of what it would touch, a sentence each.
+    /// The evidence about the operands, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }
 
-/// What was found.
+/// A finding, for the card of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     pub rule: String,
@@ -41,13 +41,13 @@ pub struct Reason {
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
-    /// What it falls on.
+    /// The operands that it concerns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
-    /// Why it counts for less than its rule says.
+    /// The reason why its weight is lower than that of its rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowered: Option<String>,
-    /// Where in the command, as it is shown: first byte, and the byte after the last.
+    /// The spans in the displayed command: the first byte, and the byte after the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<(u32, u32)>,
 }
@@ -61,7 +61,7 @@ pub struct ReasonContext {
     pub detail: Option<String>,
 }
 
-/// A text without secrets, of a length that a card has room for.
+/// Returns a redacted text, truncated to the length for which a card has room.
 fn text(text: &str) -> String {
     let text = redact(text).0;
     match text.char_indices().nth(LONGEST) {
@@ -70,8 +70,8 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Where a part of a command stands once secrets are out of the command: `None` where that cannot be told, because one is
-/// in it or on both sides of it.
+/// Returns the span in the redacted command that corresponds to a span in the original one; `None` if it cannot be
+/// determined, because secrets are inside it or on both sides of it.
 fn moved(span: (u32, u32), given: &str, shown: &str) -> Option<(u32, u32)> {
     let (from, until) = (usize::try_from(span.0).ok()?, usize::try_from(span.1).ok()?);
     let part = given.get(from..until).filter(|part| !part.is_empty())?;
@@ -86,7 +86,7 @@ fn moved(span: (u32, u32), given: &str, shown: &str) -> Option<(u32, u32)> {
 }
 
 impl Reasons {
-    /// The same without what an input may hold that nobody is shown.
+    /// Removes the parts that may contain hidden input of a tool.
     pub(super) fn without_input(mut self) -> Self {
         self.evidence.clear();
         self.findings.iter_mut().for_each(|one| (one.touches, one.lowered) = (Vec::new(), None));
@@ -94,7 +94,7 @@ impl Reasons {
         self
     }
 
-    /// Of a command that is given so and shown so.
+    /// Collects the reasons for a command, given in its original and its displayed form.
     pub(super) fn of(risk: &Risk, evidence: &[String], (given, shown): (&str, &str)) -> Self {
         let mut sorted: Vec<&Finding> = risk.findings.iter().collect();
         sorted.sort_by_key(|finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));

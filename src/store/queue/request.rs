@@ -1,6 +1,6 @@
-//! A request as a value: what is filed, what is shown of it, what is answered, and what becomes of either.
+//! The types of requests: what is filed, shown and answered, and the results of these.
 //!
-//! Out of scope: the file it is kept in.
+//! Out of scope: the file of the queue.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,23 @@ use crate::judge::review::{Opinion, OpinionVerdict};
 use crate::judge::risk::{Risk, Tier, Weight};
 use crate::store::RecordedAnswer;
 
-/// Where a request stands.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestState {
     /// It waits for an answer.
     Waiting,
-    /// Nobody answered in time, or the caller went away. It may be approved late, but for tier 4.
+    /// Nobody answered in time, or the caller ended. It may still be approved, except for tier 4.
     Late,
-    /// A person said yes, and nobody has used it yet.
+    /// A person approved it, and the approval is unused.
     Approved,
-    /// A person said no.
+    /// A person denied it.
     Denied,
-    /// It was allowed, and whoever asked has taken the yes.
+    /// It was approved, and the requester used the approval.
     Used,
-    /// What was asked is not what would run any more.
+    /// The command that would run is no longer the one that was requested.
     Void,
-    /// Too old to be answered or used.
+    /// It is too old to be answered or used.
     Lapsed,
 }
 
@@ -39,7 +39,7 @@ impl RequestState {
     pub(super) const ALL: [Self; 7] =
         [Self::Waiting, Self::Late, Self::Approved, Self::Denied, Self::Used, Self::Void, Self::Lapsed];
 
-    /// The word in the file.
+    /// Returns the name in the file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,22 +53,22 @@ impl RequestState {
         }
     }
 
-    /// Whether an answer may still be given.
+    /// Reports whether the request can still be answered.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Waiting | Self::Late)
     }
 }
 
-/// A request as a list shows it.
+/// A request as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     pub id: String,
     pub state: RequestState,
     pub filed: Timestamp,
-    /// Until when it is waited for.
+    /// The time until which the requester waits.
     pub expires: Timestamp,
-    /// The guard that waits, by a name that no other process has.
+    /// The guard that waits, under a unique name.
     #[serde(skip)]
     pub waiter: Option<String>,
     pub user: String,
@@ -80,41 +80,41 @@ pub struct Pending {
     pub agent: Option<String>,
     pub tier: Tier,
     pub score: Weight,
-    /// Redacted.
+    /// The command, redacted.
     pub command: String,
-    /// The tool that is called, where it is no command.
+    /// The tool that is called, if it is not a shell command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Something in the command was hidden.
+    /// Whether something in the command was redacted.
     pub redacted: bool,
     pub cwd: String,
-    /// The worst finding: rule and reason.
+    /// The most severe finding: its rule and reason.
     pub why: String,
-    /// A person decides it every time: it is told everywhere, and stands before others.
+    /// Whether a person has to decide it every time. Such a request is announced on every channel and listed first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decision: bool,
-    /// Whoever asked says that somebody is in a crisis.
+    /// Whether the requester says that somebody is in a crisis.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crisis: bool,
-    /// Why, as whoever asked says. Redacted; nothing rests on it.
+    /// The requester's justification, redacted. No decision depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// How many different approvers it wants; 1: any person who may answer.
+    /// The number of different approvers that it needs; 1 for any person who may answer.
     pub approvals: u8,
-    /// The approvers who have said yes so far, where it wants several.
+    /// The approvers who have approved it so far, if it needs several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
-    /// What a reviewer thinks of it.
+    /// The opinion of a reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Opinion>,
-    /// Its card offers a grant.
+    /// Whether its card offers a grant.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_grant: bool,
-    /// How many codes may still be tried where a passkey's yes must carry the one that the waiting guard shows; 0: none is
-    /// wanted.
+    /// The number of codes that may still be tried if an approval with a passkey has to contain the code that the
+    /// waiting guard shows; 0 if no code is needed.
     #[serde(default, skip_serializing_if = "is_none_left")]
     pub codes_left: u8,
-    /// Why it is asked about, as its card shows it.
+    /// The reasons that its card shows.
     #[serde(default, rename = "grounds", skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Reasons>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,37 +127,38 @@ pub struct Pending {
     pub(super) digest: Vec<u8>,
     #[serde(skip)]
     pub(super) answer: Option<i64>,
-    /// The rows of the record with the yeses so far, where it wants several.
+    /// The rows of the record with the approvals so far, if it needs several.
     #[serde(skip)]
     pub(super) given: Vec<i64>,
 }
 
-/// Whether nothing is said of codes.
+/// Reports whether no code is needed.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_none_left(codes: &u8) -> bool {
     *codes == 0
 }
 
 impl Pending {
-    /// Whether two are the same command in the same directory under the same environment.
+    /// Reports whether two requests are for the same command in the same directory and environment.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest
     }
 
-    /// The first eight letters of its digest under the local key: the same wherever this asking is shown.
+    /// Returns the first eight hexadecimal digits of its digest with the local key, which are the same wherever it is
+    /// shown.
     #[must_use]
     pub fn short_digest(&self) -> String {
         self.digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether nothing is approved once nobody waits for it any more.
+    /// Reports whether it cannot be approved after the requester stopped waiting.
     #[must_use]
     pub fn is_never_late(&self) -> bool {
         self.tier == Tier::Critical || self.approvals > 1
     }
 
-    /// Whether a yes to it may be a grant as well. `waited_for` says whether the guard that asked is there.
+    /// Reports whether its approval may also be a grant. `waited_for`: the guard that requested it is alive.
     #[must_use]
     pub fn offers_grant(&self, waited_for: bool) -> bool {
         let refused = self.review.as_ref().is_some_and(|opinion| opinion.says == OpinionVerdict::Deny);
@@ -165,7 +166,8 @@ impl Pending {
         self.may_grant && waits && !self.is_never_late() && !self.decision && !refused
     }
 
-    /// What comes first in every list: a decision for somebody in a crisis, then other decisions, then all else.
+    /// Returns its position in lists: decisions for somebody in a crisis are first, then other decisions, then all
+    /// others.
     #[must_use]
     pub fn rank(&self) -> u8 {
         match (self.decision, self.crisis) {
@@ -176,7 +178,7 @@ impl Pending {
     }
 }
 
-/// A request as it is sent to another process of guard's: with the fields that no list shows.
+/// A request in a message to another process of guard, including the fields that are not listed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PendingMessage {
     pending: Pending,
@@ -199,68 +201,69 @@ impl From<PendingMessage> for Pending {
     }
 }
 
-/// A command that is to wait.
+/// A command that is to wait for an answer.
 #[derive(Clone, Debug)]
 pub struct NewRequest<'a> {
     pub invocation: &'a Invocation,
     pub digest: &'a Digest,
     pub risk: &'a Risk,
     pub bindings: &'a Bindings,
-    /// What tells this asking from others.
+    /// The nonce that distinguishes this request from others.
     pub fresh: ApprovalNonce,
-    /// The guard that waits; `None` when nobody does.
+    /// The guard that waits; `None` if nobody waits.
     pub waiter: Option<&'a str>,
     /// The processes between that guard and the root of its session.
     pub above: Vec<String>,
     pub expires: Timestamp,
-    /// How many of the session may wait at once.
+    /// The maximum number of requests of the session that may wait at the same time.
     pub most: u32,
-    /// How many different approvers it wants.
+    /// The number of different approvers that it needs.
     pub approvals: u8,
-    /// A person decides it every time.
+    /// Whether a person has to decide it every time.
     pub decision: bool,
-    /// Why it is requested.
+    /// The requester's justification.
     pub justification: &'a Justification,
-    /// What a reviewer thinks of it.
+    /// The opinion of a reviewer.
     pub opinion: Option<&'a Opinion>,
-    /// Its card offers a grant.
+    /// Whether its card offers a grant.
     pub may_grant: bool,
-    /// How many codes may be tried, where a passkey's yes must carry one; 0: none is wanted.
+    /// The number of codes that may be tried if an approval with a passkey has to contain one; 0 if no code is needed.
     pub codes_left: u8,
-    /// What is known of what it would touch, a sentence each, for whoever answers elsewhere.
+    /// The evidence about the operands, one sentence each, for approvers in other processes.
     pub evidence: &'a [String],
 }
 
-/// Why a command is requested, in the requester's words. It may bring a request forward, and lowers no risk.
+/// The justification of a command in the requester's words. It may give a request priority, but does not lower the
+/// risk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Justification {
-    /// Somebody is in a crisis.
+    /// Whether somebody is in a crisis.
     pub crisis: bool,
-    /// Why it is asked for.
+    /// The reason for the request.
     pub said: Option<String>,
 }
 
 /// The result of filing a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FilingResult {
-    /// It waits, under this name. `twins`: others of the same session wait for the same.
+    /// The request waits under this name. `twins`: other processes of the same session wait for the same command.
     Waits { id: String, twins: bool },
-    /// It was answered before, and the answer may be used now.
+    /// It was answered before, and the answer can be used now.
     Answered { id: String },
-    /// So many of the session wait already.
+    /// The session already has this number of waiting requests, which is the maximum.
     Crowded { waiting: u32 },
 }
 
-/// What the one who waits finds.
+/// The state of a request for the process that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WaitState {
-    /// Nothing yet.
+    /// There is no answer yet.
     Waiting,
-    /// A yes, which is now used up.
+    /// It was approved, and the approval is now used.
     Yes(RecordedAnswer),
-    /// A no, with words.
+    /// It was denied, with a message.
     No { by: String, words: Option<String> },
-    /// It holds no more, and why.
+    /// It is no longer valid, for this reason.
     Void { what: String },
     /// Nobody answered in time.
     Late,
@@ -269,65 +272,66 @@ pub enum WaitState {
 /// A person's answer.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
-    /// What the yes is bound to; `None`: no.
+    /// The data to which an approval is bound; `None` for a denial.
     pub yes: Option<(&'a Digest, &'a Bindings)>,
     pub by: &'a str,
     pub words: Option<&'a str>,
-    /// Of approvers, over the request.
+    /// The approvers' signatures of the request.
     pub signatures: &'a [Signed],
-    /// The guard that asked is there and waits.
+    /// Whether the guard that requested it is alive and waits.
     pub waited_for: bool,
-    /// How many different approvers are wanted, as the one who answers finds it.
+    /// The number of different approvers that it needs according to the process that answers.
     pub approvals: u8,
-    /// All names under which the one who signed could have signed.
+    /// All names under which the signer could have signed.
     pub signer: &'a [String],
-    /// How far a yes reaches.
+    /// The scope of an approval.
     pub scope: AnswerScope,
 }
 
-/// What an answer led to.
+/// The result of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerOutcome {
-    /// It counts; it is `late` when nobody waits for it any more.
+    /// It is valid. `late`: nobody waits for it any more.
     Done { late: bool },
-    /// It counts, and more approvers are wanted beside these.
+    /// It is valid, and further approvers are needed in addition to these.
     Partly { by: Vec<String> },
-    /// This approver has said yes already, and counts once.
+    /// This approver has already approved it and counts only once.
     SignedAlready { by: String },
-    /// Several approvers are wanted, and this yes is none's.
+    /// Several approvers are needed, and this approval is not signed.
     Unsigned,
-    /// The passkey of this approver has counted further than this signature says: somebody may have copied it.
+    /// The counter of this approver's passkey is already higher than that of the signature: the passkey may have been
+    /// copied.
     Copied { by: String },
-    /// A reviewer refused it, and a yes against that says why.
+    /// A reviewer denied it, and an approval needs a reason.
     Wordless,
-    /// A yes may not reach so far, and why: nothing was approved.
+    /// The approval may not have this scope, for this reason; nothing was approved.
     NotOffered { why: String },
-    /// Somebody was first, or it is over.
+    /// It was already answered, or it ended.
     Settled(Box<Pending>),
-    /// It is of tier 4 or wants several approvers, and nobody waits for it any more.
+    /// It is of tier 4 or needs several approvers, and nobody waits for it any more.
     TooLate,
-    /// It was asked anew since it was shown.
+    /// It was requested again after it was shown.
     AskedAnew,
     /// There is no such request.
     Unknown,
 }
 
-/// A request with the exact command that it would run.
+/// A request with its exact command.
 #[derive(Clone, Debug)]
 pub struct FullRequest {
     pub pending: Pending,
     pub invocation: Invocation,
-    /// Of the invocation, as whoever asked worked it out.
+    /// The digest of the invocation, computed by the requester.
     pub digest: Digest,
     pub bindings: Bindings,
-    /// What tells this asking from others, as whoever asked made it.
+    /// The nonce of the request, created by the requester.
     pub fresh: ApprovalNonce,
     /// The processes between the guard that waits and the root of its session.
     pub above: Vec<String>,
 }
 
 impl FullRequest {
-    /// A request and the bytes of [`pack`]; `None` when they are none.
+    /// Parses the bytes of [`pack`] for a request; `None` if they are invalid.
     #[must_use]
     pub fn unpack(pending: Pending, bytes: &[u8]) -> Option<Self> {
         let exact = postcard::from_bytes::<Exact>(bytes).ok()?;
@@ -336,8 +340,8 @@ impl FullRequest {
         Some(Self { pending, invocation, digest, bindings, fresh, above })
     }
 
-    /// What an approver signs for a yes to it that reaches so far, where this is what it would do now and this is what
-    /// they were shown.
+    /// Returns what an approver signs to approve the request with this scope. `digest` and `bindings` are those of the
+    /// command as it would run now, and `fresh` is the nonce that was shown.
     #[must_use]
     pub fn approval<'a>(
         &'a self,
@@ -351,7 +355,7 @@ impl FullRequest {
     }
 }
 
-/// What [`FullRequest::unpack`] is given where there is no request yet.
+/// Returns the request that [`FullRequest::unpack`] needs if there is none yet.
 #[must_use]
 pub fn blank() -> Pending {
     Pending {
@@ -390,7 +394,7 @@ pub fn blank() -> Pending {
     }
 }
 
-/// A command as it waits, in bytes.
+/// Serialises the exact command of a request.
 #[must_use]
 pub fn pack(
     invocation: &Invocation,
@@ -400,6 +404,6 @@ pub fn pack(
     above: &[String],
 ) -> Vec<u8> {
     let exact = Exact::of(invocation, *digest, bindings.clone(), fresh, above.to_vec());
-    // A vector grows without an error; this cannot fail, and an empty one could not be approved.
+    // Serialisation to a vector cannot fail; an empty one could not be approved.
     postcard::to_allocvec(&exact).unwrap_or_default()
 }

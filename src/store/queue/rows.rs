@@ -1,6 +1,6 @@
-//! The rows of the queue: their schema, how they are read, and what becomes of them as time passes.
+//! The rows of the queue: their schema, parsing and expiry.
 //!
-//! Out of scope: who holds the lock, and what an answer means.
+//! Out of scope: locks, and the meaning of an answer.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -8,16 +8,16 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::request::{Pending, RequestState};
 use crate::judge::risk::{Tier, Weight};
 
-/// A command that nobody answered in time may be approved late for a day.
+/// The time in milliseconds in which an expired request may still be approved: a day.
 const LATE_MS: i64 = 86_400_000;
 
-/// A yes that nobody used ends after an hour.
+/// The time in milliseconds after which an unused approval ends: an hour.
 const UNUSED_MS: i64 = 3_600_000;
 
-/// What is settled is shown for a week.
+/// The time in milliseconds for which a settled request is listed: a week.
 const SHOWN_MS: i64 = 604_800_000;
 
-/// What has to be done to an empty file, in order. Never edited, only added to.
+/// The migrations from an empty file, in order. They are never edited, only appended.
 const STEPS: [&str; 8] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
@@ -43,36 +43,37 @@ const STEPS: [&str; 8] = [
     words TEXT,
     answer INTEGER
   ) STRICT, WITHOUT ROWID",
-    // How many approvers are wanted, and the yeses so far: JSON, a list of rows of the record and names.
+    // The number of approvals that are needed, and the approvals so far: a JSON list of rows of the record and names.
     "ALTER TABLE request ADD COLUMN approvals INTEGER NOT NULL DEFAULT 1;
      ALTER TABLE request ADD COLUMN given TEXT",
-    // Whether a person decides it every time, whether somebody is in a crisis, and why whoever asked says they do.
+    // Whether a person has to decide it every time, whether somebody is in a crisis, and the requester's justification.
     "ALTER TABLE request ADD COLUMN decision INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE request ADD COLUMN crisis INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE request ADD COLUMN said TEXT;
      CREATE TABLE counter(key TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT",
-    // What a reviewer thinks of it: JSON.
+    // The opinion of a reviewer, as JSON.
     "ALTER TABLE request ADD COLUMN review TEXT",
-    // Whether its card offers a grant: said when it is filed, and by nobody who answers.
+    // Whether its card offers a grant. This is set when the request is filed, not when it is answered.
     "ALTER TABLE request ADD COLUMN may_grant INTEGER NOT NULL DEFAULT 0",
-    // Why it is asked about, as its card shows it: JSON.
+    // The reasons that its card shows, as JSON.
     "ALTER TABLE request ADD COLUMN grounds TEXT",
-    // The tool that is called, where it is no command.
+    // The tool that is called, for a request that is not of a shell command.
     "ALTER TABLE request ADD COLUMN tool TEXT",
-    // How many codes may be tried, where a passkey's yes must carry the one that the waiting guard shows.
+    // The number of codes that may be tried if an approval with a passkey has to contain the code that the waiting
+    // guard shows.
     "ALTER TABLE request ADD COLUMN codes_left INTEGER NOT NULL DEFAULT 0",
 ];
 
-/// How many steps this version knows.
+/// The number of migrations of this version.
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
 pub(super) const KNOWN: i64 = STEPS.len() as i64;
 
-/// How many steps the file has seen.
+/// Returns the number of migrations that were applied to the file.
 pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Takes the steps that are missing. To be called inside a transaction that holds the write lock.
+/// Applies the missing migrations. It must be called inside a transaction that holds the write lock.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     let seen = usize::try_from(schema_version(connection)?).unwrap_or(0);
     STEPS.iter().skip(seen).try_for_each(|step| connection.execute_batch(step))?;
@@ -90,7 +91,7 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
 }
 
-/// Requests of one command in one directory, the newest first.
+/// Returns the requests for one command in one directory, newest first.
 pub(super) fn same(connection: &Connection, digest: &[u8; 32]) -> rusqlite::Result<Vec<Pending>> {
     let sql = format!("SELECT {COLUMNS} FROM request WHERE digest = ?1 AND exact IS NOT NULL ORDER BY filed DESC");
     connection.prepare(&sql)?.query_map([digest], pending)?.collect()
@@ -103,7 +104,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
     let (given, approved_by) = given.into_iter().unzip();
     Ok(Pending {
         id: row.get(0)?,
-        // An unknown word is somebody else's hand: nothing can be done with it.
+        // An unknown state can only come from tampering, so the request cannot be used.
         state: RequestState::ALL.into_iter().find(|known| known.name() == state).unwrap_or(RequestState::Lapsed),
         filed: time(row.get(2)?),
         expires: time(row.get(3)?),
@@ -124,7 +125,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         words: row.get(18)?,
         digest: row.get(19)?,
         answer: row.get(20)?,
-        // What is no such number is somebody else's hand: more than anybody can be.
+        // An invalid number can only come from tampering; the request then needs more approvers than can exist.
         approvals: u8::try_from(row.get::<_, i64>(21)?).unwrap_or(u8::MAX),
         approved_by,
         given,
@@ -139,14 +140,15 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
     })
 }
 
-/// Takes down how far a passkey has counted. False when it was as far before: one of two that are alike has signed.
+/// Records the signature counter of a passkey. Returns false if it has not increased, because then a copy of the
+/// passkey has signed.
 pub(super) fn counts_on(connection: &Connection, key: &str, count: u32) -> rusqlite::Result<bool> {
     let last: Option<u32> = connection
         .prepare("SELECT count FROM counter WHERE key = ?1")?
         .query_row([key], |row| row.get(0))
         .optional()?;
     let last = last.unwrap_or(0);
-    // Those that are kept on several devices do not count at all.
+    // Passkeys that are synchronised between devices have no counter: it is always 0.
     if count <= last && (count, last) != (0, 0) {
         return Ok(false);
     }
@@ -154,15 +156,16 @@ pub(super) fn counts_on(connection: &Connection, key: &str, count: u32) -> rusql
     Ok(true)
 }
 
-/// The yeses so far: rows of the record, and names. What cannot be read is none.
+/// Parses the approvals so far: rows of the record, and names. An invalid text contains none.
 pub(super) fn answers_so_far(text: Option<&str>) -> Vec<(i64, String)> {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// What was not answered or used in time.
+/// Marks requests as expired that were not answered or used in time.
 pub(super) fn sweep(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
     let now = now.as_millisecond();
-    // The one who waits comes first: it gives up by itself, or takes the answer that came in the last moment.
+    // The process that waits has priority: it ends the request itself, or takes an answer that was given at the last
+    // moment.
     connection
         .prepare("UPDATE request SET state = 'late' WHERE state = 'waiting' AND expires + 5000 < ?1")?
         .execute([now])?;
@@ -177,7 +180,8 @@ pub(super) fn sweep(connection: &Connection, now: Timestamp) -> rusqlite::Result
     Ok(())
 }
 
-/// Of tier 4, and of what wants several approvers, nothing is approved late, so nothing need be kept.
+/// Erases exact commands of expired requests of tier 4 or for several approvers, because these cannot be approved any
+/// more.
 pub(super) fn erase_never_late(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare("UPDATE request SET exact = NULL WHERE state = 'late' AND (tier >= 4 OR approvals > 1) AND exact IS NOT NULL")?
@@ -185,11 +189,11 @@ pub(super) fn erase_never_late(connection: &Connection) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// Letters that are told apart when read and when said, without vowels, so that they make no words.
+/// Letters that are not confused when they are read or spoken. There are no vowels, so that names are not words.
 const LETTERS: &[u8; 18] = b"bcdfghjkmnpqrstvwx";
 const DIGITS: &[u8; 8] = b"23456789";
 
-/// A name that no request bears: a letter, a digit, a letter, a digit.
+/// Returns an unused name: letters and digits in turn.
 pub(super) fn free_name(connection: &Connection) -> rusqlite::Result<String> {
     let mut taken = connection.prepare("SELECT 1 FROM request WHERE id = ?1")?;
     let mut length = 4;

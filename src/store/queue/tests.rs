@@ -14,7 +14,7 @@ mod signing;
 const NOBODY: &dyn Fn(&str) -> bool = &|_| false;
 const EVERYBODY: &dyn Fn(&str) -> bool = &|_| true;
 
-/// A record, its queue, and one command of this tier that is to wait.
+/// A record, its queue, and a command of this tier that is to wait.
 struct Waiting {
     sample: Sample,
     queue: Queue,
@@ -43,7 +43,7 @@ impl Waiting {
         self.invocation.digest(&BTreeSet::new())
     }
 
-    /// Files it at so many seconds, for a guard of this name that waits for a minute.
+    /// Files it at a time in seconds, for a guard that waits for a minute.
     fn file(&self, waiter: Option<&str>, alive: &dyn Fn(&str) -> bool, seconds: i64) -> FilingResult {
         let new = NewRequest {
             invocation: &self.invocation,
@@ -66,7 +66,7 @@ impl Waiting {
         self.queue.file(&new, alive, at(seconds)).unwrap()
     }
 
-    /// The name under which it waits since second 0, for the guard `a`.
+    /// Returns the name of the request that is filed at second 0 for the guard `a`.
     fn filed(&self) -> String {
         match self.file(Some("a"), NOBODY, 0) {
             FilingResult::Waits { id, twins: false } => id,
@@ -78,7 +78,7 @@ impl Waiting {
         self.queue.find(id).unwrap().unwrap()
     }
 
-    /// A person's yes or no to it as it is shown now, at so many seconds.
+    /// Answers the request as it was shown, at a time in seconds.
     fn answer(&self, shown: &Pending, yes: bool, waited_for: bool, seconds: i64) -> AnswerOutcome {
         let (digest, bindings) = (self.digest(), bindings());
         let answer = Answer {

@@ -1,4 +1,4 @@
-//! Secrets out of calls of tools: value by value, so that what stands beside a secret stays as it is.
+//! Redacts calls of tools value by value, so that the text beside a secret is unchanged.
 
 use serde_json::Value;
 
@@ -6,23 +6,23 @@ use super::{HIDDEN, redact};
 use crate::judge::invocation::Invocation;
 use crate::judge::tools::ToolCall;
 
-/// What an invocation shows ([`Invocation::display`]), without secrets, and whether there were any.
+/// Returns the text that an invocation shows ([`Invocation::display`]), redacted, and whether it contained secrets.
 #[must_use]
 pub fn redact_shown(invocation: &Invocation) -> (String, bool) {
     let Some(call) = invocation.tool() else { return redact(&invocation.display()) };
     let mut input = call.shown().into_owned();
     let any = hide("", &mut input);
-    // Of the name too, which is a text of its caller's.
+    // The name is redacted too, because the caller chooses it.
     let (name, named) = redact(&call.name);
     let call = ToolCall { name, input, ..call.clone() };
     (call.display(), any || named)
 }
 
-/// Hides the secrets in a value that goes under a name, and says whether there were any.
+/// Redacts a value that has a name. Returns whether it contained secrets.
 fn hide(name: &str, value: &mut Value) -> bool {
     match value {
         Value::Object(members) => {
-            // A name may be one too, where somebody turned names and values around.
+            // A name may be a secret too, if somebody swapped names and values.
             let names: Vec<(String, String)> = members
                 .keys()
                 .filter_map(|name| Some(redact(name)).filter(|(_, any)| *any).map(|(new, _)| (name.clone(), new)))
@@ -63,7 +63,7 @@ fn hide(name: &str, value: &mut Value) -> bool {
     }
 }
 
-/// Whether a text is a secret under this name.
+/// Reports whether a text with this name is a secret.
 fn is_named(name: &str, text: &str) -> bool {
     !name.is_empty() && [": ", "="].iter().any(|between| redact(&format!("{name}{between}{text}")).1)
 }

@@ -1,14 +1,14 @@
-//! Secrets out of commands, before they are stored or shown elsewhere.
+//! Redacts secrets in commands before they are stored or shown elsewhere.
 //!
-//! A secret is known by its shape (a token with a prefix of its own, a private key), by the name it goes under
-//! (`PGPASSWORD=`, `--token`, `Authorization:`), by the place where a program takes it (`mysql -p…`, `curl -u name:…`),
-//! or by where it flows (`echo … | docker login --password-stdin`). What refers to a secret without being one (a
-//! variable, a substitution, a path) stays readable.
+//! A secret is recognised by its shape (a token with a known prefix, a private key), by its name (`PGPASSWORD=`,
+//! `--token`, `Authorization:`), by its position in the arguments of a program (`mysql -p…`, `curl -u name:…`), or by
+//! the target of its data flow (`echo … | docker login --password-stdin`). References to a secret (a variable, a
+//! substitution, a path) remain readable.
 //!
-//! The text is read flat, by a scanner of its own: a command inside a string inside a command is found the same way as
-//! one outside, and a text that is no valid command loses its secrets too. Every pass takes time linear in the text.
+//! The text is scanned without nesting: a command in a string in a command is found like one outside, and a text that
+//! is not a valid command is redacted too. Every pass takes linear time.
 //!
-//! Out of scope: I/O, and anything that makes the text longer in a way that could be run.
+//! Out of scope: I/O, and replacements that could be executed.
 
 mod calls;
 mod names;
@@ -21,14 +21,14 @@ use std::ops::Range;
 
 pub use self::calls::redact_shown;
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 pub const HIDDEN: &str = "***";
 
-/// Hides the secrets in a command, and says whether there were any. A text without secrets comes back byte for byte;
-/// hiding twice changes nothing more.
+/// Redacts the secrets in a command. Returns whether it contained any. A text without secrets is unchanged, and a
+/// redacted text does not change when it is redacted again.
 #[must_use]
 pub fn redact(text: &str) -> (String, bool) {
-    /// How often what is left is read again: a text in which each reading uncovers more was made to be so.
+    /// The maximum number of passes. Only a text that was made for it contains further secrets after each pass.
     const READINGS: usize = 4;
     let (mut out, hidden) = redact_once(text);
     let mut more = hidden;
@@ -36,7 +36,7 @@ pub fn redact(text: &str) -> (String, bool) {
         if !more {
             break;
         }
-        // A secret may have held a quote or an operator that hid what stands behind it.
+        // A secret may have contained a quote or an operator that hid the text after it.
         let again = redact_once(&out);
         more = again.1 && again.0 != out;
         out = again.0;
@@ -53,14 +53,14 @@ fn redact_once(text: &str) -> (String, bool) {
     secrets.out()
 }
 
-/// Where the secrets of a text are.
+/// The positions of the secrets in a text.
 struct Secrets<'t> {
     text: &'t str,
     spans: Vec<Range<usize>>,
 }
 
 impl Secrets<'_> {
-    /// Marks a span as secret, unless it is empty or only stands for one.
+    /// Marks a span as secret, unless it is empty or redacted already.
     fn hide(&mut self, span: Range<usize>) {
         if self.text.get(span.clone()).is_some_and(|value| !value.is_empty() && value != HIDDEN) {
             self.spans.push(span);
@@ -88,7 +88,7 @@ impl Secrets<'_> {
     }
 }
 
-/// Whether a value only refers to a secret or is none: a variable, a substitution, a path, a switch.
+/// Reports whether a value is only a reference to a secret, or is none: a variable, a substitution, a path, a switch.
 fn is_reference(value: &str) -> bool {
     const ROOTS: &[&str] = &[
         "/home/", "/etc/", "/run/", "/tmp/", "/var/", "/usr/", "/opt/", "/root/", "/dev/", "/proc/", "/mnt/", "/srv/",
@@ -100,7 +100,7 @@ fn is_reference(value: &str) -> bool {
         || is_expansion(value)
 }
 
-/// Whether a value is one expansion and nothing else: `$NAME`, `${…}`, `$(…)`, `` `…` ``, `%NAME%`, `{{…}}`.
+/// Reports whether a value is exactly one expansion: `$NAME`, `${…}`, `$(…)`, `` `…` ``, `%NAME%`, `{{…}}`.
 fn is_expansion(value: &str) -> bool {
     let name = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let within = |open: &str, close: &str| {
@@ -114,7 +114,7 @@ fn is_expansion(value: &str) -> bool {
         || within("{{", "}}")
 }
 
-/// Whether a value is too mixed to be a word or a name: what machines make and people do not.
+/// Reports whether a value looks random: its characters are too mixed for a word or a name that a person chose.
 fn is_random(value: &str) -> bool {
     let count = |class: fn(&u8) -> bool| value.bytes().filter(class).count();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(&byte);

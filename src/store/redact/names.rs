@@ -1,4 +1,4 @@
-//! Secrets that are known by the name they go under: `PGPASSWORD=…`, `--api-key …`, `"token": "…"`, `Authorization: …`.
+//! Finds secrets by their names: `PGPASSWORD=…`, `--api-key …`, `"token": "…"`, `Authorization: …`.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -7,14 +7,14 @@ use super::words::{self, FlatWord, Separator};
 use super::{Secrets, is_expansion, is_random, is_reference};
 use crate::judge::rules::catalog::secret_arguments;
 
-/// How much a name says about its value.
+/// The degree to which a name indicates that its value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
-    /// A secret when it looks like one.
+    /// The value is a secret if it looks like one.
     Weak,
-    /// A secret unless it is a small number.
+    /// The value is a secret unless it is a small number.
     Medium,
-    /// A secret.
+    /// The value is a secret.
     Strong,
 }
 
@@ -46,12 +46,12 @@ const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Whether what goes under this name is a secret.
+/// Reports whether a value with this name is a secret.
 pub(super) fn is_secret(name: &str) -> bool {
     strength(name).is_some_and(|strength| strength > Strength::Weak)
 }
 
-/// What a name is: `None` when its value is nobody's secret.
+/// Classifies a name; `None` if its value is not a secret.
 fn strength(name: &str) -> Option<Strength> {
     const STRONG: &[&str] =
         &["password", "passwd", "passphrase", "secret", "authtoken", "apikey", "apitoken", "sshpass", "psk", "otp"];
@@ -132,7 +132,8 @@ fn strength(name: &str) -> Option<Strength> {
     (has("secret") && has("key")).then_some(Strength::Medium)
 }
 
-/// The words that a name is made of, in small letters: at `_`, `-` and `.`, and where a capital follows a small letter.
+/// Splits a name into words in lowercase: at `_`, `-` and `.`, and before an uppercase letter that follows a lowercase
+/// one.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -151,10 +152,10 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// How many bytes around a name are looked at, so that a text of names is not read again for each.
+/// The maximum number of bytes around a name that are read; otherwise a text with many names would take quadratic time.
 const NEAR: usize = 256;
 
-/// A name that may have a secret behind it.
+/// A name whose value may be a secret.
 struct Name<'t> {
     text: &'t str,
     bytes: &'t [u8],
@@ -167,7 +168,7 @@ struct Name<'t> {
 }
 
 impl Name<'_> {
-    /// Where the secret is.
+    /// Returns the span of the secret.
     fn value(&self) -> Option<Range<usize>> {
         let (after, quoted) = self.after();
         match self.byte(after) {
@@ -192,9 +193,9 @@ impl Name<'_> {
         self.bytes.get(at).copied()
     }
 
-    /// Where the line or the quoted text ends that goes on here.
+    /// Returns the end of the line or quoted text at this position.
     fn line(&self, at: usize) -> usize {
-        // Names are met in order, so that the end found for the last one is often still ahead.
+        // Names are found in order, so the end for the previous name often still applies.
         if self.line_end.get() < at {
             let rest = self.bytes.iter().skip(at);
             self.line_end.set(at + rest.take_while(|byte| !matches!(byte, b'\n' | b'\'' | b'"')).count());
@@ -206,13 +207,14 @@ impl Name<'_> {
         at + self.bytes.iter().skip(at).take_while(|&&byte| byte == b' ' || byte == b'\t').count()
     }
 
-    /// Behind the name and whatever closes it (`"name"`, `\"name\"`, `[name]`), and whether it is a quoted key.
+    /// Returns the position after the name and its closing delimiter (`"name"`, `\"name\"`, `[name]`), and whether it
+    /// is a quoted key.
     fn after(&self) -> (usize, bool) {
         let escaped = self.byte(self.end) == Some(b'\\');
         let quote = self.end + usize::from(escaped);
         match self.byte(quote) {
             Some(byte @ (b'"' | b'\'')) if self.start > 0 && self.byte(self.start - 1) == Some(byte) => {
-                // `environ["name"] = …` sets it as `"name": …` does.
+                // `environ["name"] = …` assigns the value like `"name": …`.
                 (quote + 1 + usize::from(!escaped && self.byte(quote + 1) == Some(b']')), true)
             }
             Some(b']') if !escaped => (quote + 1, false),
@@ -220,13 +222,14 @@ impl Name<'_> {
         }
     }
 
-    /// `name=value`
+    /// Returns the span of the value in `name=value`.
     fn assigned(&self, at: usize) -> Option<Range<usize>> {
         self.accept(words::value(self.text, at, self.opened()))
     }
 
-    /// `name = value` in a file or in code, `["name"] = value`. What a shell compares (`"$NAME" = x`) has a sign in front; so
-    /// has a variable of Perl, PHP or PowerShell, whose text is in quotes (`$name = "…"`).
+    /// Returns the span of the value in `name = value` in a file or in code, or in `["name"] = value`. The operand of a
+    /// comparison in a shell (`"$NAME" = x`) has a `$` in front of the name; so has a variable of Perl, PHP or
+    /// PowerShell, but its value is in quotes (`$name = "…"`).
     fn set(&self, at: usize, key: bool) -> Option<Range<usize>> {
         let at = self.skip_blanks(at);
         let text = !key && matches!(self.byte(at), Some(b'\'' | b'"'));
@@ -247,32 +250,33 @@ impl Name<'_> {
         if quoted || literal && ends_line && !key { self.accept(span) } else { None }
     }
 
-    /// Whether a variable's sign stands here.
+    /// Reports whether the byte marks a variable.
     fn refers(&self, at: usize) -> bool {
         matches!(self.byte(at), Some(b'$' | b'{'))
     }
 
-    /// What stands in front of the name, as far as it is looked at.
+    /// Returns the text before the name, up to [`NEAR`] bytes.
     fn before(&self) -> &str {
         let from = self.start.saturating_sub(NEAR);
         (from..from + 4).find_map(|from| self.text.get(from..self.start)).unwrap_or_default()
     }
 
-    /// Where the line ends, quotes or none, or how far is looked; `\n` as `printf` writes it ends one too.
+    /// Returns the end of the line, ignoring quotes, or the limit of [`NEAR`] bytes. `
+    /// `, as in a format of `printf`, ends a line too.
     fn end_of_line(&self, at: usize) -> usize {
         let rest = (at + NEAR - 3..=at + NEAR).find_map(|end| self.text.get(at..end));
         let rest = rest.or_else(|| self.text.get(at..)).unwrap_or_default();
         at + rest.find('\n').into_iter().chain(rest.find("\\n")).min().unwrap_or(rest.len())
     }
 
-    /// The quote in which the whole of `name=value` stands, when the value may go on behind a blank.
+    /// Returns the quote that encloses the whole of `name=value`, if the value may contain blanks.
     fn opened(&self) -> Option<u8> {
         let quote = self.byte(self.start.checked_sub(1)?)?;
         if !matches!(quote, b'\'' | b'"') {
             return None;
         }
         let option = self.name.starts_with('-');
-        // A variable in quotes begins a command (`sh -c 'TOKEN=… make'`), unless what stands before takes variables.
+        // A quoted variable begins a command (`sh -c 'TOKEN=… make'`), unless the word before it takes variables.
         let takes_variables = || {
             let here = self.words.partition_point(|word| word.span.start < self.start);
             let before = here.checked_sub(1).and_then(|before| self.words.get(before));
@@ -282,7 +286,7 @@ impl Name<'_> {
         (option || takes_variables()).then_some(quote)
     }
 
-    /// `name: value`, as in headers, JSON and YAML.
+    /// Returns the span of the value in `name: value`, as in headers, JSON and YAML.
     fn field(&self, colon: usize, quoted: bool) -> Option<Range<usize>> {
         let at = self.skip_blanks(colon);
         if !quoted && self.closes_quote(at) {
@@ -292,7 +296,7 @@ impl Name<'_> {
         let line = self.line(at);
         if matches!(name.as_str(), "authorization" | "proxy-authorization" | "cookie" | "set-cookie") && line > at {
             let rest = self.text.get(at..line)?;
-            // The scheme is no secret: `Bearer`, `Basic`, `token`.
+            // The scheme is not secret: `Bearer`, `Basic`, `token`.
             let scheme = match rest.trim_end().split_once(' ') {
                 Some((scheme, _)) if name.ends_with("authorization") => scheme.len() + 1,
                 _ => 0,
@@ -312,28 +316,28 @@ impl Name<'_> {
         if quoted || value_quoted || header || ends_line || is_random(held) { self.accept(span) } else { None }
     }
 
-    /// Whether a quote stands here that closes one which was opened in front of the name, as in `"Password:"`.
+    /// Reports whether a quote at this position closes one that was opened before the name, as in `"Password:"`.
     fn closes_quote(&self, at: usize) -> bool {
-        /// How far is looked.
+        /// The maximum number of bytes that are read.
         const NEAR: usize = 256;
         let Some(quote) = self.byte(at).filter(|byte| matches!(byte, b'\'' | b'"')) else { return false };
         let before = self.bytes.iter().take(self.start).rev().take(NEAR);
         before.take_while(|&&byte| byte != b'\n').filter(|&&byte| byte == quote).count() % 2 == 1
     }
 
-    /// `--name value`, or a bare name with something behind it that can only be a secret.
+    /// Returns the span of the value in `--name value`, or after a bare name if the value can only be a secret.
     fn next_word(&self, at: usize) -> Option<Range<usize>> {
-        /// Options that ask for a secret, or say something about it.
+        /// The words of options that request a secret or describe one.
         const NO_VALUE: &[&str] = &["no", "ask", "with", "show", "get", "print", "use", "skip", "prompt", "require"];
         let option = self.name.starts_with('-');
-        // Another option, or openssl's way of saying where the password comes from.
+        // This is another option, or the notation of openssl for the source of a password.
         if self.byte(at) == Some(b'-') || self.text.get(at..).is_some_and(|rest| rest.starts_with("pass:")) {
             return None;
         }
         let span = trim(self.text, words::value(self.text, at, None));
         let value = self.text.get(span.clone())?;
         if !option {
-            // As in ~/.netrc.
+            // The format of ~/.netrc.
             let line = self.before().rsplit('\n').next()?;
             let netrc = line.contains("login ") && (line.contains("machine ") || line.contains("default "));
             return if is_random(value) || netrc { self.accept(span) } else { None };
@@ -343,7 +347,7 @@ impl Name<'_> {
             return None;
         }
         match plain {
-            // A tool for containers names a secret that it keeps, and is not told it.
+            // A container tool takes the name of a secret that it stores, not the secret.
             "secret" if value.starts_with("id=") || value.starts_with("src=") => return None,
             _ if secret_arguments()
                 .none
@@ -357,9 +361,9 @@ impl Name<'_> {
         self.accept(span)
     }
 
-    /// Whether one of these programs stands in front, in the same command.
+    /// Reports whether one of these programs precedes the name in the same command.
     fn is_of(&self, programs: &[String]) -> bool {
-        /// How many words are looked at.
+        /// The maximum number of words that are read.
         const NEAR: usize = 32;
         let here = self.words.partition_point(|word| word.span.end < self.end);
         let command = self.words.get(..=here).unwrap_or_default();
@@ -389,7 +393,7 @@ impl Name<'_> {
     }
 }
 
-/// Without what JSON leaves behind an unquoted value.
+/// Removes the comma that JSON has after an unquoted value.
 fn trim(text: &str, span: Range<usize>) -> Range<usize> {
     let value = text.get(span.clone()).unwrap_or_default();
     span.start..span.start + value.trim_end_matches(',').len()

@@ -1,4 +1,4 @@
-//! Secrets that are known by the place where a program takes them.
+//! Finds secrets by their position in the arguments of a program.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
     }
 }
 
-/// The flat words between two operators. Wrappers and inner commands are in it too, so that every word may be a program.
+/// The flat words between two operators. They include wrappers and inner commands, so that any word may be a program.
 struct Command<'w> {
     words: &'w [FlatWord],
 }
@@ -53,7 +53,7 @@ impl<'w> Command<'w> {
         let mut hidden = 0;
         for (word, written) in self.texts(text) {
             if word.span.start < hidden {
-                // The secret's own blanks and quotes begin no option.
+                // Blanks and quotes inside a secret do not begin an option.
                 continue;
             }
             if let Some(form) = waiting.take()
@@ -64,7 +64,7 @@ impl<'w> Command<'w> {
             }
             let base = written.rsplit('/').next().unwrap_or(written);
             for taker in secret_arguments().option.iter().filter(|taker| has(&taker.programs, base)) {
-                // Each once: a command may name a program any number of times.
+                // Each is added once, because a command may contain the name of a program many times.
                 if !takers.iter().any(|(known, _)| std::ptr::eq(*known, taker)) {
                     takers.push((taker, taker.sub.is_none()));
                 }
@@ -75,7 +75,7 @@ impl<'w> Command<'w> {
             if before.starts_with("-pass")
                 && let Some(rest) = written.strip_prefix("pass:")
             {
-                // The way openssl takes it.
+                // The notation of openssl.
                 hidden = hide(secrets, words::value(text, word.span.end - rest.len(), None), Form::Next);
             }
             before = written;
@@ -83,7 +83,7 @@ impl<'w> Command<'w> {
                 let fits = |option: &&String| written.starts_with(option.as_str());
                 taker.options.iter().filter(fits).map(|option| (option, taker.form))
             });
-            // The longest option that fits: `--user` is no `-u`.
+            // The longest matching option is used, because `--user` is not `-u`.
             let Some((option, form)) = taken.max_by_key(|(option, _)| option.len()) else { continue };
             let glued = word.span.end - written.len() + option.len();
             let rest = written.get(option.len()..).unwrap_or_default();
@@ -100,9 +100,9 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Secrets that stand behind no option.
+    /// Redacts operands that are secrets.
     fn operands(&self, secrets: &mut Secrets<'_>) {
-        /// How many words behind a program are looked at.
+        /// The maximum number of words after a program that are read.
         const NEAR: usize = 32;
         let text = secrets.text;
         let words: Vec<(&FlatWord, &str)> = self.texts(text).collect();
@@ -147,7 +147,7 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// `--from-literal=NAME=SECRET`
+    /// Redacts the secret in `--from-literal=NAME=SECRET`.
     fn literals(&self, secrets: &mut Secrets<'_>) {
         const OPTION: &str = "--from-literal";
         let text = secrets.text;
@@ -166,7 +166,8 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// Whether what it prints, or is given as a here-string, goes to a file that is named as a secret's.
+    /// Reports whether the command's output, or its here-string, is written to a file whose name is that of a file of
+    /// secrets.
     fn writes_a_secret(&self, text: &str) -> bool {
         let given = self.words.iter().any(|word| word.gap == Separator::HereString);
         self.texts(text)
@@ -174,7 +175,7 @@ impl<'w> Command<'w> {
             .any(|(_, path)| is_file_of_secrets(path))
     }
 
-    /// Whether what it reads from its input is a secret.
+    /// Reports whether the command reads a secret from its input.
     fn reads_a_secret(&self, text: &str) -> bool {
         const STORES: [&str; 4] = ["secret", "secrets", "env", "ssm"];
         const PUTS: [&str; 7] = ["put", "set", "add", "create", "import", "put-parameter", "bulk"];
@@ -195,7 +196,7 @@ impl<'w> Command<'w> {
             })
     }
 
-    /// `<<< SECRET`
+    /// Redacts the secret in `<<< SECRET`.
     fn here_strings(&self, secrets: &mut Secrets<'_>) {
         let text = secrets.text;
         for word in self.words.iter().filter(|word| word.gap == Separator::HereString) {
@@ -203,14 +204,14 @@ impl<'w> Command<'w> {
         }
     }
 
-    /// What an `echo` or `printf` says.
+    /// Redacts the output of an `echo` or `printf`.
     fn printed(&self, secrets: &mut Secrets<'_>) {
         let text = secrets.text;
         let mut saying = false;
         for (word, written) in self.texts(text) {
             if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Separator::Redirection {
                 let span = words::value(text, word.span.start, quote_before(text, word));
-                // The name of a variable is none: `echo NAME=secret > .env`.
+                // The name of a variable is not a secret: `echo NAME=secret > .env`.
                 let value = text.get(span.clone()).unwrap_or_default();
                 let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 let named = value.split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty());
@@ -222,7 +223,8 @@ impl<'w> Command<'w> {
     }
 }
 
-/// Whether a path is named as a secret's file is: `~/.netrc`, `api-token.txt`, `.env.production`, `server.key`.
+/// Reports whether a path is named like a file of secrets: `~/.netrc`, `api-token.txt`, `.env.production`,
+/// `server.key`.
 fn is_file_of_secrets(path: &str) -> bool {
     const NAMES: [&str; 18] = [
         "token",
@@ -245,7 +247,7 @@ fn is_file_of_secrets(path: &str) -> bool {
         "auth-token",
     ];
     const ENDINGS: [&str; 8] = ["txt", "key", "pem", "token", "secret", "pass", "pwd", "env"];
-    /// What a file of variables ends in that holds none.
+    /// The endings of files of variables that contain no secrets.
     const TEMPLATES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((&name, ""));
@@ -261,30 +263,30 @@ fn is_file_of_secrets(path: &str) -> bool {
         || of_variables
 }
 
-/// Whether a name is one of these.
+/// Reports whether the list contains a name.
 fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known == name)
 }
 
-/// Whether the quote behind a word closes one that was opened in front of it.
+/// Reports whether the quote after a word closes one that was opened directly before it.
 fn closes(text: &str, word: &FlatWord) -> bool {
     let bytes = text.as_bytes();
     word.span.start > 0 && bytes.get(word.span.start - 1) == bytes.get(word.span.end)
 }
 
-/// The quote that opens directly in front of a word.
+/// Returns the quote directly before a word.
 fn quote_before(text: &str, word: &FlatWord) -> Option<u8> {
     let before = text.as_bytes().get(word.span.start.checked_sub(1)?).copied();
     before.filter(|byte| matches!(byte, b'\'' | b'"'))
 }
 
-/// Whether a word is a cluster of short options with this one in it.
+/// Reports whether a word is a cluster of short options that contains this one.
 fn is_cluster_with(word: &str, option: char) -> bool {
     word.strip_prefix('-')
         .is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_alphabetic()) && rest.contains(option))
 }
 
-/// Hides what of a value is secret, and tells where the hidden part ends: at the beginning of the text if there is none.
+/// Redacts the secret part of a value. Returns the end of the redacted part; 0 if there is none.
 fn hide(secrets: &mut Secrets<'_>, span: Range<usize>, form: Form) -> usize {
     let value = secrets.text.get(span.clone()).unwrap_or_default();
     let from = match form {

@@ -1,9 +1,10 @@
-//! Secrets that are known by their shape, wherever they stand.
+//! Finds secrets by their shape.
 
 use super::Secrets;
 use crate::judge::rules::catalog::secret_arguments;
 
-/// A token's prefix, the least number of characters that follow it, and which.
+/// The prefix of a token, the minimum number of characters after it, and the characters that are allowed in addition to
+/// letters and digits.
 struct Shape {
     prefix: &'static str,
     least: usize,
@@ -14,7 +15,8 @@ const fn shape(prefix: &'static str, least: usize, extra: &'static [u8]) -> Shap
     Shape { prefix, least, extra }
 }
 
-/// From the issuers' own documentation of their token formats. Longer prefixes stand before the ones they begin with.
+/// The token formats according to the documentation of their issuers. A longer prefix precedes the shorter one with
+/// which it begins.
 const SHAPES: &[Shape] = &[
     shape("github_pat_", 20, b"_"),
     shape("ghp_", 16, b""),
@@ -76,7 +78,8 @@ const SHAPES: &[Shape] = &[
     shape("nvapi-", 30, b"_-"),
 ];
 
-/// How far is looked to see whether a token begins here, so that a text of beginnings is not read again for each.
+/// The maximum number of bytes that are read to recognise a token; otherwise a text with many prefixes would take
+/// quadratic time.
 const FAR: usize = 2048;
 
 /// Finds tokens, JSON web tokens, private keys, webhooks and credentials in URLs.
@@ -102,8 +105,8 @@ pub(super) fn find(secrets: &mut Secrets<'_>) {
     statements(secrets);
 }
 
-/// What is too mixed to be a name, whatever stands around it: the last net. What is decoded in the same text is no secret,
-/// and digests are told by what stands in front of them.
+/// Finds words that are too mixed to be names, whatever surrounds them, as a last resort. Data that is decoded in the
+/// same text is not a secret, and digests are recognised by their prefixes.
 fn random(secrets: &mut Secrets<'_>) {
     const DIGESTS: [&str; 5] = ["sha1-", "sha256-", "sha384-", "sha512-", "h1:"];
     let text = secrets.text;
@@ -126,7 +129,7 @@ fn random(secrets: &mut Secrets<'_>) {
     }
 }
 
-/// Whether capitals, small letters and digits stand in no order.
+/// Reports whether uppercase letters, lowercase letters and digits alternate irregularly.
 fn is_mixed(word: &str) -> bool {
     const LEAST: usize = 24;
     const MOST: usize = 512;
@@ -146,7 +149,7 @@ fn is_mixed(word: &str) -> bool {
         && changes * 2 >= word.len()
 }
 
-/// Passwords in SQL: `IDENTIFIED BY '…'`, and `PASSWORD '…'` of a user or role.
+/// Finds passwords in SQL: `IDENTIFIED BY '…'`, and `PASSWORD '…'` of a user or role.
 fn statements(secrets: &mut Secrets<'_>) {
     let text = secrets.text;
     if !text.contains(['\'', '"']) {
@@ -164,7 +167,7 @@ fn statements(secrets: &mut Secrets<'_>) {
             if wanted.is_some_and(|wanted| !wanted.iter().any(|word| near.contains(word))) {
                 continue;
             }
-            // Only a literal in quotes: `GRANT … IDENTIFIED BY PASSWORD` and prose are none.
+            // Only a quoted literal is a password; `GRANT … IDENTIFIED BY PASSWORD` and prose contain none.
             let quote = text.get(at..).unwrap_or_default().trim_start_matches('\\');
             let start = text.len() - quote.len() + 1;
             let Some(mark) = quote.chars().next().filter(|mark| matches!(mark, '\'' | '"')) else { continue };
@@ -176,10 +179,10 @@ fn statements(secrets: &mut Secrets<'_>) {
     }
 }
 
-/// How far in front of a password the user's name is looked for.
+/// The maximum number of bytes before a password in which the user is searched.
 const NEAR: usize = 256;
 
-/// Where the token ends that begins here.
+/// Returns the end of the token that begins at this position.
 fn token(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     for shape in SHAPES {
@@ -187,7 +190,7 @@ fn token(bytes: &[u8], at: usize) -> Option<usize> {
             let class = |byte: u8| byte.is_ascii_alphanumeric() || shape.extra.contains(&byte);
             let near = body.get(..FAR).unwrap_or(body);
             let near = near.get(..run(near, class)).unwrap_or_default();
-            // `sk-learn-something-long` and `npm_config_…` are names: letters, hyphens, no digit and no capital.
+            // Texts without a digit or uppercase letter are names: `sk-learn-something-long`, `npm_config_…`.
             let mixed = near.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
             if near.len() >= shape.least && mixed {
                 return Some(at + shape.prefix.len() + run(body, class));
@@ -197,7 +200,7 @@ fn token(bytes: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// Where the JSON web token ends that begins here: three parts in base64, the first of which is an object.
+/// Returns the end of the JSON web token that begins at this position: base64 parts, the first of which is an object.
 fn web_token(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     if !rest.starts_with(b"eyJ") {
@@ -209,7 +212,7 @@ fn web_token(bytes: &[u8], at: usize) -> Option<usize> {
     (near.len() >= 30 && near.contains(&b'.')).then(|| at + run(rest, class))
 }
 
-/// Where the chat bot's token ends that begins here: a number, a colon and 35 characters.
+/// Returns the end of the chat bot's token that begins at this position: a number, a colon and about 35 characters.
 fn bot_token(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let rest = rest.strip_prefix(b"bot").unwrap_or(rest);
@@ -225,7 +228,7 @@ fn run(bytes: &[u8], class: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|&&byte| class(byte)).count()
 }
 
-/// The bodies of private keys in PEM, up to their end or the end of the text.
+/// Finds the bodies of private keys in PEM, up to their end or the end of the text.
 fn private_keys(secrets: &mut Secrets<'_>) {
     let text = secrets.text;
     let mut at = 0;
@@ -243,7 +246,7 @@ fn private_keys(secrets: &mut Secrets<'_>) {
     }
 }
 
-/// Passwords in URLs, and secrets that are whole paths (webhooks).
+/// Finds passwords in URLs, and paths that are secrets (webhooks).
 fn urls(secrets: &mut Secrets<'_>) {
     const WEBHOOKS: &[&str] =
         &["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
@@ -266,14 +269,14 @@ fn urls(secrets: &mut Secrets<'_>) {
     }
 }
 
-/// The password in a URL without its scheme; a lone name in front of the host, when it is no name of a person.
+/// Returns the span of the password in a URL without its scheme, or that of a user name if it looks random.
 fn credential(url: &str) -> Option<std::ops::Range<usize>> {
     let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
     let at = match url.get(..authority)?.rfind('@') {
         Some(at) => at,
         None if url.starts_with('[') => return None,
         None => {
-            // A password with a slash in it ends the authority early: a port would be a number.
+            // A password that contains a slash ends the authority early; if it were a port, it would be a number.
             let colon = url.get(..authority)?.rfind(':')?;
             let port = url.get(colon + 1..authority)?;
             if port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -7,7 +7,7 @@ mod programs;
 mod shapes;
 mod words;
 
-/// Commands with a secret in place of `@@`, and nothing else to hide.
+/// Commands with one secret, for which `@@` is a placeholder.
 const PLACES: &[&str] = &[
     "mysql --password=@@ -u root shop",
     "mysql --password='@@' shop",
@@ -91,7 +91,7 @@ const PLACES: &[&str] = &[
     "app 'Server=db;User Id=sa;Password=@@;Encrypt=true'",
 ];
 
-/// Commands that people type, none with a secret.
+/// Commands that people type and that contain no secret.
 const ORDINARY: &[&str] = &[
     "ls -la",
     "git commit -m 'fix token: handle expiry of sessions'",
@@ -257,7 +257,7 @@ fn what_looks_like_an_option_within_a_secret_hides_nothing_behind_it() {
 
 #[test]
 fn a_text_of_the_greatest_size_is_read_in_linear_steps() {
-    // Quadratic work on any of these would take minutes.
+    // Quadratic time on any of these would be minutes.
     for part in [
         "token=\"",
         "token='",
@@ -283,7 +283,7 @@ fn a_text_of_the_greatest_size_is_read_in_linear_steps() {
 
 #[test]
 fn what_the_first_reading_uncovers_is_hidden_by_the_next() {
-    // The value of the outer name is a secret only once the inner one is hidden.
+    // The value of the outer name is recognised only after the inner one is redacted.
     assert_eq!(redact("password: TOKEN=,"), ("password: ***".to_owned(), true));
 }
 

@@ -1,4 +1,4 @@
-//! A command cut into flat words: at blanks, at operators and at quotes, wherever they are nested.
+//! Splits a command into flat words: at blanks, operators and quotes, at any nesting.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FlatWord {
     pub span: Range<usize>,
-    /// What stands between the word before and this one.
+    /// The separator between the previous word and this one.
     pub gap: Separator,
 }
 
-/// What separates two words.
+/// The separator of two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// The beginning of the text or an operator: a command may begin here.
+    /// The beginning of the text or an operator, after which a command may begin.
     Command,
-    /// A pipe: a command begins here, and is fed by the one before.
+    /// A pipe: a command begins, which reads the output of the previous one.
     Pipe,
-    /// Blanks only, or blanks and quotes.
+    /// Blanks, or blanks and quotes.
     Blank,
-    /// Only quotes: the two belong together.
+    /// Only quotes: both words are parts of one word.
     Joined,
     /// `<<<`
     HereString,
@@ -31,7 +31,7 @@ const fn is_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>' | b'`' | b'\'' | b'"')
 }
 
-/// Cuts a text into flat words. Everything between two words is separators, so that no byte is lost.
+/// Splits a text into flat words. All bytes between two words are separators, so that no byte is lost.
 pub(super) fn split(text: &str) -> Vec<FlatWord> {
     let bytes = text.as_bytes();
     let mut words = Vec::new();
@@ -65,22 +65,22 @@ fn gap(between: &str, first: bool) -> Separator {
     }
 }
 
-/// Where the value ends that begins at `start`: as a shell would read the rest of the word.
+/// Returns the span of the value that begins at `start`, up to the end of the word in a shell.
 ///
-/// `opened` is the quote that was open already where the value's name began and that belongs to the value too, as in
-/// `'--password=two words'`.
+/// `opened` is a quote that was opened before the name of the value and encloses the value too, as in `'--password=two
+/// words'`.
 pub(super) fn value(text: &str, start: usize, opened: Option<u8>) -> Range<usize> {
     let bytes = text.as_bytes();
     if let Some(quote) = opened {
         return start..close(bytes, start, quote);
     }
     let mut at = start;
-    // A quote in front is not part of what is hidden, so that the rest still reads as a command.
+    // A quote before the value is not redacted, so that the rest remains readable as a command.
     let first = bytes.get(at).copied();
     if first == Some(b'\\')
         && let Some(&quote @ (b'\'' | b'"')) = bytes.get(at + 1)
     {
-        // A quote inside quotes, as in JSON that is handed to a shell: its partner is escaped too.
+        // This is a quote inside quotes, as in JSON in a shell command: the closing one is escaped too.
         let inside = at + 2;
         let partner = bytes.windows(2).skip(inside).position(|pair| pair == [b'\\', quote]);
         return inside..partner.map_or(bytes.len(), |partner| inside + partner).max(inside);
@@ -93,13 +93,13 @@ pub(super) fn value(text: &str, start: usize, opened: Option<u8>) -> Range<usize
         if bytes.get(at).is_none_or(|&byte| is_end(byte)) {
             return inside..end;
         }
-        // What is glued to the closing quote belongs to the value: then all of it is hidden, quotes and all.
+        // If text follows the closing quote directly, the value includes it, and the quotes are redacted too.
     }
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'\\' => at += 2,
             b'\'' | b'"' if at > start && has_partner(bytes, at) => at = close(bytes, at + 1, byte) + 1,
-            // What a substitution does is a command of its own, and read as one.
+            // A substitution contains a command, which is scanned separately.
             b'$' if bytes.get(at + 1) == Some(&b'(') => break,
             b',' if names_follow(bytes, at + 1) => break,
             b'$' if bytes.get(at + 1) == Some(&b'{') => at = close(bytes, at + 2, b'}') + 1,
@@ -114,14 +114,14 @@ const fn is_end(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b';' | b'|' | b'&' | b'(' | b')' | b'<' | b'>' | b'`' | b']' | b'}')
 }
 
-/// Where a quoted part ends: at its closing quote, or at the end of the text.
+/// Returns the end of a quoted part: its closing quote, or the end of the text.
 fn close(bytes: &[u8], start: usize, quote: u8) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'\\' if quote != b'\'' => at += 2,
             _ if byte == quote => {
-                // `'\''` is how a single quote is written inside single quotes.
+                // `'\''` is the notation of a single quote inside single quotes.
                 if quote == b'\'' && bytes.get(at..at + 4) == Some(br"'\''") {
                     at += 4;
                 } else {
@@ -134,13 +134,13 @@ fn close(bytes: &[u8], start: usize, quote: u8) -> usize {
     bytes.len()
 }
 
-/// Whether the quote at `at` opens something within the same word: a closing one stands before the next blank.
+/// Reports whether the quote at `at` has a closing quote within the same word, before the next blank.
 fn has_partner(bytes: &[u8], at: usize) -> bool {
     let Some(&quote) = bytes.get(at) else { return false };
     bytes.iter().skip(at + 1).take_while(|byte| !byte.is_ascii_whitespace()).any(|&byte| byte == quote)
 }
 
-/// Whether `name=` stands here: the next part of a list like `user=a,password=b`.
+/// Reports whether `name=` follows: the next part of a list like `user=a,password=b`.
 fn names_follow(bytes: &[u8], start: usize) -> bool {
     let name = bytes.iter().skip(start).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     name > 0 && bytes.get(start + name) == Some(&b'=')

@@ -1,6 +1,6 @@
 use super::{GlyphForm, glyphs, line, meaning, text};
 
-/// A command as it is shown.
+/// Returns a command as it is displayed.
 fn shown(bytes: &[u8]) -> String {
     line(bytes, false)
 }
@@ -44,7 +44,7 @@ fn letters_that_look_like_others_are_marked_in_mixed_words_and_in_command_words(
         .map(|glyph| glyph.shown.to_string())
         .collect();
     assert_eq!(all, "р⟨U+0440⟩м⟨U+043C⟩ x");
-    // An en dash where an option begins.
+    // An en dash at the beginning of an option.
     assert_eq!(shown("rm \u{2013}rf".as_bytes()), "rm \u{2013}⟨U+2013⟩rf");
     assert_eq!(shown("1 \u{2013} 2".as_bytes()), "1 \u{2013} 2");
 }

@@ -11,7 +11,7 @@ fn a_request_for_several_approvers_that_a_guard_takes_up_keeps_its_name() {
     let FilingResult::Waits { id, twins: false } = one.file(None, NOBODY, 0) else { panic!("it is the first") };
     assert_eq!(one.file(Some("b"), NOBODY, 5), FilingResult::Waits { id: id.clone(), twins: true });
     assert_eq!(one.shown(&id).waiter.as_deref(), Some("b"));
-    // Somebody waited for that one, and does no more: what was signed for it is not for another asking.
+    // A guard waited for that request and ended: signatures for it are not valid for another request.
     let FilingResult::Waits { id: next, twins: false } = one.file(Some("c"), NOBODY, 6) else { panic!("another name") };
     assert_ne!(next, id);
     assert_eq!(one.shown(&id).state, RequestState::Void);
@@ -41,7 +41,7 @@ fn a_request_of_one_approver_that_no_guard_waits_for_is_asked_anew_under_its_nam
         FilingResult::Waits { id: id.clone(), twins: false },
         "its time is over"
     );
-    // Where several are wanted by now, the old one ends.
+    // If several approvers are needed now, the old request ends.
     let mut more = waiting(Tier::High);
     let id = more.filed();
     more.approvals = 2;

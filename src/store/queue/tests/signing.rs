@@ -7,7 +7,7 @@ fn signed() -> Vec<Signed> {
     vec![Signed { approver: "ada".to_owned(), signature: "none".to_owned() }]
 }
 
-/// A yes to a request with all that may go with one.
+/// An approval of a request with all optional parts.
 struct Yes<'a> {
     words: Option<&'a str>,
     signatures: &'a [Signed],
@@ -97,7 +97,7 @@ fn a_yes_that_lasts_is_had_where_the_request_offers_it_and_one_approver_is_wante
 
 #[test]
 fn a_signature_of_a_copied_passkey_does_not_count() {
-    // 33 bytes of 0, then the count in 4 bytes.
+    // 33 bytes of 0, then the counter in 4 bytes.
     let signed = |count: &str| {
         let assertion = Assertion {
             id: "key".to_owned(),

@@ -1,4 +1,4 @@
-//! Secrets that are known by the name they go under.
+//! Tests of secrets that are recognised by their names.
 
 use super::redact;
 

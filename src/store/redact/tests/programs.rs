@@ -1,4 +1,4 @@
-//! Secrets that are known by the place where a program takes them.
+//! Tests of secrets that are recognised by their position in the arguments of a program.
 
 use super::redact;
 

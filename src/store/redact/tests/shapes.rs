@@ -1,10 +1,10 @@
-//! Secrets that are known by their shape.
+//! Tests of secrets that are recognised by their shape.
 
 use super::redact;
 
 #[test]
 fn a_token_is_known_by_its_shape_where_nothing_else_tells_it() {
-    // What is decoded in the same text is left by the last net, so that the shape alone decides.
+    // The last resort does not apply to a text that decodes data, so that only the shape decides.
     let alone = |text: &str| redact(&format!("base64 -d x; say {text} end"));
     let bot = format!("12345678:{}", "a".repeat(33));
     for token in [

@@ -1,4 +1,4 @@
-//! Flat words, and where a value ends.
+//! Tests of flat words and of the ends of values.
 
 use super::super::words::{Separator, split, value};
 
@@ -6,14 +6,14 @@ use super::super::words::{Separator, split, value};
 fn a_value_ends_where_a_shell_would_end_its_word() {
     for (rest, wanted) in [
         ("a b", "a"),
-        // Quotes: those around all of it stay outside.
+        // Quotes around the whole value are not part of it.
         ("'a b' c", "a b"),
         ("\"a b\" c", "a b"),
         ("$'a b' c", "a b"),
         ("'a b'c d", "'a b'c"),
         ("a'b'c d", "a'b'c"),
         ("a'b c' d", "a"),
-        // A backslash quotes the next byte, but not within single quotes.
+        // A backslash quotes the next byte, except within single quotes.
         (r"aa\ b c", r"aa\ b"),
         (r#""aa\"bb" c"#, r#"aa\"bb"#),
         (r"'a\' b", r"a\"),
@@ -24,7 +24,7 @@ fn a_value_ends_where_a_shell_would_end_its_word() {
         ("a${x y}b c", "a${x y}b"),
         ("a'}'${x y}b c", "a'}'${x y}b"),
         ("aaaa${x}b c d}", "aaaa${x}b"),
-        // The next part of a list.
+        // The value ends at the next part of a list.
         ("a,b=c d", "a"),
         ("a,=b c", "a,=b"),
     ] {
