@@ -1,16 +1,16 @@
-//! Why a request cannot be answered at all or by this person.
+//! The reasons why a request cannot be answered at all or by this person.
 
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, RequestState};
 
-/// Why a request cannot be answered.
+/// The reason why a request cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// The person made the request. The attempt is recorded.
     #[error("{0}")]
     Attempt(Refusal),
-    /// The person made the request, but only looks at it.
+    /// The person made the request, but only views it.
     #[error("{0}")]
     Own(&'static str),
     /// No process waits for it, and it is of this tier or needs several approvers.

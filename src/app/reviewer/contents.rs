@@ -120,7 +120,7 @@ fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
     paths
 }
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum UnreadReason {
     Missing,

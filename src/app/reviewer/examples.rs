@@ -22,7 +22,7 @@ use crate::ui::visible;
 const MOST: usize = 40;
 const MAX_COMMAND: usize = 500;
 
-/// How many rows are read at once.
+/// The number of rows that are read at once.
 const PART: u32 = 500;
 
 /// The arguments of `guard reviewer examples`.
@@ -86,7 +86,7 @@ struct Disagreement {
     accepted: bool,
 }
 
-/// Why the accepted examples cannot be read.
+/// The reason why the accepted examples cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamplesError {
     #[error("{}: {error}", path.display())]

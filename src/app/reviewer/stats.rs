@@ -70,7 +70,7 @@ struct StatsReport {
 /// Prints the figures.
 ///
 /// # Errors
-/// The record cannot be read, or the time is none.
+/// The record cannot be read, or the time is invalid.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let since = time::past(&args.since, &now).map_err(|why| Failure::Message(format!("--since: {why}")))?;

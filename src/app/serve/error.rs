@@ -7,7 +7,7 @@ use crate::app::gateway::GatewayError;
 use crate::config::ConfigProblem;
 use crate::store::StoreError;
 
-/// Why the service does not start, or stops.
+/// The reason why the service does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("only log, stats, verify and export can follow --")]
