@@ -40,7 +40,7 @@ pub const CANARY: &str = "guard-canary deny";
 /// The command that must pass.
 pub const HARMLESS: &str = "true";
 
-/// How long one probe may take.
+/// The time limit of one probe.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The arguments of `guard doctor`.

@@ -19,10 +19,10 @@ pub enum Unanswerable {
     /// Another version of guard filed it, so it cannot be shown; what cannot be shown cannot be approved.
     #[error("the request was made by another version of guard and cannot be read; run the command again")]
     OtherVersion,
-    /// It is settled or cannot be read. Holds how, by whom and with which reason.
+    /// The request is settled or cannot be read. Holds how, by whom and for which reason.
     #[error("{0}")]
     Settled(String),
-    /// What it was judged by has changed. Holds what.
+    /// A fact on which the judgment was based has changed. Holds the fact.
     #[error("void: {0}")]
     Void(String),
     /// Too few approvers can sign.

@@ -17,7 +17,7 @@ use crate::ui::count::counted;
 /// A record larger than this, in bytes, is not verified here.
 const MAX_READ: u64 = 16 << 20;
 
-/// How far the clock may be off before a check reports it.
+/// The largest error of the clock that is not reported.
 const SLACK: SignedDuration = SignedDuration::from_mins(5);
 
 type Check = fn(&CheckContext) -> Vec<Finding>;

@@ -39,7 +39,7 @@ pub enum HookStage {
 /// The action of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ToolAction {
-    /// Nothing that guard judges.
+    /// No action that guard judges.
     Other,
     /// Commands for a shell.
     Line(String),

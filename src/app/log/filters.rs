@@ -12,7 +12,7 @@ use crate::judge::risk::Tier;
 use crate::store::Filter;
 use crate::world::identity::Caller;
 
-/// The selection of rows, and their presentation.
+/// Which rows are shown, and how.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
     /// Only rows since this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"

@@ -310,7 +310,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let policy = if opinion.policy.is_empty() { String::new() } else { format!(", policy {}", opinion.policy) };
         let Opinion { says, reason, by, ms, .. } = opinion;
         line("reviewer", format!("{} ({by}, {ms} ms{policy}{yolo}): {reason}", says.name()));
-        // The record contains a keyed digest. The reviewer was told another one, which it quotes.
+        // The record contains a keyed digest. The reviewer got another one, which it quotes.
         let quoted =
             if opinion.about.is_empty() { String::new() } else { format!("{} (told and quoted)", opinion.about) };
         line("its digest", quoted);

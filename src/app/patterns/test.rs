@@ -39,8 +39,8 @@ pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec
     failures
 }
 
-/// Judges `command` by all rules in the assumed system. Returns its tier, and the rules whose findings have at least
-/// the tier `least`.
+/// Judges `command` by all rules in the assumed system. Returns its tier, and the rules of the findings with at least
+/// the tier `least` that were not lowered.
 #[must_use]
 pub fn example_tier(command: &str, catalog: &Catalog, least: Tier) -> (Tier, Vec<String>) {
     let risk = assumed::judged(command, catalog, &Policy::default()).risk;

@@ -60,7 +60,7 @@ pub struct Example {
     /// The reviewer's verdict and the person's decision: `allow` or `deny`.
     pub said: String,
     pub decided: String,
-    /// What to learn from it, in the person's words.
+    /// The lesson for the reviewer, in the person's words.
     pub why: String,
 }
 

@@ -32,7 +32,7 @@ pub struct Model {
 pub enum ModelEvent {
     /// The agent queries its model for the next step.
     Wants {
-        /// What the agent told its model about each of the previous steps.
+        /// The agent's messages to its model about each of the previous steps.
         told: Vec<String>,
         /// The whole conversation.
         heard: String,

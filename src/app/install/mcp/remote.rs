@@ -18,7 +18,7 @@ const COMMENT: &str = "its entry contains a comment that would be lost";
 /// The prefix of the variables that contain the values of the headers. A number follows it.
 const HEADER: &str = "GUARD_MCP_HEADER_";
 
-/// How a client's configuration describes such servers.
+/// The form of such servers in a client's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shape {
