@@ -70,7 +70,7 @@ fn number(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError)
 }
 
-/// Why no grant can cover a command.
+/// The reason why no grant can cover a command.
 #[derive(Debug, PartialEq, Eq, Error)]
 enum GrantError {
     #[error("rule {0} is tier 4, which no grant can cover")]
@@ -274,7 +274,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// Returns what the grant covers, or why no grant can cover it.
+/// Returns what the grant covers, or the reason why no grant can cover it.
 fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {

@@ -88,15 +88,15 @@ impl Approvals {
         Ok(found)
     }
 
-    /// Checks that this person did not make the request. Otherwise records the attempt and returns why they may not
-    /// answer.
+    /// Checks that this person did not make the request. Otherwise records the attempt and returns the reason why they
+    /// may not answer.
     pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), Unanswerable>, Failure> {
         let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
         attempt(&self.engine, &self.verb, &format!("request {}: {why}", pending.id));
         Ok(Err(Unanswerable::Attempt(Refusal::Attempt { why: why.to_owned() })))
     }
 
-    /// Returns why this session counts as the one that asked, or `None` if it does not.
+    /// Returns the reason why this session counts as the one that asked, or `None` if it does not.
     pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, Failure> {
         let caller = &self.engine.caller;
         let above = self.queue.full_request(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
@@ -110,7 +110,7 @@ impl Approvals {
         })
     }
 
-    /// Returns a request as it would run now, or why it cannot be approved.
+    /// Returns a request as it would run now, or the reason why it cannot be approved.
     pub fn show(&self, pending: &Pending) -> Result<Result<ShownRequest, Unanswerable>, Failure> {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
@@ -379,7 +379,7 @@ fn so_far(scope: AnswerScope) -> String {
     }
 }
 
-/// Why no single request was selected.
+/// The reason why no single request was selected.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SelectError {
     #[error("no such request; guard pending lists the requests")]

@@ -72,7 +72,7 @@ struct AddArgs {
     passkey: bool,
 }
 
-/// Why `guard approver` failed.
+/// The reason why `guard approver` failed.
 #[derive(Debug, Error)]
 pub enum ApproverError {
     #[error(transparent)]

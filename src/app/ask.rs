@@ -89,10 +89,10 @@ pub fn ask(
     }
 }
 
-/// What several approvers sign, one of them signs on the card, and cannot wait for the others.
-/// Maximum number of characters of a command next to the question who signs.
+/// The largest number of characters of a command beside the question who signs.
 const SHOWN: usize = 60;
 
+/// The reason for a refusal if several approvers must sign, but the command cannot wait for the others.
 const ANOTHER: &str = "several approvers are needed, and requests cannot wait here for another one";
 
 /// Returns an approval from the card, after the required signature was made.
@@ -201,7 +201,7 @@ fn at_the_terminal(
     })
 }
 
-/// Everything that a prompt needs.
+/// The content of a prompt.
 pub(super) struct PromptCard {
     pub view: CardView,
     pub explained: ExplainView,
@@ -241,8 +241,8 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     PromptCard { view, explained, look, runtime, session, always }
 }
 
-/// Reports whether the record can be read, and no person has answered one of its newest commands of tier 3 and above.
-/// The test commands of the doctor are ignored.
+/// Reports whether the record can be read, and none of its newest commands of tier 3 and above was answered by a
+/// person. The test commands of the doctor are ignored.
 fn is_first(engine: &Engine) -> bool {
     /// The number of commands that are read.
     const NEWEST: u32 = 100;

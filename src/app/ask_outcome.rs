@@ -18,13 +18,13 @@ use crate::store::{NewGrant, StoreError};
 pub enum AskOutcome {
     Yes {
         grant: Option<GrantOffer>,
-        /// Who answered, if not the user at this terminal, for the record.
+        /// The name of whoever answered, for the record, if it is not the user at this terminal.
         by: Option<String>,
     },
     No(Refusal),
     /// The reviewer approved it.
     Reviewed(Box<Approved>),
-    /// A signal arrived during the prompt: guard records it and then dies of it.
+    /// A signal arrived during the prompt: guard records it and then terminates itself with it.
     Killed {
         refusal: Refusal,
         signal: i32,
@@ -53,7 +53,7 @@ pub(super) fn offer(invocation: &Invocation, until: GrantExpiry) -> GrantOffer {
     GrantOffer { until, words: format!("exactly this command, in {directory} and below, {end}") }
 }
 
-/// Returns the grant of an approval that was given through the queue with this scope. `may_grant` says whether the card
+/// Returns the grant of an approval that was given through the queue with this scope. `may_grant` is set if the card
 /// offers one.
 ///
 /// # Errors
@@ -95,7 +95,7 @@ fn store_grant<'a>(engine: &'a Engine, invocation: &Invocation, offer: &GrantOff
     store.grant(&grant, Timestamp::now()).map(drop).map_err(GrantNotStored::Unwritten)
 }
 
-/// Why a grant was not stored.
+/// The reason why a grant was not stored.
 #[derive(Debug, thiserror::Error)]
 enum GrantNotStored<'a> {
     /// The record cannot be opened.

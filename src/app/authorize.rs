@@ -1,4 +1,4 @@
-//! From a judged command to one that may run now: decides, asks a person where the policy requires one, judges the
+//! Turns a judged command into one that may run now: decides, asks a person if the policy requires it, judges the
 //! command again after the answer, and records the result.
 //!
 //! Out of scope: running the command. A refusal is printed and recorded when [`authorize`] returns.

@@ -116,7 +116,7 @@ pub(super) const fn code(decision: &Decision) -> u8 {
     }
 }
 
-/// Judges every line. The exit code says whether all lines could be parsed; it does not depend on the verdicts.
+/// Judges every line. The exit code depends on whether all lines could be parsed, not on the verdicts.
 fn batch(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
     unless_unread(judge_lines(engine, origin))
 }

@@ -354,7 +354,7 @@ mod tests {
         wanted(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &names, &gateway)
     }
 
-    /// A gateway with one verb of its own.
+    /// Returns a gateway with one verb of its own.
     fn gateway() -> Option<Described> {
         let arg = |name: &str, long: bool, value: &str, values: &[&str]| {
             serde_json::json!({ "name": name, "long": long.then_some(name), "help": "what it is", "takes": true,
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(words(&["channel", "add", "telegram", "--"]), ["--secret-command", "--secret-file"]);
         assert_eq!(at(&["channel", "add", "telegram", "--secret-file", ""]), Completion::Files);
         assert_eq!(words(&["channel", "add", "--secret-command", ""]), [""; 0]);
-        // One that is not described, or no gateway at all.
+        // The verb is not described, or there is no gateway.
         assert_eq!(words(&["token", ""]), [""; 0]);
         let line = ["channel", ""].map(str::to_owned);
         assert_eq!(wanted(&line, &names, &|| None), Completion::Words(Vec::new()));

@@ -60,7 +60,7 @@ const FOREIGN: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"
 /// Part of the name of the temporary directory.
 const PURPOSE: &str = "demo";
 
-/// Why a step of the demo does not run.
+/// The reason why a step of the demo does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     #[error("the demo has no such step")]

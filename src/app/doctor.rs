@@ -40,7 +40,7 @@ pub const CANARY: &str = "guard-canary deny";
 /// The command that must pass.
 pub const HARMLESS: &str = "true";
 
-/// How long one probe may take.
+/// The time limit of one probe.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The arguments of `guard doctor`.
@@ -79,15 +79,15 @@ impl CheckStatus {
     }
 }
 
-/// What a check found.
+/// A result of a check.
 #[derive(Clone, Debug)]
 struct Finding {
     status: CheckStatus,
     /// The name of the check, for programs: `agent.claude`, `record`.
     check: String,
-    /// What was found.
+    /// The result, as a sentence.
     says: String,
-    /// What to do about it.
+    /// The remedy for a person to apply.
     remedy: Option<String>,
     /// The file that the finding is about.
     file: Option<PathBuf>,
@@ -198,7 +198,7 @@ pub const CHECKS: [&str; 19] = [
     "record", "shell", "terminal", "update",
 ];
 
-/// Returns why no check was made.
+/// Returns the reason why no check was made.
 fn nothing(only: &[String]) -> String {
     let agents = || HOSTS.iter().map(|host| format!("agent.{}", host.name));
     let all: Vec<String> = CHECKS.iter().map(ToString::to_string).chain(agents()).collect();
@@ -281,7 +281,7 @@ impl DoctorReport {
         out.flush()
     }
 
-    /// Prints the report for a person. `live` says whether agents were run.
+    /// Prints the report for a person. `live` is set if agents were run.
     ///
     /// # Errors
     /// Standard output cannot be written.

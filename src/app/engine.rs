@@ -66,7 +66,7 @@ pub struct JudgedCommand {
     pub decision: Decision,
 }
 
-/// Why the engine cannot start.
+/// The reason why the engine cannot start.
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(transparent)]
@@ -288,7 +288,7 @@ impl Engine {
                 decision = helped;
             }
         }
-        // Without this check, removing the rows of denials would make it possible to ask again and again.
+        // Without this check, a user could remove the rows of denials and then ask again and again.
         if matches!(decision, Decision::Ask(_))
             && invocation.origin.is_guarded()
             && let Some(refusal) = self.edited(invocation)

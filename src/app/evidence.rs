@@ -1,4 +1,4 @@
-//! What is known of a command beside its verdict, for whoever is asked about it.
+//! Collects facts about a command besides its verdict, for the person who is asked about it.
 
 use std::path::Path;
 
@@ -7,17 +7,18 @@ use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::world::{World, evidence as world_evidence};
 
-/// What is known of what it would touch, and what is wrong with the configuration. For the card, never for the verdict.
+/// Returns facts about what the command would touch, and the problems of the configuration. They are for the card and
+/// never affect the verdict.
 pub fn evidence(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
     let world = World::new(invocation);
     let found = world_evidence::gather(&world, &judgment.facts.acts, &judgment.risk.findings, world_evidence::MAX_TIME);
     places(invocation, judgment).into_iter().chain(found.lines).chain(engine.problems()).collect()
 }
 
-/// The most lines of scripts that are named.
+/// The largest number of script lines that are named.
 const MAX_PLACES: usize = 3;
 
-/// Where in scripts the worst of what was found stands.
+/// Returns the lines of scripts with the most severe findings.
 fn places(invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
     let (facts, risk) = (&judgment.facts, &judgment.risk);
     let worst = risk.findings.iter().filter(|finding| finding.tier == risk.tier);

@@ -51,7 +51,7 @@ pub struct ExportArgs {
 /// The interval between two searches for new rows.
 const PACE: Duration = Duration::from_millis(500);
 
-/// How many rows are read at once.
+/// The number of rows that are read at once.
 const PART: u32 = 500;
 
 /// The format of a row.

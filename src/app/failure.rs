@@ -8,7 +8,7 @@ use super::install::places::PlacesError;
 use crate::prompt::answer::PromptClosed;
 use crate::store::StoreError;
 
-/// Why a verb failed, as printed in one line.
+/// The reason why a verb failed, as printed in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -26,7 +26,7 @@ pub enum Failure {
     Message(String),
 }
 
-/// Why an interactive view ended early.
+/// The reason why an interactive view ended early.
 pub(super) enum ViewStopped {
     /// The person quit.
     Enough,

@@ -28,7 +28,7 @@ pub struct Words {
     pub words: Vec<OsString>,
 }
 
-/// Why the gateway does not run.
+/// The reason why the gateway does not run.
 #[derive(Debug, Error)]
 pub enum GatewayError {
     #[error(

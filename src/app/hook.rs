@@ -106,7 +106,7 @@ pub fn run(args: &HookArgs) -> u8 {
     watchdog.answer(&dialect::say(host, call.event, &answer))
 }
 
-/// Why the input of a hook cannot be parsed.
+/// The reason why the input of a hook cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 enum InputError {
     #[error("cannot read standard input: {0}")]

@@ -67,7 +67,7 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(HOSTS.iter().map(|host| host.name).chain(["mcp", "shims"]))
 }
 
-/// Why nothing is installed.
+/// The reason why nothing is installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     #[error(transparent)]
@@ -156,7 +156,7 @@ fn look() -> Look {
     Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal())
 }
 
-/// Returns why this caller may not change anything.
+/// Returns why this caller may not change anything, or `None` if it may.
 pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<String> {
     let behind = || Caller::agent_among(&caller.behind_the_terminal());
     if let Some(agent) = caller.session.agent.as_deref().or_else(behind) {

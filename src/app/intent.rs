@@ -20,7 +20,7 @@ use crate::judge::risk::Tier;
 use crate::store::{IntentRow, RecordedDecision, Retention, StoreError};
 
 /// Prunes the record to the limits of the policy, at a time when no command waits for guard. `guard log prune` and
-/// `guard verify` report why rows cannot be pruned.
+/// `guard verify` report the reason if rows cannot be pruned.
 pub(super) fn keep_to_retention(engine: &Engine) {
     if let Ok(store) = engine.store() {
         let kept = Retention { days: engine.policy().retention_days, mib: engine.policy().retention_mib };

@@ -36,7 +36,7 @@ enum Action {
     },
 }
 
-/// How many approvals of one shape make an offer.
+/// The number of approvals of one shape that make an offer.
 const OFTEN: u32 = 10;
 
 /// The period in days in which they are counted.
@@ -49,7 +49,7 @@ struct LearnedGrant {
     what: GrantSubject,
 }
 
-/// Returns the narrowest subject that covers what was allowed: one repeated command, or else the shape.
+/// Returns the narrowest subject that covers the approved commands: one repeated command, or else the shape.
 fn narrowest(answers: &ShapeAnswers) -> GrantSubject {
     match &answers.command {
         Some(command) => GrantSubject::Exact { command: command.clone() },

@@ -1,4 +1,4 @@
-//! `guard log`: shows decisions, who took them, and the results of the commands.
+//! `guard log`: shows decisions, who made them, and the results of the commands.
 //!
 //! Out of scope: writing to the record (except `guard log prune`), and reading it other than through `store`.
 

@@ -3,7 +3,7 @@
 //! connects over HTTP, and the gateway's program starts one proxy for each session.
 //!
 //! Every message that is not a tool call is passed on unchanged, and so is a call that may run. A call that may not run
-//! is answered here with a tool error that a model understands. Out of scope: judging, and asking people.
+//! is answered here with a tool error that a model understands. Out of scope: judging calls, and approval by people.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -46,7 +46,8 @@ const LONGEST_LIST: usize = 64 << 20;
 /// The interval between two progress notifications about a waiting call.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How long calls are still judged after the client's input has ended. A call that waits for a person then ends.
+/// The time during which calls are still judged after the client's input has ended. A call that waits for a person is
+/// then abandoned.
 const TO_FINISH: Duration = Duration::from_secs(5);
 
 /// The longest message of the server that is buffered, in bytes. A longer one is passed on in parts.
@@ -175,13 +176,13 @@ struct McpProxy {
     redacts: bool,
     /// The IDs of unanswered requests for tool lists.
     lists: Mutex<Vec<Value>>,
-    /// The calls that wait for a person, by the ID of their request.
+    /// The calls that are being judged or wait for a person, by their JSON-RPC ID.
     waiting: Mutex<HashMap<String, WaitingCall>>,
-    /// How many messages are being judged.
+    /// The number of messages that are being judged.
     judging: AtomicUsize,
 }
 
-/// A call that waits for a person.
+/// A call that is being judged or waits for a person.
 #[derive(Clone, Default)]
 struct WaitingCall {
     /// Whether the client cancelled it.
@@ -379,7 +380,7 @@ impl McpProxy {
         }
     }
 
-    /// Stores the descriptions of tools if a message is the answer to a request for them.
+    /// Stores the descriptions of tools if a message is the answer to a `tools/list` request.
     fn learn(&self, line: &[u8]) {
         let Some((id, tools)) = message::listed(line) else { return };
         let mut lists = lock(&self.lists);

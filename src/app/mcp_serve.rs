@@ -64,7 +64,7 @@ struct Items {
     items: Vec<Item>,
 }
 
-/// Why a tool has no result.
+/// The reason why a tool has no result.
 #[derive(Debug, thiserror::Error)]
 enum ToolError {
     #[error(transparent)]
@@ -83,7 +83,7 @@ enum ToolError {
     Store(#[from] StoreError),
 }
 
-/// Answers until standard input ends.
+/// Answers messages until standard input ends.
 ///
 /// # Errors
 /// Standard input or output failed.
@@ -119,7 +119,7 @@ fn answer(message: &Value) -> Option<Value> {
     let id = message.get("id")?;
     let params = message.get("params").cloned().unwrap_or_default();
     let exchange = match Exchange::of(&params) {
-        // A client that asks which versions are supported cannot name one itself.
+        // Answer this method in any version: a client that queries the supported versions may not know one yet.
         _ if method == "server/discover" => Exchange::Stateless,
         Ok(exchange) => exchange,
         Err(error) => return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),

@@ -13,7 +13,7 @@ use crate::store::queue::Pending;
 use crate::ui::pending::{approvals, cut};
 use crate::ui::visible;
 
-/// How long the program may take.
+/// The time limit of the program.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The longest command in a notification, in characters. The card has the rest.
@@ -23,7 +23,7 @@ const MOST: usize = 4000;
 const HANDED: [&str; 8] =
     ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "LANG", "LC_ALL", "TZ", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"];
 
-/// Returns why the configured program cannot be started, or `None` if it can or none is configured.
+/// Returns the reason why the configured program cannot be started, or `None` if it can or none is configured.
 #[must_use]
 pub fn lacking(engine: &Engine) -> Option<String> {
     let program = engine.policy().queue_notify.first()?;

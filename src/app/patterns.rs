@@ -89,7 +89,7 @@ struct NewArgs {
     to: Option<PathBuf>,
 }
 
-/// Why `guard patterns` failed.
+/// The reason why `guard patterns` failed.
 #[derive(Debug, Error)]
 pub enum PatternsError {
     #[error(transparent)]

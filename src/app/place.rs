@@ -12,7 +12,7 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::store::{self, IntentRow};
 use crate::world::identity::{Caller, Process};
 
-/// Returns why no answer is accepted from this process.
+/// Returns the reason why no answer is accepted from this process, or `None` if it is.
 pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
     if !caller.terminal.is_person_here() {
         let why = caller.terminal.to_string();
@@ -41,7 +41,7 @@ pub(in crate::app) fn attempt(engine: &Engine, verb: &str, why: &str) {
     }
 }
 
-/// The message that says who may answer.
+/// The message that names who may answer.
 const WHO: &str = "Only a person at their own terminal can approve, grant or trust.";
 
 /// Passes the row of such an attempt to a function.

@@ -34,8 +34,8 @@ use crate::store::queue::{Answer, FilingResult, Justification, NewRequest};
 use crate::world::identity::Caller;
 use crate::world::paths;
 
-/// How many codes may be tried for one command: enough to retry after a typing error, and a guess succeeds with a
-/// probability of 3 in 10,000.
+/// The largest number of codes that may be tried for one command: enough to retry after a typing error, while a guess
+/// succeeds with a probability of only 3 in 10,000.
 const CODES: u8 = 3;
 
 /// Files a command and waits for a person's answer, or uses an answer that was already given.
@@ -125,7 +125,7 @@ pub fn ask_another(
         .unwrap_or_else(|error| AskOutcome::No(Refusal::Unrecorded { why: error.to_string() }))
 }
 
-/// Why a command cannot be filed, or its answer cannot be read.
+/// The reason why a command cannot be filed, or its answer cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum QueueError<'a> {
     /// The record cannot be opened.
@@ -147,7 +147,7 @@ struct Asking<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
-    /// How many different approvers are needed.
+    /// The number of different approvers that are needed.
     approvals: u8,
     /// Whether its card offers a grant.
     may_grant: bool,
@@ -189,7 +189,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Files the command and waits for one answer. `codes_left` is how many more codes may be tried.
+    /// Files the command and waits for one answer. `codes_left` is the number of codes that may still be tried.
     fn ask_once(&self, signed_here: bool, begun: Instant, codes_left: u8) -> Result<WaitResult, QueueError<'a>> {
         let Self { engine, invocation, judgment, approvals, may_grant, wait } = *self;
         engine.store().map_err(QueueError::Closed)?;
@@ -219,7 +219,7 @@ impl<'a> Asking<'a> {
             FilingResult::Answered { id } => {
                 // The answer was given to another guard process, which showed another code or none.
                 code = None;
-                // Report what has changed since before looking at the answer, which would no longer match.
+                // Report what has changed since, before checking the answer, which would no longer match.
                 let whole = queue.full_request(&id).map_err(QueueError::Store)?;
                 if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
                     queue.void(&id, &what).map_err(QueueError::Store)?;
@@ -315,7 +315,7 @@ impl<'a> Asking<'a> {
         queue.file(&request, now).map_err(QueueError::Store)
     }
 
-    /// Notifies those whom the policy names.
+    /// Notifies those that the policy names.
     fn notify(&self, queue: &Requests, id: &str, code: Option<ConfirmCode>) {
         if !self.engine.policy().queue_notify.is_empty()
             && let Ok(Some(filed)) = queue.find(id)
@@ -324,7 +324,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Tells the asker that the command waits, and for whom.
+    /// Notifies the asker that the command waits, and for which answer.
     fn tell(&self, queue: &Requests, id: &str, (signed_here, left): (bool, Duration), code: Option<ConfirmCode>) {
         // Round up to whole seconds.
         let seconds = left.as_millis().div_ceil(1000);

@@ -50,7 +50,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::intent`].
+    /// Like [`Store::intent`].
     ///
     /// # Errors
     /// The row is not written. A command of tier 2 or above must not run then.
@@ -61,7 +61,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::advised`], and [`Store::advised_and_handed`] where something is handed over.
+    /// Like [`Store::advised`], or [`Store::advised_and_handed`] if something is handed over.
     ///
     /// # Errors
     /// The row is not written.
@@ -73,7 +73,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::intent_of_handed`].
+    /// Like [`Store::intent_of_handed`].
     ///
     /// # Errors
     /// The row is not written.
@@ -88,7 +88,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::is_handed`].
+    /// Like [`Store::is_handed`].
     ///
     /// # Errors
     /// The record cannot be read.
@@ -102,7 +102,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::result`].
+    /// Like [`Store::result`].
     ///
     /// # Errors
     /// The row is not written.
@@ -120,7 +120,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::standing`], with the command for which the guard of this ancestor process waits.
+    /// Like [`Store::standing`], with the command for which the guard of this ancestor process waits.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -137,7 +137,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::ledger`].
+    /// Like [`Store::ledger`].
     ///
     /// # Errors
     /// The record cannot be read, or was altered. Then no file counts as made by the session.
@@ -148,7 +148,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::grants_in_force`].
+    /// Like [`Store::grants_in_force`].
     ///
     /// # Errors
     /// The record cannot be read. Then no grant holds.
@@ -161,7 +161,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::grant`].
+    /// Like [`Store::grant`].
     ///
     /// # Errors
     /// The grant is not stored.
@@ -190,7 +190,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::edited`]. Returns `None` for a service: none of its clients can edit its record.
+    /// Like [`Store::edited`]. Returns `None` for a service: none of its clients can edit its record.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -201,7 +201,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::resume`].
+    /// Like [`Store::resume`].
     ///
     /// # Errors
     /// The row is not written.
@@ -216,7 +216,7 @@ impl RecordBackend {
         }
     }
 
-    /// As [`Store::keep_to_policy`]. A service does this itself.
+    /// Like [`Store::keep_to_policy`]. A service does this itself.
     pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) {
         if let Self::Own(store) = self {
             let _ = store.keep_to_policy(kept, user, now);
@@ -285,5 +285,5 @@ fn written(
     Ok(number.map(Receipt::Recorded))
 }
 
-/// The service's directory, where `guard serve` runs a verb on it.
+/// The service's directory, if `guard serve` runs a verb on it.
 pub(super) static DIRECTORY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

@@ -1,7 +1,8 @@
-//! `guard replay`: judges what was run before, and tells how often guard would have asked.
+//! `guard replay`: judges commands of the past, and reports how often guard would have asked.
 //!
-//! It reads the transcripts and databases that agents keep ([`transcripts`], [`database`]) or a file of commands ([`history`]), judges each on the
-//! engine up to the decision, and counts ([`tally`]). Out of scope: writing anything, the record included.
+//! It reads the transcripts and databases of agents ([`transcripts`], [`database`]) or a file of commands
+//! ([`history`]), judges each command up to the decision, and counts the results ([`tally`]). Out of scope: writing
+//! anything, including the record.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
@@ -53,27 +54,27 @@ pub enum OriginArg {
     Cli,
 }
 
-/// A tool call or a command of the past.
+/// A past tool call or command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastCall {
     pub action: ToolAction,
-    /// Where; `None` when nothing tells.
+    /// The working directory, if known.
     pub cwd: Option<PathBuf>,
     pub at: Option<Timestamp>,
-    /// Who did it: an agent, or `history`.
+    /// The name of the agent, or `history`.
     pub by: &'static str,
 }
 
-/// What is told while reading: what was done, or what could not be read.
+/// A receiver of calls and of errors while files are read.
 pub trait CallSink {
     fn add(&mut self, call: PastCall);
-    /// A line that is no JSON, or too long.
+    /// Counts a line that is not JSON, or too long.
     fn skipped_line(&mut self);
-    /// A file that cannot be read.
+    /// Notes a file that cannot be read.
     fn skipped_file(&mut self, path: &Path, why: &str);
 }
 
-/// Why nothing is replayed.
+/// The reason why nothing is replayed.
 #[derive(Debug, Error)]
 pub enum ReplayError {
     #[error(transparent)]
@@ -82,7 +83,7 @@ pub enum ReplayError {
     Since(#[from] TimeError),
     #[error("there is no home directory")]
     NoHome,
-    /// A transcript, and why it cannot be read.
+    /// A transcript cannot be read.
     #[error("{}: {why}", file.display())]
     Transcript { file: PathBuf, why: String },
     #[error("{}: {error}", file.display())]
@@ -93,16 +94,16 @@ pub enum ReplayError {
     Print(#[from] io::Error),
 }
 
-/// Reads, judges, prints.
+/// Reads past calls, judges them and prints the report.
 ///
 /// # Errors
-/// What is wrong with the arguments or the file, or standard output failed.
+/// An argument is invalid, the file cannot be read, or standard output failed.
 pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
     let engine = Engine::open()?;
     let now = Zoned::now();
     let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose()?;
     for problem in engine.problems() {
-        // Whoever cannot be told is not told.
+        // Ignore an error: the warning cannot be shown elsewhere.
         let _ = writeln!(io::stderr(), "guard: {problem}");
     }
     let mut replay = Replay::new(&engine, since, &now);
@@ -154,7 +155,7 @@ pub fn run(args: &ReplayArgs) -> Result<u8, ReplayError> {
     Ok(exit::after(printed, exit::ALLOW)?)
 }
 
-/// What is said where there is nothing to read.
+/// The message if no sessions were found.
 const NO_SESSIONS: &str = "No sessions of agents were found in your home directory. To judge a shell history: guard \
                            replay ~/.bash_history\n";
 
@@ -167,23 +168,23 @@ impl OriginArg {
     }
 }
 
-/// Judging and counting while reading goes on.
+/// Judges and counts calls while they are read.
 struct Replay<'a> {
     engine: &'a Engine,
     origin: Origin,
     since: Option<Timestamp>,
     zone: jiff::tz::TimeZone,
     tally: Tally,
-    /// Verdicts by directory and command: most are run more than once.
+    /// The verdicts by directory and command, because most commands are repeated.
     known: HashMap<(Option<PathBuf>, ToolAction), DryVerdict>,
-    /// Which directories are there.
+    /// Whether each directory exists.
     there: HashMap<PathBuf, bool>,
-    /// Which file of how many, for the progress.
+    /// The number of the current file and of all files, for the progress line.
     place: String,
     progress: Progress,
 }
 
-/// How many verdicts are kept.
+/// The largest number of verdicts in the cache.
 const MAX_KNOWN: usize = 200_000;
 
 impl<'a> Replay<'a> {
@@ -201,8 +202,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What guard would do. Where the directory is gone, or not known, nothing of the world is asked: what is there now
-    /// is not what was there then.
+    /// Returns guard's verdict about a call. If the directory is unknown or no longer exists, the file system is not
+    /// consulted, because its state now says nothing about its state then.
     fn judge(&self, action: &ToolAction, cwd: Option<&Path>, is_there: bool) -> Result<DryVerdict, EngineError> {
         let request = match action {
             ToolAction::Line(text) => self.engine.plain_line(text.into())?,
@@ -210,7 +211,7 @@ impl<'a> Replay<'a> {
             ToolAction::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
-            // What reads it there is not looked for: most often it is a shell.
+            // The program that receives the text is not looked up: it is usually a shell.
             ToolAction::Typed(typed) => self.engine.plain_line(typed.text.trim_end().into())?,
             ToolAction::Files(changes) => Request::Files(changes.clone()),
             ToolAction::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
@@ -284,7 +285,7 @@ impl CallSink for Replay<'_> {
     }
 }
 
-/// A command as it may be shown: in one line, without secrets, and not longer than a line should be.
+/// Formats a command for display: on one line, without secrets, and shortened.
 fn shown(action: &ToolAction) -> String {
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     let text = match action {
@@ -302,7 +303,7 @@ fn shown(action: &ToolAction) -> String {
     one_line(&text)
 }
 
-/// A text as one line, no longer than a line should be.
+/// Formats a text on one line of at most 100 characters.
 pub(super) fn one_line(text: &str) -> String {
     const ROOM: usize = 100;
     let mut line = crate::ui::visible::text(text.trim()).into_owned();
@@ -313,7 +314,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// One line on a terminal that is rewritten now and then.
+/// A progress line on a terminal, which is rewritten at most every 200 ms.
 struct Progress {
     terminal: bool,
     last: Option<Instant>,

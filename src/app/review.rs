@@ -115,7 +115,7 @@ struct ReviewSession<'a> {
     look: Look,
     list: List,
     looked: Option<Instant>,
-    /// The cards of requests, or why they cannot be shown.
+    /// The cards of requests, or the reasons why they cannot be shown.
     cards: HashMap<Name, Result<CardView, Unanswerable>>,
     status: String,
     /// Whether the help for the keys is shown instead of the card.
@@ -195,7 +195,7 @@ impl<'a> ReviewSession<'a> {
         }
     }
 
-    /// Reads the queue if it is time to.
+    /// Reads the queue again if the interval has passed.
     fn look_again(&mut self) -> Result<(), Failure> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());

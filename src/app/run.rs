@@ -63,7 +63,7 @@ pub(super) fn one_with(
     }
 }
 
-/// Why the result of a command could not be recorded.
+/// The reason why the result of a command could not be recorded.
 #[derive(Debug, thiserror::Error)]
 enum NoResult<'a> {
     /// The record cannot be opened.

@@ -1,21 +1,21 @@
-//! A directory of guard's own to try something in, removed when it is dropped.
+//! Temporary directories of guard, removed when they are dropped.
 //!
-//! Out of scope: what is tried there.
+//! Out of scope: their contents.
 
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// An empty directory that only this account may enter, in the directory for temporary files.
+/// An empty temporary directory that only this account may enter.
 #[derive(Debug)]
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes one whose name begins with `guard-`, what it is for, and a dash.
+    /// Creates a directory whose name begins with `guard-`, the purpose, and a dash.
     ///
     /// # Errors
-    /// It cannot be made, or there is no randomness to name it by.
+    /// The directory cannot be created, or there is no randomness for its name.
     pub(super) fn new(purpose: &str) -> io::Result<Self> {
         let random = getrandom::u64().map_err(io::Error::other)?;
         let path = std::env::temp_dir().join(format!("guard-{purpose}-{random:016x}"));
@@ -23,7 +23,7 @@ impl Scratch {
         Ok(Self(path))
     }
 
-    /// One that a process made which became this one.
+    /// Takes over the directory of an earlier process, so that this process removes it.
     pub(super) fn adopt(path: &Path) -> Self {
         Self(path.to_owned())
     }
@@ -35,7 +35,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing can be done about a directory that cannot be removed, and it holds nothing of value.
+        // Ignore an error: the contents have no value.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,25 +1,25 @@
-//! The screen that a verb prints to: how wide it is.
+//! Wraps the output of verbs to the width of the terminal.
 //!
-//! Out of scope: where a person is asked, which is [`crate::prompt`].
+//! Out of scope: asking a person ([`crate::prompt`]).
 
 use std::io::{self, IsTerminal as _, Write};
 
 use crate::prompt::line;
 use crate::ui::wrap;
 
-/// The columns of the terminal that standard output is; `None` where it is none.
+/// Returns the width of standard output, or `None` if it is not a terminal.
 #[must_use]
 pub fn width() -> Option<usize> {
     io::stdout().is_terminal().then(line::columns)
 }
 
-/// The same, where what goes elsewhere has lines as long as they are.
+/// Like [`width`], but unlimited if standard output is not a terminal.
 #[must_use]
 pub fn columns() -> usize {
     width().unwrap_or(usize::MAX)
 }
 
-/// A text as standard output shows it, its last line ended: on a terminal no line is wider than that.
+/// Wraps a text to the width of standard output, and ends its last line.
 #[must_use]
 pub fn fitted(text: &str) -> String {
     fitted_to(text, width())
@@ -33,15 +33,14 @@ fn fitted_to(text: &str, columns: Option<usize>) -> String {
     }
 }
 
-/// Says it on standard error, on a terminal in lines that fit. What cannot be said there is not said.
+/// Prints a text on standard error, wrapped if that is a terminal. Ignores errors.
 pub fn complain(text: &str) {
     let mut errors = io::stderr().lock();
     let text = if errors.is_terminal() { complaint(text, line::columns().max(20)) } else { format!("{text}\n") };
     let _ = errors.write_all(text.as_bytes());
 }
 
-/// A complaint in lines that fit. What stands below a line that ends with a colon is there to be copied, and is not
-/// broken.
+/// Wraps an error message. Lines after a line that ends with a colon are for copying, and are not wrapped.
 fn complaint(text: &str, columns: usize) -> String {
     let (words, copied) = text.split_once(":\n").unwrap_or((text, ""));
     if copied.is_empty() {
@@ -50,7 +49,7 @@ fn complaint(text: &str, columns: usize) -> String {
     format!("{}{}\n", wrap::text(&format!("{words}:"), columns), copied.trim_end())
 }
 
-/// Output whose lines are wrapped at blanks where they are wider than the terminal that standard output is.
+/// Output whose lines are wrapped at blanks if they are wider than the terminal of standard output.
 pub(super) struct WrappedOutput<W: Write> {
     to: W,
     columns: Option<usize>,
@@ -58,12 +57,12 @@ pub(super) struct WrappedOutput<W: Write> {
 }
 
 impl<W: Write> WrappedOutput<W> {
-    /// Over this; `wraps` is false for what programs read.
+    /// Creates it. `wraps` is `false` for output that programs read.
     pub(super) fn over(to: W, wraps: bool) -> Self {
         Self { to, columns: width().filter(|_| wraps), line: Vec::new() }
     }
 
-    /// Writes out the line so far.
+    /// Writes the current line.
     fn put(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match (self.columns, std::str::from_utf8(&line)) {

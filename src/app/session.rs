@@ -49,17 +49,17 @@ enum SessionCommand {
     },
 }
 
-/// How many sessions are shown: those first that something happened in last.
+/// The largest number of sessions that are shown, the most recently active ones.
 const SHOWN: usize = 50;
 
-/// A session and its state, as it is listed.
+/// A session and its state, for the list.
 struct SessionSummary {
     root: String,
     id: String,
     last: Timestamp,
     denials: u32,
     prompts: u32,
-    /// A row of the record that is not as it was written.
+    /// A row of the record that was changed after it was written.
     edited: Option<i64>,
     stopped: bool,
 }
@@ -96,7 +96,7 @@ fn sessions(engine: &Engine, most: usize) -> Result<Vec<SessionSummary>, StoreEr
     Ok(stands.collect())
 }
 
-/// The sessions that something happened in last, each with how it stands.
+/// Returns the most recently active sessions, each with a description of its state.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -106,7 +106,7 @@ pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
     Ok(all.map(|one| (one.id, told(one.prompts, one.denials, 0))).collect())
 }
 
-/// How often a session asked, how that ended, and what of it waits.
+/// Describes how often a session asked, how many requests were denied in a row, and how many wait.
 fn told(prompts: u32, denials: u32, waiting: usize) -> String {
     let prompts = match prompts {
         1 => "1 prompt".to_owned(),
@@ -129,7 +129,7 @@ fn show() -> Result<u8, Failure> {
     let mut waiting = super::engine::requests()?.map_or_else(|| Ok(Vec::new()), |queue| queue.list(now))?;
     waiting.retain(|pending| is_open(pending, now));
     let known = sessions(&engine, SHOWN)?;
-    // What nothing was decided of yet is no session of the record.
+    // Sessions with waiting requests but no decision yet are not in the record.
     let mut fresh: Vec<(&str, Timestamp, usize)> = Vec::new();
     for pending in waiting.iter().filter(|pending| known.iter().all(|one| one.root != pending.root)) {
         match fresh.iter_mut().find(|(session, ..)| *session == pending.session) {

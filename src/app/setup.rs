@@ -1,8 +1,8 @@
-//! `guard setup`: configures agents, shells, completions and the policy in one command. It looks for what is installed,
+//! `guard setup`: configures agents, shells, completions and the policy in one command. It detects what is installed,
 //! asks the person what to configure, shows every change, makes it, and tests the result.
 //!
-//! Out of scope: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]),
-//! and the questions (`choices`). `--remove` undoes everything that is written here.
+//! Out of scope: how an agent is configured ([`super::install`]), the contents of guard's own files ([`edits`]), and
+//! the questions (`choices`). `--remove` undoes everything that is written here.
 
 mod choices;
 mod closing;
@@ -64,24 +64,24 @@ pub struct SetupArgs {
     json: bool,
 }
 
-/// What is said before the first question, where guard is not set up yet.
+/// The message before the first question if guard is not set up yet.
 const WELCOME: &str = "guard asks you before a command runs that could do damage. Answer a few questions; then you see \
                        every change before it is made.\n";
 
-/// What a link named after a shell is called.
+/// The label of a link named after a shell.
 const LINK: &str = "shell link";
 
-/// Everything that changes.
+/// All changes.
 #[derive(Default)]
 struct Plan {
     edits: Vec<Edit>,
     wired: Vec<PlannedChanges>,
     unwired: Vec<PlannedChanges>,
-    /// The configurations of MCP clients that guard is taken out of.
+    /// The configurations of MCP clients from which guard is removed.
     servers: Vec<Edit>,
-    /// Links named after shells that are removed.
+    /// The links named after shells that are removed.
     links: Vec<PathBuf>,
-    /// What cannot be changed, and why: the rest is.
+    /// The reasons why parts cannot be changed. The other changes are made anyway.
     problems: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Plan {
             .collect()
     }
 
-    /// Each file that changes, for programs.
+    /// Returns each file that changes, as JSON.
     fn changes(&self) -> Vec<Value> {
         let agents = self.wired.iter().chain(&self.unwired).flat_map(|planned| {
             planned.changes.iter().map(|change| (planned.host.name, &change.path, &change.old, &change.new))
@@ -128,10 +128,10 @@ impl Plan {
     }
 }
 
-/// Sets up, changes or takes back, and returns the exit code: 126 when it is refused or a person says no.
+/// Sets up guard, changes the setup or undoes it. The exit code is 126 if this is refused or the person declines.
 ///
 /// # Errors
-/// There is no home, a question cannot be asked, or standard output cannot be written.
+/// There is no home directory, a question cannot be asked, or standard output cannot be written.
 pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let engine = Engine::open()?;
     if args.json && !(args.yes || args.dry_run) {
@@ -144,7 +144,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let found = Installed::detect(&engine, &tools.into.places);
     let choices = chosen(args, &found)?;
     let plan = if args.remove { tools.removal(&found)? } else { tools.plan(&found, &choices)? };
-    // What makes guard weaker is a person's to say, at their own terminal.
+    // Only a person at their own terminal may weaken guard.
     let loosens = choices.preset.is_some_and(|preset| place(preset) < place(engine.policy().preset));
     if !args.dry_run && (loosens || !plan.unwired.is_empty()) && refused(&engine, args, true)? {
         return Ok(exit::REFUSED);
@@ -154,7 +154,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     }
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     if args.dry_run {
-        // Whoever stops reading what would change has seen enough.
+        // A reader that stops reading the changes is not an error.
         return unless_unread(dry(args, &plan, &look));
     }
     if plan.is_empty() {
@@ -176,7 +176,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     closing::after(args, &engine, &choices, &plan, code)
 }
 
-/// Whether nothing may be changed from here; why is said.
+/// Reports whether this caller may not make changes, and prints the reason.
 fn refused(engine: &Engine, args: &SetupArgs, weakens: bool) -> io::Result<bool> {
     let why = install::refusal(&engine.caller, weakens, args.yes);
     if let Some(why) = &why {
@@ -185,7 +185,7 @@ fn refused(engine: &Engine, args: &SetupArgs, weakens: bool) -> io::Result<bool>
     Ok(why.is_some())
 }
 
-/// What the person wants: said by options, and asked for where it may be.
+/// Returns the person's choices: from options, and from questions unless an option prevents them.
 fn chosen(args: &SetupArgs, found: &Installed) -> Result<SetupChoices, Failure> {
     let mut choices =
         SetupChoices::from_options(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), found)
@@ -201,7 +201,7 @@ fn chosen(args: &SetupArgs, found: &Installed) -> Result<SetupChoices, Failure> 
     Ok(choices)
 }
 
-/// Shows what changes, and whether that was said yes to.
+/// Shows the changes, and reports whether the person accepts them.
 fn agreed(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<bool, Failure> {
     let shown = plan.render(look);
     if args.yes {
@@ -213,14 +213,14 @@ fn agreed(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<bool, Failure> {
     Ok(confirm(&shown, if args.remove { "Undo these changes?" } else { "Make these changes?" })?)
 }
 
-/// What makes the changes, and takes them back.
+/// The tools that make the changes and undo them.
 struct SetupTools<'a> {
     engine: &'a Engine,
     into: HookInstaller<'a>,
     out_of: HookInstaller<'a>,
-    /// Copies of the configurations of MCP clients.
+    /// The backups of the configurations of MCP clients.
     of_servers: Backups,
-    /// The directory of the links that stand for shells.
+    /// The directory of the links that replace shells.
     links: PathBuf,
     guard: PathBuf,
 }
@@ -245,7 +245,7 @@ impl<'a> SetupTools<'a> {
         edits::Planner { engine: self.engine, places: &self.into.places, backups: &self.into.backups }
     }
 
-    /// What changes so that it is as chosen.
+    /// Plans the changes for these choices.
     fn plan(&self, found: &Installed, choices: &SetupChoices) -> Result<Plan, Failure> {
         let edits = self.planner().changes(choices).map_err(|error| Failure::Message(error.to_string()))?;
         let mut plan = Plan { edits, ..Plan::default() };
@@ -253,10 +253,10 @@ impl<'a> SetupTools<'a> {
         Ok(plan)
     }
 
-    /// What changes so that nothing of guard is left.
+    /// Plans the removal of everything that guard wrote.
     fn removal(&self, found: &Installed) -> Result<Plan, Failure> {
         let (mut edits, mut problems) = self.planner().taken_back();
-        // What was made last goes first, so that directories are empty when their turn comes.
+        // Undo in reverse order, so that directories are empty when they are removed.
         edits.reverse();
         let servers = mcp::taken_out(&self.into.places, &self.of_servers).map_err(said)?;
         problems.extend(servers.problems);
@@ -266,7 +266,7 @@ impl<'a> SetupTools<'a> {
         Ok(plan)
     }
 
-    /// What changes in the files of agents so that exactly these ask guard.
+    /// Plans the changes of agents' files so that exactly the chosen agents ask guard.
     fn plan_agents(&self, plan: &mut Plan, found: &Installed, chosen: &[&'static Host]) {
         for host in HOSTS.iter() {
             let wanted = chosen.iter().any(|agent| agent.name == host.name);
@@ -352,20 +352,20 @@ fn removed(args: &SetupArgs, engine: &Engine, plan: &Plan, shims: &Shims<'_>, co
     Ok(code)
 }
 
-/// What there is on this machine.
+/// The software and the parts of guard that are installed on this machine.
 pub struct Installed {
-    /// Agents that are here.
+    /// The installed agents.
     agents: Vec<&'static Host>,
-    /// Those among all agents that ask guard.
+    /// The names of the agents that ask guard, installed or not.
     wired: Vec<&'static str>,
-    /// Shells that are here.
+    /// The shells in use.
     shells: Vec<Interactive>,
-    /// Those that load guard.
+    /// The shells that load guard.
     loading: Vec<Interactive>,
     preset: Preset,
-    /// A configuration file of the account's own is there.
+    /// Whether the account has a configuration file.
     configured: bool,
-    /// The program that shows a desktop's notifications.
+    /// Whether the program for desktop notifications is installed, and no notification is configured yet.
     notifier: bool,
     approvers: bool,
 }
@@ -376,7 +376,7 @@ impl Installed {
             let search = crate::world::programs::ProgramSearch::new(&engine.caller.env, &engine.caller.cwd);
             search.find(name).is_ok_and(|found| found.is_some())
         };
-        // The one that this was typed to may have no start-up file yet.
+        // The shell in which this command was typed may have no startup file yet.
         let typed_to = engine.caller.ancestors.first().map(|process| process.name.as_str());
         let own = engine.caller.account.shell.as_deref().and_then(|path| path.file_name());
         let shells = Interactive::ALL.into_iter().filter(|shell| {

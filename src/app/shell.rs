@@ -31,7 +31,7 @@ pub struct ShellCall {
     pub login: bool,
 }
 
-/// Where the shell reads its commands from.
+/// The source of the shell's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandSource {
     /// A command string.
@@ -44,7 +44,7 @@ pub enum CommandSource {
     Nothing,
 }
 
-/// Why arguments are not a valid call of a shell.
+/// The reason why arguments are not a valid call of a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShellCallError {
     #[error("-c: option requires an argument")]
@@ -56,10 +56,10 @@ pub enum ShellCallError {
 }
 
 impl ShellCall {
-    /// Reads the arguments after the shell's name as bash 5.2, dash 0.5.12 or zsh 5.9 reads them.
+    /// Parses the arguments after the shell's name as bash 5.2, dash 0.5.12 or zsh 5.9 does.
     ///
     /// # Errors
-    /// [`ShellCallError`] when an option is not known or lacks its value.
+    /// [`ShellCallError`] if an option is unknown or lacks its value.
     pub fn read(dialect: Dialect, arguments: &[OsString]) -> Result<Self, ShellCallError> {
         options::read(dialect, arguments)
     }

@@ -1,6 +1,6 @@
-//! `guard simulate`: what the record would have asked under another policy.
+//! `guard simulate`: evaluates recorded decisions under another policy.
 //!
-//! Each recorded decision is taken again (`again`), compared with the one that was taken, and counted (`report`).
+//! Each recorded decision is evaluated again (`reevaluate`), compared with the original one, and counted (`report`).
 //! Out of scope: writing anything.
 
 use std::collections::HashMap;
@@ -50,13 +50,13 @@ pub struct SimulateArgs {
     json: bool,
 }
 
-/// How many rows are looked up at once.
+/// The number of rows that are looked up at once.
 const PART: u32 = 500;
 
-/// Takes the decisions again and prints the difference.
+/// Evaluates the decisions again and prints the differences.
 ///
 /// # Errors
-/// The record cannot be read, a time is none, or the other policy is not there or has problems.
+/// The record cannot be read, a time is invalid, or the other policy does not exist or has problems.
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let time =
@@ -83,7 +83,7 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
         }
     }
     for problem in &policies.problems {
-        // Whoever cannot be told is not told.
+        // Ignore an error: the warning cannot be shown elsewhere.
         let _ = writeln!(io::stderr(), "guard: {problem}");
     }
     let text = if args.json {
@@ -105,7 +105,7 @@ fn policy_in_words(args: &SimulateArgs) -> String {
     args.mode.as_ref().map_or(policy.clone(), |mode| format!("{policy}, with mode = {mode}"))
 }
 
-/// What is tried out; `None` for the policy as it is.
+/// Returns the files to use instead of the account's own, or `None` if there are none.
 fn instead(args: &SimulateArgs) -> Result<Option<PolicyOverride>, Failure> {
     let there = |path: &Option<PathBuf>, directory: bool| -> Result<Option<PathBuf>, Failure> {
         let Some(path) = path else { return Ok(None) };
@@ -121,15 +121,15 @@ fn instead(args: &SimulateArgs) -> Result<Option<PolicyOverride>, Failure> {
     Ok((file.is_some() || patterns.is_some()).then_some(PolicyOverride { file, patterns }))
 }
 
-/// The policy as it is and the other one, for each directory that has a say in them.
+/// The current policy and the other one, for each directory. A project's files can change both.
 struct Policies {
     now: Engine,
     instead: Option<PolicyOverride>,
     mode: Option<Mode>,
-    /// By the files of projects that are there.
+    /// The comparisons, by the existing files of the projects.
     known: HashMap<Vec<PathBuf>, Rc<PolicyComparison>>,
     directories: HashMap<PathBuf, Rc<PolicyComparison>>,
-    /// What is wrong with files of projects, a sentence each.
+    /// The problems in files of projects, one sentence each.
     problems: Vec<String>,
 }
 
@@ -138,18 +138,18 @@ impl Policies {
         let now = Engine::open().map_err(|error| Failure::Message(error.to_string()))?;
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), directories: HashMap::new(), problems: Vec::new() };
-        // In the root directory no project has a say.
+        // No project applies to the root directory.
         let comparison = policies.comparison(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
         if !problems.is_empty() {
-            // Tightened as a broken configuration is, it would not show what was asked for.
+            // With problems, a stricter policy would apply instead of the requested one.
             return Err(Failure::Message(format!("the policy has problems: {}", problems.join("; "))));
         }
         policies.known.insert(Vec::new(), comparison);
         Ok(policies)
     }
 
-    /// What decides again where a command ran.
+    /// Returns the comparison for commands in a directory.
     fn of(&mut self, directory: &Path) -> Rc<PolicyComparison> {
         if let Some(comparison) = self.directories.get(directory) {
             return Rc::clone(comparison);
@@ -180,7 +180,7 @@ impl Policies {
         let roots = self.roots(directory);
         let now = Engine::under(caller.clone(), config::load(&roots));
         let mut config = config::load_with(&roots, self.instead.as_ref());
-        // A broken configuration stays as tight as it is.
+        // With problems, the stricter mode stays in force.
         if let Some(mode) = self.mode.filter(|_| config.problems.is_empty()) {
             config.try_mode(mode);
         }
@@ -207,7 +207,7 @@ fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Simulation
     if !matches!(entry.kind, RowKind::Intent | RowKind::Advised) {
         return Ok(());
     }
-    // What the doctor tries guard with is nobody's command.
+    // Test commands of `guard doctor` are not real commands.
     if is_probe(&entry.findings) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `guard stats`: how much is asked, how it is answered, and how fast.
+//! `guard stats`: counts how often guard asks, how it is answered, and how fast.
 
 use std::io::{self, Write as _};
 
@@ -23,13 +23,13 @@ pub struct StatsArgs {
     json: bool,
 }
 
-/// How many rules and agents are named.
+/// The largest number of rules and agents that are listed.
 const MOST: usize = 10;
 
 /// Shows the figures.
 ///
 /// # Errors
-/// The record cannot be read, or the time is none.
+/// The record cannot be read, or the time is invalid.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let since = time::past(&args.since, &now).map_err(|why| Failure::Message(format!("--since: {why}")))?;
@@ -43,7 +43,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
-/// The figures in words.
+/// Formats the figures for a person.
 fn words(stats: &Stats, since: &str) -> String {
     let mut text = format!(
         "{since}: {} commands. {} ran without asking, {} were asked about, {} were refused without asking.\n",

@@ -47,7 +47,7 @@ pub struct StatusArgs {
     prompt: bool,
 }
 
-/// How it stands.
+/// The current state.
 #[derive(Debug, Serialize)]
 struct Status {
     mode: &'static str,
@@ -56,43 +56,43 @@ struct Status {
     threshold_agent: f64,
     /// The configuration files that were read.
     files: Vec<String>,
-    /// When the newest of them was changed: since then the policy is what it is. `None` where the defaults hold.
+    /// The time at which the newest of these files was changed, or `None` if there are only defaults.
     since: Option<Timestamp>,
-    /// What is wrong with the configuration: until it is put right, more is asked about.
+    /// The problems of the configuration. Until they are fixed, guard is stricter.
     problems: Vec<String>,
-    /// Agents whose configuration names guard.
+    /// The agents whose configuration contains guard.
     agents: Vec<&'static str>,
-    /// Those of them that do not run guard's hook all the same.
+    /// Those of them that do not run guard's hook.
     inactive: Vec<Inactive>,
-    /// Agents that are here and do not ask guard.
+    /// The installed agents that do not ask guard.
     without: Vec<&'static str>,
-    /// Shells whose start-up file loads guard, with that file.
+    /// The shells whose startup file loads guard, with that file.
     shells: Vec<(&'static str, String)>,
-    /// Whether the shell that this was typed to asks guard; `None` where it was typed to none.
+    /// Whether the shell in which this was typed asks guard, or `None` if it was not typed in a shell.
     this_shell: Option<bool>,
     waiting: usize,
     grants: usize,
-    /// What the newest of them cover, in words.
+    /// Descriptions of the newest grants.
     granted: Vec<String>,
     trusted_directories: Vec<String>,
-    /// A newer version than this one, where the configured program names one.
+    /// A newer version of guard, if the configured program names one.
     newer: Option<String>,
-    /// The rows of the record; `None` where there is none yet.
+    /// The number of the last row of the record, or `None` if it is empty.
     rows: Option<i64>,
     refused: Vec<Refused>,
 }
 
-/// An agent whose configuration names guard, and which does not ask it.
+/// An agent whose configuration contains guard, but which does not ask it.
 #[derive(Debug, Serialize)]
 struct Inactive {
     agent: &'static str,
-    /// Why it does not, in words.
+    /// The reason.
     why: String,
-    /// What to do about it.
+    /// The remedy for a person to apply.
     remedy: String,
 }
 
-/// A command that was refused lately.
+/// A command that was refused recently.
 #[derive(Debug, Serialize)]
 struct Refused {
     row: i64,
@@ -100,13 +100,13 @@ struct Refused {
     command: String,
 }
 
-/// Refusals, and grants, that are named.
+/// The largest number of refusals and of grants that are listed.
 const MOST: u32 = 3;
 
-/// Shows how it stands, and returns the exit code.
+/// Shows the current state, and returns the exit code.
 ///
 /// # Errors
-/// There is no one to ask for, the record cannot be read, or standard output cannot be written.
+/// The engine cannot start, the record cannot be read, or standard output cannot be written.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     unless_unread(show(args))
 }
@@ -132,9 +132,9 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// The commands that wait, the same command of the same caller being one.
+/// Returns the number of waiting commands. The same command of the same caller counts once.
 fn waiting() -> Result<usize, Failure> {
-    // A queue that nobody filed anything in need not be made to be looked at.
+    // Do not create the queue only to read it.
     let Some(queue) = super::engine::requests()? else { return Ok(0) };
     let now = Timestamp::now();
     let mut all = queue.list(now)?;
@@ -197,16 +197,16 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     })
 }
 
-/// The grants in force in words, those of the configuration first and the newest last.
+/// Returns descriptions of the active grants, those of the configuration first, then the others, newest last.
 fn granted(engine: &Engine, store: Option<&Store>) -> Result<Vec<String>, Failure> {
     let stored = store.map_or_else(|| Ok(Vec::new()), |store| store.grants(Timestamp::now()))?;
     let stored = stored.into_iter().filter(|listed| listed.ended.is_none()).map(|listed| listed.grant.words);
     Ok(engine.config().grants.iter().map(|grant| grant.words.clone()).chain(stored).collect())
 }
 
-/// The commands that were refused last, the newest first.
+/// Returns the commands that were refused most recently.
 fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
-    // The doctor's test commands lie between them, and were never a person's.
+    // Read more rows than needed, because test commands of `guard doctor` are skipped.
     let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST * 20), ..Filter::default() };
     let mut all = Vec::new();
     for row in store.find(&filter)?.into_iter().rev() {
@@ -217,7 +217,7 @@ fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
         if is_probe(&entry.findings) {
             continue;
         }
-        // A call that was not judged has no command; why it was refused stands in its place.
+        // A call that was not judged has no command; show the reason for its refusal instead.
         let why = || entry.words.map(|words| format!("({words})"));
         if let Some(command) = entry.command.filter(|command| !command.is_empty()).or_else(why) {
             all.push(Refused { row, time: entry.time, command });
@@ -293,7 +293,7 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         let what = if at == 0 { "refused" } else { "" };
         let command = one.command.lines().next().unwrap_or_default();
         let when = format!("{:10}  ", time::ago(one.time, now));
-        // One line each, however long the command is.
+        // Show one line for each, however long the command is.
         let room = columns.saturating_sub(10 + when.len()).clamp(8, 60);
         let command = cut(&visible::line(command.as_bytes(), false), room);
         all.push(Line::of(Style::Strong, format!("{what:10}")).with(Style::Plain, when + &command));

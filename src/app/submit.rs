@@ -1,9 +1,9 @@
-//! `guard submit`: what the gateway starts for each command that comes in over its API.
+//! `guard submit`: judges a command that arrives over the gateway's API. The gateway starts it for each command.
 //!
-//! One object on standard input says what somebody wants to run; lines of JSON on standard output say what becomes of
-//! it: that it waits, under which name, and in the end whether it may run. Nothing runs here: the client is told, and
-//! what it is told is in the record first. The gateway keeps standard input open as long as it wants an answer; when
-//! that ends, by its will or by its death, nobody waits any more.
+//! It reads one object on standard input with the client's command, and writes lines of JSON to standard output: that
+//! the command waits, with the ID of its request, and finally whether it may run. Nothing runs here: the client gets
+//! the decision, which is recorded first. The gateway keeps standard input open as long as it wants an answer. When it
+//! closes it or dies, the request is given up.
 //!
 //! Out of scope: HTTP, tokens, and running anything.
 
@@ -36,54 +36,54 @@ use crate::store::{CommandResult, ExitStatus, IntentRow, RecordedDecision};
 use crate::ui::json::VerdictView;
 use crate::ui::verdict;
 
-/// The longest input that is read.
+/// The longest input that is read, in bytes.
 const MAX_INPUT: u64 = 2 << 20;
 
-/// The longest command that is judged.
+/// The longest command that is judged, in bytes.
 const MAX_COMMAND: usize = 512 << 10;
 
-/// What is said to an input that wants several things at once, or nothing.
+/// The error for an input with several of these members, or none.
 const ONE_OF: &str = "expected one of \"command\", \"argv\" and \"tool\"";
 
 /// The arguments of `guard submit`.
 #[derive(Debug, Args)]
 pub struct SubmitArgs {}
 
-/// What a client wants to run.
+/// The request of a client.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubmitInput {
     command: Option<String>,
     argv: Option<Vec<String>>,
-    /// A tool that is called, and its input, in the place of a command.
+    /// The name of a tool to call instead of a command. `input` is its input.
     tool: Option<String>,
     #[serde(default)]
     input: Value,
-    /// One name of the server that offers the tool, or several.
+    /// One or several names of the server that offers the tool.
     #[serde(default)]
     server: Servers,
-    /// Absolute.
+    /// An absolute path.
     cwd: PathBuf,
-    /// Whose token it came with: letters, digits, dashes.
+    /// The name of the client's token: letters, digits, dashes, underscores and dots.
     client: String,
     /// The client's name for its session.
     session: Option<String>,
-    /// Why, as the client says.
+    /// The client's reason for the command.
     reason: Option<String>,
-    /// The client says that somebody is in a crisis.
+    /// Whether the client declares that a person is in a crisis.
     #[serde(default)]
     crisis: bool,
-    /// The messenger whose bot hands it in, in the place of `api`.
+    /// The origin: a messenger whose bot passes on the command, or `api`.
     #[serde(default = "api")]
     origin: Origin,
-    /// How long it may wait for a person, in seconds.
+    /// The longest time to wait for a person, in seconds.
     timeout_secs: u32,
-    /// The client says how it ended, in a second line: `{"exit": 0, "duration_ms": 12}`.
+    /// Whether the client will report the result of the command in a second line: `{"exit": 0, "duration_ms": 12}`.
     #[serde(default)]
     report: bool,
 }
 
-/// How it ended, as the client says.
+/// The result of the command, as reported by the client.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClientReport {
@@ -95,31 +95,31 @@ fn api() -> Origin {
     Origin::Api
 }
 
-/// What became of it.
+/// The decision about a command.
 #[derive(Debug, Serialize)]
 struct SubmitReply<'a> {
     /// `allow` or `deny`.
     status: &'static str,
-    /// What settled it: the basis of an allow, the kind of a denial.
+    /// The basis of an approval, or the kind of a denial.
     settled_by: &'a str,
-    /// Who said yes.
+    /// The name of the approver.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
-    /// Why it is refused, in one line.
+    /// The reason for a refusal, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Of the command, its directory and what of the environment matters.
+    /// The digest of the command, its directory and the relevant environment.
     digest: String,
-    /// The row of the record, to report the outcome to.
+    /// The row of the record, for the report of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<i64>,
     verdict: VerdictView<'a>,
 }
 
-/// Judges one command for the gateway, waits for a person where one is to be asked, and says what they said.
+/// Judges one command for the gateway, waits for a person if necessary, and prints the decision.
 ///
 /// # Errors
-/// The input cannot be read, or there is nobody to judge for: nothing was allowed.
+/// The input cannot be read, or the engine cannot start. Nothing was allowed then.
 pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let (input, lines) = read()?;
     std::env::set_current_dir(&input.cwd)
@@ -143,7 +143,7 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
         Decision::Refuse(refusal) => submission.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
             let most = Duration::from_secs(input.timeout_secs.into());
-            // Whoever is in a crisis waits for no machine, and is refused by none.
+            // In a crisis no reviewer is consulted, because it could delay or refuse the command.
             let mut review =
                 (!submission.justification.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
             let settled = review.as_mut().map_or(Advice::Open, Review::advice);
@@ -170,7 +170,8 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Reads the object, one line; whoever sent it keeps the pipe open as long as an answer is wanted.
+/// Reads the object, which is one line, and then further lines in a thread. The sender keeps the pipe open as long as
+/// it wants an answer.
 fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
@@ -183,11 +184,11 @@ fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
     drop(stdin);
     let (says, lines) = mpsc::channel();
     std::thread::spawn(move || {
-        // What comes behind is the report of one that ran, which nobody may have asked for.
+        // Further lines are reports about the command that ran. They are ignored unless they were announced.
         for line in io::stdin().lock().take(MAX_INPUT).lines().map_while(Result::ok) {
             let _ = says.send(line);
         }
-        // Whoever wanted an answer is gone: what waits is given up, as when a terminal is closed.
+        // The sender no longer wants an answer: give up the waiting request, as when a terminal is closed.
         let _ = kill(getpid(), Signal::SIGHUP);
     });
     let input = serde_json::from_slice(&text)
@@ -195,7 +196,7 @@ fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
     Ok((input, lines))
 }
 
-/// The command as one of a session of this client's.
+/// Returns the invocation of the client's command, in a session of the client.
 fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if input.client.is_empty() || input.client.len() > 64 || !input.client.chars().all(plain) {
@@ -224,7 +225,7 @@ fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failur
     let mut invocation = engine.caller.invocation(request);
     invocation.origin = match input.origin {
         Origin::Discord | Origin::Telegram => input.origin,
-        // Nobody who hands a command in is a person at a terminal.
+        // A client is never a person at a terminal.
         Origin::Cli | Origin::Agent | Origin::Api => Origin::Api,
     };
     invocation.cwd.clone_from(&input.cwd);
@@ -232,27 +233,27 @@ fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failur
     let session: String = input.session.iter().flat_map(|id| id.chars()).take(200).collect();
     let name = if session.is_empty() { input.client.clone() } else { format!("{}:{session}", input.client) };
     invocation.session.id = format!("api:{name}");
-    // What a client does in one session it would do in another: its denials count together.
+    // All sessions of a client share their count of denials, because a client could otherwise start a new session.
     invocation.session.root = format!("{}@api:{}", invocation.uid, input.client);
     invocation.session.agent = None;
     Ok(invocation)
 }
 
-/// A command that was judged.
+/// A judged command.
 struct JudgedSubmission<'a> {
     engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     justification: Justification,
-    /// Where the client says how it ended, where it will.
+    /// The lines with the client's report, if it announced one.
     report: Option<&'a Receiver<String>>,
-    /// What a reviewer thought of it.
+    /// The reviewer's opinion.
     opinion: Option<Opinion>,
 }
 
 impl JudgedSubmission<'_> {
-    /// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with
-    /// it, and who gave both, for the record.
+    /// Waits in the queue, and judges again after an approval. Returns the grant that came with it, and the approver's
+    /// name for the record.
     fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<(Option<GrantOffer>, Option<String>), Refusal> {
         let Self { engine, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
@@ -281,7 +282,7 @@ impl JudgedSubmission<'_> {
         }
     }
 
-    /// Writes down that it may run, with the grant that came with the answer, and says so.
+    /// Records that the command may run, stores the grant that came with the answer, and prints the decision.
     fn allow(
         &self,
         decision: &Decision,
@@ -302,7 +303,7 @@ impl JudgedSubmission<'_> {
         }
     }
 
-    /// Writes down how it ended, once the client says so. A client that ends without a word takes this process with it.
+    /// Waits for the client's report and records the result. If the client exits without a report, this process ends.
     fn ended(&self, lines: &Receiver<String>, receipt: &Receipt) -> Result<(), Failure> {
         let Ok(line) = lines.recv() else { return Ok(()) };
         let ended: ClientReport = serde_json::from_str(&line)
@@ -312,7 +313,7 @@ impl JudgedSubmission<'_> {
         Ok(store.result(receipt, &outcome, Timestamp::now())?)
     }
 
-    /// Says that it must not run; one that cannot be written down is a denial all the same.
+    /// Prints a denial, which takes effect even if it cannot be recorded.
     fn deny(&self, decision: &Decision, refusal: &Refusal, answered: Option<Duration>) -> Result<u8, Failure> {
         let _ = self.write(RecordedDecision::Refused(refusal), answered, None);
         let reason = verdict::refused(refusal, &self.judgment.risk);

@@ -1,11 +1,12 @@
-//! Times as people write them: `2h`, `3d`, `today`, `2026-11-21`, `2026-11-21 14:30`; and as they read them.
+//! Parses times as people write them (`2h`, `3d`, `today`, `2026-11-21`, `2026-11-21 14:30`), and formats times for
+//! people.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 use thiserror::Error;
 
-/// Why a text is no time that is asked for.
+/// The reason why a text is not a valid time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
     #[error("{0} is too long ago")]
@@ -18,10 +19,10 @@ pub enum TimeError {
     Unknown(String),
 }
 
-/// Reads a time in the past, as seen from `now` and its time zone.
+/// Parses a time in the past, relative to `now` and in its time zone.
 ///
 /// # Errors
-/// What is expected, when it is none of these.
+/// The text is not a time, or out of range.
 pub fn past(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
     if let Some(span) = span(text) {
         return now.checked_sub(span).map(|then| then.timestamp()).map_err(|_| TimeError::TooLongAgo(text.to_owned()));
@@ -29,10 +30,10 @@ pub fn past(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
     point(text, now)
 }
 
-/// Reads a time in the future, as seen from `now` and its time zone.
+/// Parses a time in the future, relative to `now` and in its time zone.
 ///
 /// # Errors
-/// What is expected, when it is none of these.
+/// The text is not a time, in the past, or out of range.
 pub fn future(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
     let then = match span(text) {
         Some(span) => {
@@ -43,7 +44,7 @@ pub fn future(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
     if then <= now.timestamp() { Err(TimeError::Past(text.to_owned())) } else { Ok(then) }
 }
 
-/// A number and a unit.
+/// Parses a number and a unit.
 fn span(text: &str) -> Option<Span> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at_checked(digits)?;
@@ -69,20 +70,20 @@ fn point(text: &str, now: &Zoned) -> Result<Timestamp, TimeError> {
         "tomorrow" => now.date().tomorrow().and_then(day),
         _ => text
             .parse::<Timestamp>()
-            // A date alone is also a date and time to the reader; both mean midnight here.
+            // The parser also accepts a date alone as a date and time; both mean midnight here.
             .or_else(|_| text.parse::<DateTime>().and_then(here)),
     };
     found.map_err(|_| TimeError::Unknown(text.to_owned()))
 }
 
-/// Date and time to the second, in the time zone of this machine.
+/// Formats a date and time to the second, in this time zone.
 #[must_use]
 pub fn format(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// How long ago it was, in at most ten characters: `just now`, `12 min ago`, `3 d ago`; the date when it is longer ago
-/// than two weeks, or is not past.
+/// Formats how long ago a time was, in at most ten characters: `just now`, `12 min ago`, `3 d ago`. Returns the date if
+/// it is in the future or more than two weeks ago.
 #[must_use]
 pub fn ago(time: Timestamp, now: &Zoned) -> String {
     let seconds = now.timestamp().duration_since(time).as_secs();
@@ -96,7 +97,7 @@ pub fn ago(time: Timestamp, now: &Zoned) -> String {
     }
 }
 
-/// A length of time in at most six characters: `999 ms`, `59.9 s`, `12 min`, `26 h`.
+/// Formats a duration in at most six characters: `999 ms`, `59.9 s`, `12 min`, `26 h`.
 #[must_use]
 pub fn brief(milliseconds: i64) -> String {
     match milliseconds {
@@ -106,7 +107,7 @@ pub fn brief(milliseconds: i64) -> String {
     }
 }
 
-/// A length of time as a person would say it.
+/// Formats a duration for a sentence.
 #[must_use]
 pub fn length(milliseconds: i64) -> String {
     let seconds = milliseconds / 1000;
@@ -167,7 +168,7 @@ mod tests {
             ("2026-11-20T14:30:00Z", "1 d ago"),
             ("2026-11-07T14:30:01Z", "13 d ago"),
             ("2026-11-07T14:30:00Z", "2026-11-07"),
-            // The day is that of the person's own clock.
+            // The date is in the person's time zone.
             ("2026-10-31T23:30:00Z", "2026-11-01"),
             ("2026-11-21T14:30:01Z", "2026-11-21"),
         ] {

@@ -1,4 +1,4 @@
-//! Calls of tools as a person or a program names them: on the command line, in a batch.
+//! Tool calls as a person or a program describes them, on the command line or in a batch.
 
 use std::io::Read as _;
 
@@ -28,12 +28,12 @@ pub struct ToolArgs {
     described: Option<String>,
 }
 
-/// A tool call beside its name: its input, its servers and its description.
+/// The details of a tool call besides its name: its input, its servers and its description.
 #[derive(Debug, Default, Deserialize)]
 pub struct ToolDetails {
     #[serde(default)]
     pub input: Value,
-    /// One name, or all of them.
+    /// One or several names of the server.
     #[serde(default)]
     pub server: Servers,
     #[serde(default)]
@@ -55,10 +55,10 @@ pub enum Servers {
 }
 
 impl ToolArgs {
-    /// The call, where one is asked about.
+    /// Returns the tool call, or `None` if no tool is named.
     ///
     /// # Errors
-    /// What should be JSON is none.
+    /// An argument is not valid JSON.
     pub fn request(&self, engine: &Engine) -> Result<Option<Request>, Failure> {
         let Some(name) = &self.tool else { return Ok(None) };
         let described = self.described.as_deref().map(|text| json("--described", text)).transpose()?;
@@ -81,7 +81,7 @@ impl ToolArgs {
 }
 
 impl ToolDetails {
-    /// The call of the tool of this name.
+    /// Returns the request for a call of this tool.
     #[must_use]
     pub fn request(self, engine: &Engine, name: String) -> Request {
         let servers = match self.server {

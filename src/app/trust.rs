@@ -1,6 +1,7 @@
-//! `guard trust`: directories where tier 2 and below counts for less, kept in the account's own configuration.
+//! `guard trust`: manages the directories in which commands of tier 2 and below score lower, in the account's own
+//! configuration.
 //!
-//! Out of scope: what trust means for a command, which is the judge's.
+//! Out of scope: the effect of trust on a command, which the judge decides.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub struct TrustArgs {
 
 const KEY: &str = "trusted_directories";
 
-/// Trusts a directory, or lists those that are trusted, and returns the exit code: 126 when it is refused.
+/// Trusts a directory, or stops trusting it, or lists the trusted directories. The exit code is 126 if this is refused.
 ///
 /// # Errors
 /// The configuration cannot be read or written, or there is no terminal.
@@ -71,7 +72,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
     }
 }
 
-/// The option of this verb that the directory's name is, where there is no such directory.
+/// Returns the option of this verb with the name of the directory, if no such directory exists.
 fn option_without_dashes(args: &TrustArgs) -> Option<&str> {
     let name = args.directory.to_str().filter(|_| !args.directory.exists())?;
     let verb = TrustArgs::augment_args(clap::Command::new("trust"));
@@ -83,7 +84,7 @@ fn refuse(why: &str) -> Result<u8, Failure> {
     Ok(exit::REFUSED)
 }
 
-/// Why a directory is not trusted, or not taken back.
+/// The reason why a directory is not trusted, or its trust is not removed.
 #[derive(Debug, thiserror::Error)]
 enum TrustError {
     #[error("you have no configuration file")]
@@ -102,7 +103,7 @@ enum TrustError {
     Terminal(#[source] io::Error),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// What is wrong with the configuration.
+    /// A problem of the configuration.
     #[error("{0}")]
     Problem(ConfigProblem),
     #[error(
@@ -119,7 +120,7 @@ enum TrustError {
     Glob(String),
 }
 
-/// Why the list of directories in a file is not read or changed.
+/// The reason why the list of directories in a file is not read or changed.
 #[derive(Debug, thiserror::Error)]
 enum ListError {
     #[error("not valid TOML: {0}")]
@@ -130,7 +131,7 @@ enum ListError {
     Unchangeable,
 }
 
-/// Changes the file, once a person has read what it means. `None`: they said no.
+/// Changes the file after a person has read the consequences. Returns `None` if they declined.
 fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustError> {
     let directory = named(&engine.caller.cwd.join(&args.directory));
     if !args.remove {
@@ -165,7 +166,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustErro
     let new = with(&text, &directories).map_err(of_list)?;
     file::make_directories(&path).map_err(named)?;
     file::replace(&path, old.as_deref(), &new, false).map_err(named)?;
-    // What another layer forbids, and what this file could not say, is told, and taken back.
+    // If another layer prevents the trust or the new file has a problem, restore the file and report the reason.
     let again = Engine::open()?;
     if !args.remove && !again.policy().trusted_directories.contains(&directory) {
         let problem = again.config().problems.first().cloned();
@@ -179,7 +180,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, TrustErro
     }))
 }
 
-/// A directory that may be trusted: it is one, and neither everything nor all of a home.
+/// Checks that a directory exists, does not contain a home directory, and can be written as a pattern.
 fn bounded(engine: &Engine, directory: &str) -> Result<(), TrustError> {
     let path = Path::new(directory);
     if !path.is_dir() {
@@ -197,7 +198,7 @@ fn bounded(engine: &Engine, directory: &str) -> Result<(), TrustError> {
     Ok(())
 }
 
-/// The directories that a configuration names.
+/// Returns the directories that a configuration names.
 fn listed(text: &str) -> Result<Vec<String>, ListError> {
     let table = DeTable::parse(text).map_err(|error| ListError::NotToml(error.message().to_owned()))?;
     match table.get_ref().get(KEY).map(|value| value.get_ref()) {
@@ -213,7 +214,7 @@ fn listed(text: &str) -> Result<Vec<String>, ListError> {
     }
 }
 
-/// The configuration with these directories, and every other byte as it was.
+/// Returns the configuration with these directories. All other bytes are preserved.
 fn with(text: &str, directories: &[String]) -> Result<String, ListError> {
     let list = directories.iter().map(|directory| quoted(directory)).collect::<Vec<_>>().join(", ");
     let table = DeTable::parse(text).map_err(|error| ListError::NotToml(error.message().to_owned()))?;
@@ -222,7 +223,7 @@ fn with(text: &str, directories: &[String]) -> Result<String, ListError> {
             let (before, after) = (text.get(..span.start), text.get(span.end..));
             format!("{}[{list}]{}", before.unwrap_or_default(), after.unwrap_or_default())
         }
-        // In front of everything, because behind a table's head it would be that table's.
+        // Insert the key at the beginning, because after a table header it would belong to that table.
         None => format!("{KEY} = [{list}]\n{text}"),
     };
     if listed(&new)? == directories { Ok(new) } else { Err(ListError::Unchangeable) }

@@ -1,7 +1,7 @@
-//! Commands in an envelope that no template describes, as another version of an agent may write it.
+//! Handles commands in an envelope that no template describes, for example of another version of an agent.
 //!
-//! The command in it is shown alone only where that hides nothing: what stands around it is harmless, and the whole string
-//! is judged no otherwise than the command. Out of scope: what an envelope looks like.
+//! The command in it is shown alone only if that hides nothing: the rest is harmless, and the whole string has the same
+//! findings as the command. Out of scope: recognizing an envelope.
 
 use super::engine::Engine;
 use crate::judge::Judgment;
@@ -10,14 +10,14 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter};
 
-/// How many rows of a session are looked through.
+/// The number of rows of a session that are searched.
 const LOOKED_THROUGH: u32 = 50;
 
-/// The invocation with the envelope taken off where that hides nothing; else as it stands.
+/// Returns the invocation without the envelope if that hides nothing, and unchanged otherwise.
 #[must_use]
 pub fn opened(engine: &Engine, invocation: Invocation) -> Invocation {
     let Some(scaffold) = invocation.scaffold() else { return invocation };
-    // What runs unasked is shown to nobody.
+    // A command that runs without a prompt is not shown to anybody.
     let whole = engine.work_out(&invocation);
     if whole.risk.tier == Tier::Safe || engine.work_out(&scaffold).risk.tier > Tier::Safe {
         return invocation;
@@ -30,7 +30,7 @@ pub fn opened(engine: &Engine, invocation: Invocation) -> Invocation {
     if found(&whole) == found(&engine.work_out(&alone)) { opened } else { invocation }
 }
 
-/// What counts of a judgment, whichever place it was found at.
+/// Returns the relevant parts of a judgment, without the positions of its findings.
 fn found(judgment: &Judgment) -> (Tier, Vec<(String, Tier, Vec<String>)>) {
     let each = judgment.risk.findings.iter();
     let mut found: Vec<_> = each.map(|finding| (finding.rule.clone(), finding.tier, finding.touches.clone())).collect();
@@ -38,8 +38,8 @@ fn found(judgment: &Judgment) -> (Tier, Vec<(String, Tier, Vec<String>)>) {
     (judgment.risk.tier, found)
 }
 
-/// That an agent puts something around its commands that guard does not know, where this is the first of its session that
-/// is asked about or refused, as the rows tell. The row of this one is not written yet.
+/// Returns a warning about an unknown envelope, if this is the first command of its session that guard asks about or
+/// refuses, according to the rows. The row of this command is not written yet.
 #[must_use]
 pub fn warning(engine: &Engine, invocation: &Invocation) -> Option<String> {
     let Request::Line(line) = &invocation.request else { return None };
@@ -49,7 +49,7 @@ pub fn warning(engine: &Engine, invocation: &Invocation) -> Option<String> {
     }
     let session = Some(invocation.session.id.clone());
     let filter = Filter { session, limit: Some(LOOKED_THROUGH), ..Filter::default() };
-    // Without a record this is the first.
+    // Without a record, assume that this is the first.
     let store = engine.existing().ok().flatten();
     let rows = store.and_then(|store| store.find(&filter).map(|ids| store.entries(&ids)).ok()).unwrap_or_default();
     let mut rows = rows.into_iter().flatten();

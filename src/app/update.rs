@@ -1,7 +1,7 @@
-//! Whether there is a newer guard, as a program of the account's own says (`update.command`): asked by `guard status` and
-//! `guard doctor`, at most once a day, and by nothing that judges a command. guard itself asks nobody.
+//! Checks for a newer version of guard by running a program that the account configures (`update.command`). Only `guard
+//! status` and `guard doctor` do this, at most once a day. guard itself connects to no server.
 //!
-//! Out of scope: a network, and changing the program.
+//! Out of scope: any use of the network, and installing an update.
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,22 +18,22 @@ use crate::exec::probe::Probe;
 /// This version.
 pub const OWN: &str = env!("CARGO_PKG_VERSION");
 
-/// How long the program may take.
+/// The time limit of the program.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Seconds until it is asked again.
+/// The number of seconds for which a result is cached.
 const A_DAY: i64 = 24 * 60 * 60;
 
-/// The longest that is taken for a version.
+/// The longest text that is accepted as a version, in bytes.
 const LONGEST: usize = 40;
 
-/// The file beside the record that keeps what was said.
+/// The name of the cache file, which is beside the record.
 const FILE: &str = "newest-version.json";
 
 /// The last update check, as it is cached.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CachedCheck {
-    /// Seconds since 1970.
+    /// The time of the check, in seconds since 1970.
     asked: i64,
     command: Vec<String>,
     #[serde(rename = "said")]
@@ -49,7 +49,7 @@ pub enum CheckOutput {
 }
 
 impl CheckOutput {
-    /// The version that it names, where that is newer than this one.
+    /// Returns the version if it is newer than this one.
     #[must_use]
     pub fn newer(&self) -> Option<&str> {
         match self {
@@ -59,7 +59,7 @@ impl CheckOutput {
     }
 }
 
-/// What the program says, or said within the last day; `None` where none is configured.
+/// Returns the output of the program, possibly cached within the last day, or `None` if no program is configured.
 #[must_use]
 pub fn newest(engine: &Engine) -> Option<CheckOutput> {
     let argv = &engine.policy().update_command;
@@ -68,7 +68,7 @@ pub fn newest(engine: &Engine) -> Option<CheckOutput> {
     let now = Timestamp::now().as_second();
     let kept =
         std::fs::read(directory.join(FILE)).ok().and_then(|text| serde_json::from_slice::<CachedCheck>(&text).ok());
-    // One from the future is of a clock that was wrong.
+    // A time in the future comes from a clock that was wrong.
     if let Some(kept) = kept.filter(|kept| (now - A_DAY..=now).contains(&kept.asked) && kept.command == *argv) {
         return Some(kept.output);
     }
@@ -77,7 +77,7 @@ pub fn newest(engine: &Engine) -> Option<CheckOutput> {
     Some(said)
 }
 
-/// What cannot be kept is asked again.
+/// Caches a result. If this fails, the program runs again the next time.
 fn keep(directory: &Path, kept: &CachedCheck) {
     let Ok(text) = serde_json::to_vec(kept) else { return };
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -109,7 +109,7 @@ fn asked(engine: &Engine, argv: &[String]) -> CheckOutput {
     }
 }
 
-/// The version in the first line, with or without a `v` in front.
+/// Parses the version in the first line, with or without a leading `v`.
 fn version(text: &str) -> Option<&str> {
     let line = text.trim().lines().next()?.trim();
     let version = line.strip_prefix('v').unwrap_or(line);
@@ -118,7 +118,7 @@ fn version(text: &str) -> Option<&str> {
         .then_some(version)
 }
 
-/// Whether one version comes after another: by their numbers, and where those are the same a release after what led to it.
+/// Reports whether one version is newer than another: by their numbers, and a release is newer than its pre-releases.
 fn is_newer(one: &str, other: &str) -> bool {
     let parts = |version: &str| {
         let version = version.split('+').next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `guard verify`: whether the record is as it was written.
+//! `guard verify`: checks that the record was not changed after it was written.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -26,31 +26,31 @@ pub struct VerifyArgs {
     json: bool,
 }
 
-/// The record is not as it was written.
+/// The exit code if the record was changed.
 const BROKEN: u8 = 1;
 
-/// What no reading of the record itself can show.
+/// The limits of verifying the record alone.
 const LIMITS: &str = "\
 This detects rows that were edited, removed or moved. It does not detect rows removed at the end (except answers that \
 the queue still contains) or a rebuilt chain: for that, keep the head elsewhere (another machine, paper) and pass it to \
 guard verify --head.";
 
-/// Where saved heads are given.
+/// The saved heads of an argument.
 #[derive(Clone, Debug)]
 enum SavedHeads {
     One(Head),
     File(PathBuf),
 }
 
-/// The longest file with heads in it.
+/// The longest file of heads that is read, in bytes.
 const MAX_FILE: u64 = 1 << 30;
 
-/// An argument that is no head and names no file.
+/// An error of parsing an argument that is neither a head nor the name of a file.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("expected ROW:HASH, as guard verify printed it, or the name of a file with such heads in it")]
 struct HeadError;
 
-/// `12:3f…`, or as it is printed: `row 12, 3f…`; else the name of a file.
+/// Parses a head, `12:3f…` or as printed, `row 12, 3f…`. Any other argument is the name of a file.
 fn kept_heads(text: &str) -> Result<SavedHeads, HeadError> {
     if let (Some(head), None) = {
         let mut all = heads(text).into_iter();
@@ -86,8 +86,8 @@ impl SavedHeads {
     }
 }
 
-/// All heads in a text: a number, a colon or a comma and a blank, and a hash; of JSON with the row in it and of CSV, the
-/// number and the hash of each line.
+/// Returns all heads in a text: a number, a colon or a comma and a blank, and a hash. In JSON with a row and in CSV,
+/// the number and the hash of each line.
 fn heads(text: &str) -> Vec<Head> {
     let mut all = Vec::new();
     if text.starts_with("id,time,") {
@@ -116,8 +116,8 @@ fn heads(text: &str) -> Vec<Head> {
     all
 }
 
-/// The number and the hash of each record: its first cell, and that under the heading `hash`, which few stand behind. A
-/// line break within quotes ends none.
+/// Returns the number and the hash of each CSV record: its first cell, and the cell under the heading `hash`, counted
+/// from the end. A line break within quotes does not end a record.
 fn in_csv(text: &str) -> Vec<Head> {
     let mut all = Vec::new();
     let behind = text.lines().next().and_then(|heading| heading.rsplit(',').position(|name| name == "hash"));
@@ -137,7 +137,7 @@ fn in_csv(text: &str) -> Vec<Head> {
     all
 }
 
-/// Where the next run of as many hexadecimal digits begins and ends.
+/// Returns the range of the next run of 64 hexadecimal digits.
 fn next_hash(line: &str, from: usize) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let mut start = from;
@@ -151,7 +151,7 @@ fn next_hash(line: &str, from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// The row and the hash of an object, or of one in it.
+/// Returns the row and the hash of an object, or of one nested in it.
 fn in_json(value: &serde_json::Value) -> Option<Head> {
     let own = ["id", "row"].iter().find_map(|name| value.get(name)?.as_i64());
     let link = value.get("hash").and_then(serde_json::Value::as_str).and_then(Link::parse);
@@ -159,7 +159,7 @@ fn in_json(value: &serde_json::Value) -> Option<Head> {
     own.or_else(|| value.as_object()?.values().find_map(in_json))
 }
 
-/// Whether a head that was saved elsewhere is still in the record.
+/// The status of a saved head in the record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HeadStatus {
     Holds,
@@ -179,7 +179,7 @@ impl HeadStatus {
 
 /// The result for all saved heads.
 struct HeadReport {
-    /// The first that is gone; else the newest that holds; else the newest.
+    /// The head to report: the first that is gone, or else the newest that holds, or else the newest.
     told: (Head, HeadStatus),
     all: usize,
 }
@@ -210,7 +210,7 @@ impl HeadReport {
     }
 }
 
-/// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
+/// Verifies the chain and prints the faults. The exit code is 0 if there are none, 1 otherwise.
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
@@ -289,7 +289,7 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
     writeln!(out, "{LIMITS}")
 }
 
-/// What was pruned, and which row proves it.
+/// Describes what was pruned, and which row proves it.
 fn pruned(end: &PrunedEnd, zone: &TimeZone) -> String {
     let PrunedEnd { row, at, pruned } = end;
     let shown = |time| time::format(time, zone);

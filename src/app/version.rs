@@ -1,6 +1,6 @@
-//! `guard --version --json`: which program this is, how it was built, and what it has built in.
+//! `guard --version --json`: describes this program, its build, and what is built in.
 //!
-//! Out of scope: what holds for one caller. That is `guard status`.
+//! Out of scope: the state of a caller, which `guard status` shows.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::init::Interactive;
 use super::install::hosts::HOSTS;
 use crate::judge::rules::catalog::Catalog;
 
-/// One JSON object on a line.
+/// Returns the description as one line with a JSON object.
 #[must_use]
 pub fn version_text() -> String {
     let object = json!({
@@ -19,7 +19,7 @@ pub fn version_text() -> String {
             "profile": env!("GUARD_PROFILE"),
             "linked": env!("GUARD_LINKED"),
             "rustc": env!("GUARD_RUSTC"),
-            // What was built, where whoever built it says so.
+            // The commit, if the build environment provides it.
             "commit": option_env!("GUARD_COMMIT"),
         },
         "features": {

@@ -1,4 +1,4 @@
-//! `guard wait`: until a request is answered.
+//! `guard wait`: waits until a request is answered.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub struct WaitArgs {
     timeout: Option<u32>,
 }
 
-/// Waits, and returns 0 when it was approved, 126 when it was refused, 75 when there is no answer yet.
+/// Waits, and returns 0 if the request was approved, 126 if it was refused, 75 if there is no answer yet.
 ///
 /// # Errors
 /// There is no such request, or the queue cannot be read.
@@ -66,7 +66,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
                     None => {
                         let listening = wakeup.insert(Wakeup::begin(time).map_err(io::Error::from)?);
                         queue.listen(&id, listening)?;
-                        // It may have been answered before this listened.
+                        // The request may have been answered before this process began to listen.
                         continue;
                     }
                 };

@@ -29,9 +29,9 @@ pub struct ShownRequest {
     pub(super) digest: Digest,
     pub(super) bindings: Bindings,
     pub(super) waited_for: bool,
-    /// How many more requests of the same command wait.
+    /// The number of other waiting requests of the same command.
     pub(super) more: usize,
-    /// How many different approvers it needs.
+    /// The number of different approvers it needs.
     pub(super) approvals: u8,
     /// The approvers who have made a valid signature.
     pub(super) signed: Vec<String>,
@@ -69,7 +69,7 @@ impl ShownRequest {
         !refused && self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
     }
 
-    /// Returns how the card asks about it.
+    /// Returns the prompt of the card.
     fn prompt(&self) -> Prompt {
         let timeouts = self.engine.policy().timeouts;
         let tier = self.tier();

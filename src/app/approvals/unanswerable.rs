@@ -1,16 +1,16 @@
-//! Why a request cannot be answered at all or by this person.
+//! The reasons why a request cannot be answered at all or by this person.
 
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, RequestState};
 
-/// Why a request cannot be answered.
+/// The reason why a request cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// The person made the request. The attempt is recorded.
     #[error("{0}")]
     Attempt(Refusal),
-    /// The person made the request, but only looks at it.
+    /// The person made the request, but only views it.
     #[error("{0}")]
     Own(&'static str),
     /// No process waits for it, and it is of this tier or needs several approvers.
@@ -19,10 +19,10 @@ pub enum Unanswerable {
     /// Another version of guard filed it, so it cannot be shown; what cannot be shown cannot be approved.
     #[error("the request was made by another version of guard and cannot be read; run the command again")]
     OtherVersion,
-    /// It is settled or cannot be read. Holds how, by whom and with which reason.
+    /// The request is settled or cannot be read. Holds how, by whom and for which reason.
     #[error("{0}")]
     Settled(String),
-    /// What it was judged by has changed. Holds what.
+    /// A fact on which the judgment was based has changed. Holds the fact.
     #[error("void: {0}")]
     Void(String),
     /// Too few approvers can sign.

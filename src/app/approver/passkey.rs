@@ -1,8 +1,8 @@
-//! Pairing a passkey: a code on this terminal, a browser that makes the key, and a person who compares.
+//! Pairs a passkey: shows a code on this terminal, lets a browser create the key, and lets the person compare digits.
 //!
-//! The gateway carries what the browser hands over; whether that is a passkey for this pairing is decided here. It is
-//! trust on first use: a gateway that is hostile at this moment could hand over a key of its own. Out of scope:
-//! anything that speaks to a network.
+//! The gateway only passes on the browser's data; this module checks whether it is a passkey for this pairing. This is
+//! trust on first use: a gateway that is hostile at this moment could send a key of its own. Out of scope: any use of
+//! the network.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -31,7 +31,7 @@ struct NewPasskey {
     rp_id: String,
 }
 
-/// Pairs a passkey. `None`: the person at the terminal says that it is not theirs.
+/// Pairs a passkey. Returns `None` if the person at the terminal does not confirm it.
 pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
@@ -42,13 +42,13 @@ pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
         writeln!(stdin, "{wanted}")?;
     }
     let mut lines = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("it printed nothing"))?).lines();
-    // It has said on standard error what is wrong.
+    // The gateway has printed the reason on standard error.
     let none = || ApproverError::Key("no passkey was created".to_owned());
     let begun: PairingStarted = read(&lines.next().ok_or_else(none)??)?;
     let code = QRBuilder::new(begun.url.as_bytes()).build();
     let code = code.map_err(|error| ApproverError::Key(format!("{}: {error:?}", begun.url)))?;
     let url = visible::text(&begun.url);
-    // A phone would look for it on itself.
+    // Another device would look for this address on itself.
     let local = begun.url.starts_with("http://localhost:");
     let hint =
         if local { "  (only on this machine; for another device, set page: see guard-gateway(8))\n" } else { "" };

@@ -1,7 +1,6 @@
-//! Signing a yes, and finding out whether the signatures under one are enough.
+//! Signs an approval, and checks whether the signatures of an approval are sufficient.
 //!
-//! Out of scope: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is
-//! the judge's ([`approver`]).
+//! Out of scope: who may answer ([`super::super::approvals`]), and the content of what is signed ([`approver`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +15,13 @@ use crate::judge::risk::Tier;
 use crate::prompt::line;
 use crate::ui::count::counted;
 
-/// How often a passphrase or a code may be wrong.
+/// The number of attempts to enter a passphrase or a code.
 const TRIES: usize = 3;
 
-/// Why a yes is not signed, or not by enough approvers.
+/// The reason why an approval is not signed, or not by enough approvers.
 #[derive(Debug, thiserror::Error)]
 pub enum NoSignature {
-    /// The files of the approvers: what is wrong with them.
+    /// The files of the approvers cannot be read. Contains the problem.
     #[error("cannot read the enrolled approvers: {0}")]
     Unreadable(String),
     #[error("the enrolled approvers sign with passkeys on the gateway's page; see guard serve")]
@@ -48,18 +47,18 @@ pub enum NoSignature {
     TooFew { by: Vec<String>, approvals: u8 },
     #[error(transparent)]
     Wrong(#[from] BadSignature),
-    /// The terminal, or the program that signs.
+    /// An error of the terminal, or of the program that signs.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// Whether a yes to a command of this tier, which wants so many approvers, wants a signature.
+/// Reports whether an approval of a command of this tier, which needs this many approvers, must be signed.
 #[must_use]
 pub fn is_wanted(enrolled: &Enrolled, tier: Tier, approvals: u8) -> bool {
     approvals > 1 || (tier >= Tier::High && enrolled.is_any())
 }
 
-/// Why as many different approvers as are wanted cannot sign, whoever is asked; `None` when they can.
+/// Returns the reason why there are not enough different approvers to sign, or `None` if there are.
 #[must_use]
 pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
     if approvals < 2 {
@@ -81,14 +80,14 @@ pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
     })
 }
 
-/// The most approvers that any command wants, by its tier or by a rule.
+/// Returns the largest number of approvers that any command needs, by its tier or by a rule.
 #[must_use]
 pub fn most(engine: &Engine) -> u8 {
     let rules = engine.catalog.all_rules().map(|rule| rule.approvals);
     rules.fold(engine.policy().approvals.most(), u8::max)
 }
 
-/// All names that stand for the key of an approver, the approver's own first.
+/// Returns all enrolled names with the same key as this approver, beginning with the approver's own.
 #[must_use]
 pub fn names(enrolled: &Enrolled, name: &str) -> Vec<String> {
     let Some(own) = enrolled.named(name) else { return vec![name.to_owned()] };
@@ -96,10 +95,11 @@ pub fn names(enrolled: &Enrolled, name: &str) -> Vec<String> {
     std::iter::once(own).chain(others).map(|approver| approver.name.clone()).collect()
 }
 
-/// Asks an approver at the terminal to sign. `what` says for what, and `but` names those who have signed it already.
+/// Asks an approver at the terminal to sign. `what` describes the subject, and `but` are the names of those who have
+/// already signed.
 ///
 /// # Errors
-/// Why there is no signature.
+/// The reason why there is no signature.
 pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> Result<Signed, NoSignature> {
     if let Some(problem) = enrolled.problems.first() {
         return Err(NoSignature::Unreadable(problem.to_string()));
@@ -162,14 +162,14 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     }
 }
 
-/// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
+/// Signs with `ssh-keygen` and the private key of the enrolled public key.
 fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, NoSignature> {
     let directory = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
     let beside = directory.as_deref().and_then(|directory| private_half(directory, public));
     let mut held = None;
     let key = match beside {
         Some(path) => path,
-        // The other half is with an agent, which needs to be told which one.
+        // An SSH agent has the private key. `ssh-keygen` needs the public key to select it.
         None => held.insert(TempFile::write(public)?).path.clone(),
     };
     let signature = ssh_keygen::sign(&key, NAMESPACE, message)?;
@@ -178,7 +178,7 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
     Ok(signed)
 }
 
-/// The file of the private key that belongs to a public one, among those of a directory.
+/// Returns the file of the private key of a public key in a directory.
 fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
     let wanted = PublicKey::read(public).ok()?;
     let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
@@ -189,7 +189,7 @@ fn private_half(directory: &Path, public: &str) -> Option<PathBuf> {
     })
 }
 
-/// A file that is there as long as this is.
+/// A temporary file, which is removed when this is dropped.
 struct TempFile {
     path: PathBuf,
 }
@@ -210,11 +210,11 @@ impl Drop for TempFile {
     }
 }
 
-/// Whether the signatures under a yes are enough for its tier and the approvers it wants; the names of those who
-/// signed.
+/// Returns the names of those who signed if their signatures are sufficient for the tier and the number of approvers.
+/// Empty if no signature is needed.
 ///
 /// # Errors
-/// Why they are not.
+/// The reason why the signatures are not sufficient.
 pub fn are_enough(
     enrolled: &Enrolled,
     (tier, approvals): (Tier, u8),

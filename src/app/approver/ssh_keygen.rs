@@ -1,5 +1,5 @@
-//! `ssh-keygen`, which signs with a person's own SSH key: it asks for the passphrase, and for the touch that a hardware
-//! key wants. Checking a signature needs no other program.
+//! Signs with a person's own SSH key by running `ssh-keygen`, which asks for the passphrase, and for the touch of a
+//! hardware key. Verifying a signature needs no other program.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use crate::exec::tool::Tool;
 
-/// Where it is looked for. Not along `PATH`: what signs must not be chosen by the environment.
+/// The paths at which the program is searched. `PATH` is not used, because the environment must not choose the program
+/// that signs.
 const PLACES: [&str; 4] = [
     "/usr/bin/ssh-keygen",
     "/usr/local/bin/ssh-keygen",
@@ -15,10 +16,10 @@ const PLACES: [&str; 4] = [
     "/run/current-system/sw/bin/ssh-keygen",
 ];
 
-/// Signs a message. `key` is the private key, or a public one whose other half an agent has.
+/// Signs a message. `key` is the file of the private key, or of a public key whose private key an SSH agent has.
 ///
 /// # Errors
-/// There is no `ssh-keygen`, or it did not sign: it has said why on standard error.
+/// There is no `ssh-keygen`, or it did not sign and has printed the reason on standard error.
 pub(super) fn sign(key: &Path, namespace: &str, message: &[u8]) -> io::Result<String> {
     let tool = Tool::at_one_of(&PLACES);
     let tool = tool.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "ssh-keygen is not installed"))?;

@@ -17,10 +17,10 @@ use crate::world::terminal::TerminalState;
 
 mod written;
 
-/// A push that throws away what others pushed: tier 3.
+/// A push that overwrites commits of others: tier 3.
 const FLAGGED: [&str; 5] = ["git", "push", "--force", "origin", "main"];
 
-/// A home with a record of its own, and who asks there.
+/// A home directory with its own record, and the origin of the caller.
 struct Home {
     directory: tempfile::TempDir,
     origin: Origin,
@@ -59,7 +59,7 @@ impl Home {
         };
         let mut config = config::load(&roots);
         assert_eq!(config.problems, []);
-        // Nobody answers here.
+        // In the tests nobody answers.
         config.policy = Policy { queue_wait: 0, ..self.policy.clone() };
         let caller = Caller {
             cwd,
@@ -73,7 +73,7 @@ impl Home {
         Engine::under(caller, config)
     }
 
-    /// Shows a command and gives this answer, after something happened in between.
+    /// Asks about a command, and applies this answer after `between` has run.
     fn answered(
         &self,
         engine: &Engine,
@@ -89,7 +89,7 @@ impl Home {
         shown.apply_answer(TimedOutcome { outcome: asked, time: Duration::from_millis(1500), opinion: Some(opinion()) })
     }
 
-    /// From now on an approver signs what is of tier 3 and above.
+    /// Enrols an approver, so that approvals of tier 3 and above must be signed.
     fn enrol(&self) {
         let cost = Cost { memory: 64, passes: 1 };
         let ada = Approver::with_passphrase("ada", "correct horse battery", [1; 16], cost).unwrap();
@@ -105,14 +105,14 @@ impl Home {
         rows.into_iter().map(|row| store.entry(row).unwrap()).collect()
     }
 
-    /// The one row there is.
+    /// Returns the only row of the record.
     fn row(&self) -> Entry {
         let mut rows = self.rows();
         assert_eq!(rows.len(), 1, "{rows:#?}");
         rows.remove(0)
     }
 
-    /// The record cannot be written: where its directory should be is a file.
+    /// Makes the record unwritable, by a file at the path of its directory.
     fn without_record(self) -> Self {
         std::fs::create_dir_all(self.path(".local/share")).unwrap();
         std::fs::write(self.path(".local/share/guard"), "").unwrap();
@@ -275,7 +275,7 @@ fn help_is_given_whatever_the_limits_say_and_even_without_a_record() {
     let home = Home::under(policy, Origin::Agent);
     let engine = home.engine();
     assert_eq!(authorized(&engine, argv(&engine, &words), PLAIN).unwrap_err(), exit::REFUSED);
-    // The pages that guard itself knows need no configuration.
+    // The built-in support commands need no configuration.
     let known = engine.catalog.support();
     let words: Vec<&str> = known.first().unwrap().argv.iter().map(String::as_str).collect();
     let ready = authorized(&engine, argv(&engine, &words), PLAIN).unwrap();
@@ -405,7 +405,7 @@ fn no_grant_is_offered_or_learned_for_what_none_may_cover() {
     assert_eq!(home.rows().len(), 2);
 }
 
-/// A home whose agent was told that this line may run.
+/// Returns a home in which a hook left this line to its agent's prompt.
 fn handed(text: &str) -> Home {
     let mut home = Home::of(Origin::Agent);
     home.ancestors = vec![Process { pid: 1, parent: 0, name: "claude".to_owned(), started: 0 }];
@@ -437,7 +437,7 @@ fn what_a_hook_handed_to_its_agent_runs_once_as_that_very_line() {
         Request::Line(line) => change(line),
         _ => panic!("a line"),
     };
-    // None of these uses it up.
+    // None of these uses up the approval.
     assert!(!given(&|invocation, _| each(invocation, &|line| line.positional.push("x".into()))));
     assert!(!given(&|invocation, _| each(invocation, &|line| line.text.push(b' '))));
     assert!(!given(&|invocation, _| invocation.request = Request::Argv(FLAGGED.map(Into::into).to_vec())));

@@ -1,7 +1,8 @@
-//! `guard config set|unset|init`, and what `edit` writes: a person's own configuration file is changed, and nothing else in it.
+//! `guard config set|unset|init`, and the writing part of `edit`: changes one key of a person's own configuration file
+//! and preserves the rest.
 //!
-//! A change is read by the loader before it is written: one that the loader refuses is not written. Out of scope:
-//! other layers' files, and changes that nobody at the terminal said yes to.
+//! The loader checks the changed text before it is written, and a text that it rejects is not written. Out of scope:
+//! files of other layers, and changes that no person at the terminal has accepted.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -39,7 +40,7 @@ pub struct UnsetArgs {
     key: String,
 }
 
-/// What `guard config init` writes.
+/// The content of a file that `guard config init` creates.
 pub const TEMPLATE: &str = "\
 # The configuration of guard. guard config show lists all keys, and
 # guard config show KEY explains one. guard config check checks the file.
@@ -61,7 +62,7 @@ preset = \"balanced\"
 # notify = [\"notify-send\", \"guard\", \"{summary}\"]
 ";
 
-/// Why a configuration file is not changed.
+/// The reason why a configuration file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     #[error("the file exists; use guard config set")]
@@ -78,7 +79,7 @@ pub enum EditError {
     NotToml { line: usize, what: String },
     #[error("the change cannot be tested: {0}")]
     Untested(#[source] io::Error),
-    /// What the loader has against the changed file.
+    /// The loader's error about the changed file.
     #[error("{0}")]
     Refused(String),
 }
@@ -98,7 +99,7 @@ pub fn set(args: &SetArgs) -> Result<u8, Failure> {
     changed(&["set", &args.key, &args.value], |text| with(text, &args.key, Some(value(&args.key, &args.value)?)))
 }
 
-/// Takes a key out.
+/// Removes a key.
 ///
 /// # Errors
 /// The file cannot be read or written, or there is no terminal.
@@ -106,7 +107,7 @@ pub fn unset(args: &UnsetArgs) -> Result<u8, Failure> {
     changed(&["unset", &args.key], |text| with(text, &args.key, None))
 }
 
-/// Writes a commented file to begin with, where there is none.
+/// Creates a commented file if there is none.
 ///
 /// # Errors
 /// The file cannot be read or written, or there is no terminal.
@@ -114,7 +115,7 @@ pub fn init() -> Result<u8, Failure> {
     changed(&["init"], |text| if text.trim().is_empty() { Ok(TEMPLATE.to_owned()) } else { Err(EditError::Exists) })
 }
 
-/// The text with a key set to a value as a person types it.
+/// Returns the text with a key set to a value as a person types it.
 ///
 /// # Errors
 /// There is no such key, or the text is not valid TOML.
@@ -122,16 +123,16 @@ pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, EditError> {
     with(text, key, Some(value(key, typed)?))
 }
 
-/// The account's own file, before a person who may change it.
+/// The account's own file, which the person at the terminal may change.
 pub(super) struct OwnConfig {
     approvals: Approvals,
     pub path: PathBuf,
-    /// What the file holds; `None` when there is none.
+    /// The content of the file, or `None` if it does not exist.
     pub old: Option<String>,
 }
 
 impl OwnConfig {
-    /// Finds and reads it; the exit code where it is refused.
+    /// Finds and reads the file. Returns the exit code if the caller may not change it.
     pub fn open(words: &[&str]) -> Result<Result<Self, u8>, Failure> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let approvals = match Approvals::open("config", &words)? {
@@ -146,12 +147,12 @@ impl OwnConfig {
         Ok(Ok(Self { approvals, path, old }))
     }
 
-    /// What the loader has against this text in the file's place.
+    /// Checks whether the loader accepts this text as the account's own file.
     pub fn in_order(&self, text: &str) -> Result<(), EditError> {
         in_order(&self.approvals.engine, &self.path, text)
     }
 
-    /// Shows what changes, asks, and writes it.
+    /// Shows the change, asks the person, and writes the file.
     pub fn write(&self, after: &str) -> Result<u8, Failure> {
         let before = self.old.as_deref().unwrap_or_default();
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
@@ -168,7 +169,7 @@ impl OwnConfig {
     }
 }
 
-/// Changes the account's own file, once the result is in order and a person said yes.
+/// Changes the account's own file if the loader accepts the result and the person agrees.
 fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, EditError>) -> Result<u8, Failure> {
     let own = match OwnConfig::open(words)? {
         Ok(own) => own,
@@ -184,7 +185,7 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, EditError
     own.write(&after)
 }
 
-/// What the loader says of a file with this text in the place of the account's own.
+/// Checks whether the loader accepts this text as the account's own file.
 fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), EditError> {
     let directory = Scratch::new("config").map_err(EditError::Untested)?;
     let tried = directory.path().join("config.toml");
@@ -202,7 +203,7 @@ fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), EditError> {
     }
 }
 
-/// A value as it was typed: as TOML where it is some, and as a word where the key takes words.
+/// Parses a value as it was typed: as TOML if it is valid TOML, or as a word if the key takes words.
 fn value(key: &str, typed: &str) -> Result<Value, EditError> {
     let Some(row) = KEYS.iter().find(|row| row.name == key) else {
         let near = nearest(key, KEYS.iter().map(|row| row.name));
@@ -217,7 +218,7 @@ fn value(key: &str, typed: &str) -> Result<Value, EditError> {
     })
 }
 
-/// The text with a key set to a value, or without it; every other byte stays as it was.
+/// Returns the text with a key set to a value, or without the key. All other bytes are preserved.
 fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| EditError::not_toml(text, &error))?;
@@ -228,7 +229,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError
     if let (Some(table), Some(value)) = (table, &value)
         && !document.contains_key(table)
     {
-        // toml_edit would put it above the comments that stand at the end.
+        // toml_edit would insert the table before the comments at the end of the file.
         let gap = if text.is_empty() { "" } else { "\n" };
         let ended = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return Ok(format!("{text}{ended}{gap}[{table}]\n{name} = {value}\n"));
@@ -247,7 +248,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError
             if !inner.contains_key(name) {
                 return absent(key);
             }
-            // toml_edit would take the comments above away with it, also those that speak of the whole file.
+            // toml_edit would also remove the comments above the key, even those about the whole file.
             if let Some(text) = without(text, table, name) {
                 return Ok(text);
             }
@@ -267,7 +268,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, EditError
     Ok(document.to_string())
 }
 
-/// The text without the lines of a key; `None` where it is not known which lines those are.
+/// Returns the text without the lines of a key, or `None` if those lines cannot be determined.
 fn without(text: &str, table: Option<&str>, name: &str) -> Option<String> {
     let document = toml_edit::Document::parse(text).ok()?;
     let inner = match table {
@@ -284,12 +285,12 @@ fn without(text: &str, table: Option<&str>, name: &str) -> Option<String> {
     Some(format!("{before}{after}"))
 }
 
-/// The text before a key that was taken out, without the header of its table, where nothing else stands below that.
+/// Returns the text before a removed key without the header of its table, or `None` if the table has other content.
 fn without_header<'a>(before: &'a str, table: &str, after: &str) -> Option<&'a str> {
     let next = after.trim_start();
     let (above, header) = before.trim_end().rsplit_once('\n').unwrap_or(("", before.trim_end()));
     let is_alone = header == format!("[{table}]") && (next.is_empty() || next.starts_with('['));
-    // The blank line above goes with it, where one follows or nothing does.
+    // Also remove the blank line above if another one or the end of the file follows.
     let is_apart = next.is_empty() || after.starts_with(['\r', '\n']);
     let above = if is_apart { above.trim_end() } else { above };
     let end = if above.is_empty() { 0 } else { above.len() + before.get(above.len()..)?.find('\n')? + 1 };

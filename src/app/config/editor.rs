@@ -1,7 +1,7 @@
-//! `guard config edit`: the account's own configuration file in a person's editor.
+//! `guard config edit`: opens the account's own configuration file in a person's editor.
 //!
-//! The editor works on a copy. What it leaves is read by the loader, shown as a change and asked about before it is
-//! written. Out of scope: how a file is written ([`super::edit`]).
+//! The editor works on a copy. The loader checks the result, which is shown as a change and written if the person
+//! accepts it. Out of scope: how a file is written ([`super::edit`]).
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use crate::app::scratch::Scratch;
 use crate::exec::tool::Tool;
 use crate::prompt::confirm::confirm;
 
-/// Opens the file in an editor, or what `guard config init` writes where there is none.
+/// Opens the file in an editor. If there is none, begins with the content of `guard config init`.
 ///
 /// # Errors
 /// There is no terminal or no editor, the editor failed, or the file cannot be read or written.
@@ -42,7 +42,7 @@ pub fn edit() -> Result<u8, Failure> {
     }
 }
 
-/// Why the editor left nothing to read.
+/// The reason why the editor left no result.
 #[derive(Debug, thiserror::Error)]
 enum EditorError {
     #[error("/bin/sh: {0}")]
@@ -56,7 +56,7 @@ enum EditorError {
 /// Runs the editor that the environment names on a file, and waits for it.
 fn edited(file: &Path) -> Result<(), EditorError> {
     let editor = named(|name| std::env::var(name).ok());
-    // As a shell reads it: the variable may hold options.
+    // Let a shell split the variable, which may contain options.
     let tool = Tool::line(format!("{editor} \"$@\""), &[editor.as_ref(), file.as_ref()]);
     let status = tool.and_then(Tool::status).map_err(EditorError::Shell)?;
     match status.code() {
@@ -66,7 +66,7 @@ fn edited(file: &Path) -> Result<(), EditorError> {
     }
 }
 
-/// `$VISUAL`, else `$EDITOR`, else `vi`.
+/// Returns `$VISUAL`, or else `$EDITOR`, or else `vi`.
 fn named(variable: impl Fn(&str) -> Option<String>) -> String {
     let set = |name| variable(name).filter(|value| !value.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::config::{Roots, load};
 
-/// What is loaded with this user file, and the directory that keeps it.
+/// Loads a configuration with this user file. Returns it with the directory of the file.
 fn with(text: &str) -> (tempfile::TempDir, Loaded) {
     let directory = tempfile::tempdir().unwrap();
     let named = directory.path().join("guard");

@@ -1,9 +1,9 @@
-//! The demonstration in two halves of the window: above, an agent's shell in which commands are typed; below, the terminal of
-//! the person who answers them.
+//! The demonstration on a split screen: above, an agent's shell in which commands are typed; below, the terminal of the
+//! person who answers them.
 //!
-//! Both are real: the agent's commands run in a session of their own that has no terminal, as an agent's do, and wait in the
-//! queue of the scratch project; the person answers with `guard approve` and `guard review`. Out of scope: an answer
-//! that nobody typed.
+//! Both are real. The agent's commands run in sessions of their own without a terminal, as those of an agent do, and
+//! wait in the queue of the scratch project. The person answers with `guard approve` and `guard review`. Out of scope:
+//! answers that nobody typed.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
@@ -42,22 +42,22 @@ pub(super) const COMMANDS: &[&[&str]] = &[
     &["--", "rm", "-rf", "docs"],
 ];
 
-/// Where the numbers of these steps begin: below are those of the demonstration in one piece.
+/// The first number of these steps. Lower numbers are steps of the demonstration without a split screen.
 pub(super) const FROM: usize = 100;
 
-/// The most that is waited for a request to be filed, or for a command to end that was answered.
+/// The longest wait for a request to be filed, or for an answered command to end.
 const SOON: Duration = Duration::from_secs(10);
 
-/// How often it is looked at what the agent does.
+/// The interval between two checks of the agent's commands.
 const PACE: Duration = Duration::from_millis(50);
 
-/// What is above.
+/// The title above the upper half.
 const TITLE: &str = "above: the agent · below: you";
 
-/// The pauses.
+/// The number of pauses.
 const STEPS: usize = 5;
 
-/// Whether a person may answer from here, and the window can be divided.
+/// Reports whether a person may answer from this terminal, and it is large enough to be split.
 pub(super) fn is_possible() -> bool {
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     let Ok(caller) = Caller::of_this_process() else { return false };
@@ -66,7 +66,8 @@ pub(super) fn is_possible() -> bool {
         && not_from_here(&caller, &caller.behind_the_terminal()).is_none()
 }
 
-/// Goes on as a process whose account is the scratch project's, in its directory. What is returned is why it could not.
+/// Replaces this process by one that uses the home and the directory of the scratch project. Returns the error if this
+/// fails.
 pub(super) fn enter(root: &Path, project: &Path) -> io::Error {
     let own = match Tool::own() {
         Ok(own) => own,
@@ -76,7 +77,7 @@ pub(super) fn enter(root: &Path, project: &Path) -> io::Error {
     own.without_env(&super::FOREIGN).replace()
 }
 
-/// Shows it, from inside the scratch project, which is removed at the end.
+/// Shows the demonstration inside the scratch project, which is removed at the end.
 ///
 /// # Errors
 /// The terminal, the queue or the record cannot be used.
@@ -90,7 +91,7 @@ pub(super) fn run() -> io::Result<u8> {
     };
     let played =
         DemoState { _halves: halves, look, step: 0, project: &project, agents: Vec::new(), readers: Vec::new() }.play();
-    // The window is whole again.
+    // The screen is no longer split.
     match played {
         Ok(()) => println("$ guard log\n").map_err(Failure::from).and_then(|()| log::newest(12).map(drop)),
         Err(ViewStopped::Closed(PromptClosed::Interrupted(_))) | Err(ViewStopped::Enough) => Ok(()),
@@ -107,9 +108,9 @@ struct DemoState<'a> {
     look: Look,
     step: usize,
     project: &'a Path,
-    /// The agent's commands that were started, each the leader of its group.
+    /// The running commands of the agent, each the leader of its process group.
     agents: Vec<Child>,
-    /// What reads what they print.
+    /// The threads that read the output of these commands.
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -148,14 +149,14 @@ impl DemoState<'_> {
         self.goes_on("What you approved has run, and nothing else. Every decision is in the record, which comes next.")
     }
 
-    /// The agent types a command.
+    /// Types a command of the agent.
     fn agent(&mut self, number: usize) -> io::Result<()> {
         let command = COMMANDS.get(number).copied().unwrap_or_default();
         let shown = command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         SplitScreen::add(&format!("$ guard {shown}"));
         let own = std::env::current_exe()?;
         let step = (FROM + number).to_string();
-        // The shell leads the session, as an agent's does: guard is not the one that is waited for.
+        // The shell leads the session, as with a real agent, so that guard is only its child.
         let shell = Tool::line("\"$0\" demo --step \"$1\"; exit $?", &[own.as_os_str(), OsStr::new(&step)])?;
         let shell = shell.dir(self.project).env("GUARD_WAIT", "120").in_its_own_session().stdin(Stdio::null());
         let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).start()?;
@@ -171,7 +172,7 @@ impl DemoState<'_> {
         Ok(())
     }
 
-    /// The agent types a command that waits, and the person answers it, or not.
+    /// Types a command of the agent that waits, and lets the person answer it. Returns whether they did.
     fn answered(&mut self, number: usize, told: &str) -> Result<bool, ViewStopped> {
         self.agent(number)?;
         let Some(id) = self.requests(1)?.pop() else { return self.until_ended("").map(|()| true) };
@@ -183,7 +184,7 @@ impl DemoState<'_> {
         Ok(was_answered)
     }
 
-    /// The agent types several commands, and the person looks at them together.
+    /// Types several commands of the agent, and lets the person review them together.
     fn reviewed(&mut self) -> Result<(), ViewStopped> {
         for number in 5..COMMANDS.len() {
             self.agent(number)?;
@@ -197,7 +198,7 @@ impl DemoState<'_> {
         self.until_ended("")
     }
 
-    /// Has the agent go on without an answer to what still waits; whether nothing does.
+    /// Ends the agent's commands that still wait for an answer. Returns whether there were none.
     fn leave_unanswered(&mut self) -> Result<bool, ViewStopped> {
         let left = self.requests(0)?;
         if !left.is_empty() {
@@ -210,7 +211,7 @@ impl DemoState<'_> {
         Ok(left.is_empty())
     }
 
-    /// Waits for the agent's commands to end, and shows what they ended with. What goes on is ended.
+    /// Waits for the agent's commands to end, and shows their exit codes. Ends those that run too long.
     fn until_ended(&mut self, told: &str) -> Result<(), ViewStopped> {
         let mut agents = std::mem::take(&mut self.agents);
         let mut ended: Vec<ExitStatus> = Vec::new();
@@ -234,7 +235,7 @@ impl DemoState<'_> {
         Ok(())
     }
 
-    /// The requests that wait, once there are so many.
+    /// Returns the waiting requests as soon as there are this many, or after a time limit.
     fn requests(&self, count: usize) -> Result<Vec<String>, ViewStopped> {
         let mut failed = None;
         let mut waiting = Vec::new();
@@ -251,18 +252,18 @@ impl DemoState<'_> {
         failed.map_or(Ok(waiting), |failure| Err(failure.into()))
     }
 
-    /// What an approved command took away is there again for the next.
+    /// Restores the files that an approved command deleted, for the next command.
     fn restored(&self) -> io::Result<()> {
         git(self.project, ["checkout", "-q", "--", "src"])
     }
 
-    /// Tells something, and waits until the person wants to see more.
+    /// Shows a text, and waits until the person continues.
     fn goes_on(&mut self, told: &str) -> Result<(), ViewStopped> {
         self.step += 1;
         self.pause(&[told], &format!("{} of {STEPS}: Enter goes on, q ends", self.step))
     }
 
-    /// Shows this in the lower half until Enter.
+    /// Shows these texts in the lower half until the person presses Enter.
     fn pause(&self, told: &[&str], question: &str) -> Result<(), ViewStopped> {
         let goes_on = on_screen(self.look, |screen| {
             loop {
@@ -270,7 +271,7 @@ impl DemoState<'_> {
                 lines.push(Line::new());
                 lines.extend(wrap::styled(&Line::of(Style::Strong, question), screen.size().columns - 1));
                 screen.draw(&lines)?;
-                // Several at once were typed ahead.
+                // Ignore several keys at once, which were typed ahead.
                 match screen.wait(PACE)? {
                     ScreenEvent::Keys(keys) if keys == [KeyPress::Enter] => return Ok(true),
                     ScreenEvent::Keys(keys) if keys == [KeyPress::Char('q')] || keys == [KeyPress::EndOfFile] => {
@@ -283,7 +284,7 @@ impl DemoState<'_> {
         if goes_on { Ok(()) } else { Err(ViewStopped::Enough) }
     }
 
-    /// Shows this until something is done, for a while.
+    /// Shows these texts until something is done, for at most [`SOON`].
     fn until(&self, told: &[&str], mut done: impl FnMut() -> bool) -> Result<(), ViewStopped> {
         let until = Instant::now() + SOON;
         Ok(on_screen(self.look, |screen| {
@@ -295,13 +296,13 @@ impl DemoState<'_> {
         })?)
     }
 
-    /// Ends what the agent started.
+    /// Ends all commands of the agent.
     fn end_all(&mut self) {
         for mut child in self.agents.drain(..) {
             let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM);
             let _ = child.wait();
         }
-        // Once nobody holds their ends, all of it is over, and nothing is written into the scratch directory any more.
+        // The threads end when no process has the pipes open any more. Then nothing writes to the scratch directory.
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
@@ -314,13 +315,13 @@ impl Drop for DemoState<'_> {
     }
 }
 
-/// The requests that wait.
+/// Returns the IDs of the waiting requests.
 fn waiting_now() -> Result<Vec<String>, Failure> {
     let all = engine::requests()?.map_or_else(|| Ok(Vec::new()), |queue| queue.list(Timestamp::now()))?;
     Ok(all.into_iter().filter(|one| one.state == RequestState::Waiting).map(|one| one.id).collect())
 }
 
-/// Texts as lines of so many columns, the last of which stays free; what begins with `$ ` is typed.
+/// Wraps texts, and leaves the last column free. A text that begins with `$ ` is a command.
 fn prose(texts: &[&str], columns: usize) -> Vec<Line> {
     let columns = columns.saturating_sub(1);
     let line = |text: &&str| {
@@ -334,7 +335,7 @@ fn boxed(stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
     Box::new(stream)
 }
 
-/// A text on the whole window.
+/// Prints a text on the whole screen.
 fn println(text: &str) -> io::Result<()> {
     io::stdout().write_all(screen::fitted(text).as_bytes())
 }

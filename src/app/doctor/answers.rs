@@ -1,11 +1,11 @@
-//! How an agent reacts to a hook's answer, according to the agent's own protocol.
+//! Determines how an agent reacts to a hook's answer, according to the agent's own protocol.
 
 use serde_json::Value;
 
 use crate::app::install::hosts::{AnswerReading, ExitCodes, Reason};
 use crate::exec::probe::ProbeOutput;
 
-/// What an agent does with the command after it got an answer.
+/// The reaction of an agent to an answer about a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentReaction {
     /// The agent does not run it.

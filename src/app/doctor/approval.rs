@@ -18,7 +18,7 @@ use crate::app::scratch::Scratch;
 use crate::config::Layer;
 use crate::exec::probe::{Probe, ProbeOutput};
 
-/// How long an approval may take.
+/// The time limit of one attempt.
 const LIMIT: Duration = Duration::from_secs(15);
 
 /// The exit code if the command was approved: its program is not found.

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// The checks that the gateway's program makes.
 const CHECKS: [&str; 3] = ["gateway", "channel", "page"];
 
-/// What the gateway's program found.
+/// A finding of the gateway's program.
 #[derive(Debug, Deserialize)]
 struct CheckResult {
     check: String,

@@ -22,7 +22,7 @@ use crate::app::gateway;
 use crate::judge::agents;
 use crate::judge::agents::model::{Agent, LiveSetup};
 
-/// A run that takes no longer is not announced.
+/// A run that takes no longer than this is not announced.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Returns the agents that can be tested.

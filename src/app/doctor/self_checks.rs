@@ -17,7 +17,7 @@ use crate::ui::count::counted;
 /// A record larger than this, in bytes, is not verified here.
 const MAX_READ: u64 = 16 << 20;
 
-/// How far the clock may be off before a check reports it.
+/// The largest error of the clock that is not reported.
 const SLACK: SignedDuration = SignedDuration::from_mins(5);
 
 type Check = fn(&CheckContext) -> Vec<Finding>;
@@ -195,7 +195,7 @@ fn reviewer(context: &CheckContext) -> Vec<Finding> {
     findings
 }
 
-/// Checks the clock. A wrong clock lets grants hold too long and orders rows wrongly.
+/// Checks the clock. With a wrong clock, grants last too long and rows are ordered wrongly.
 fn clock(context: &CheckContext) -> Vec<Finding> {
     let now = Timestamp::now();
     let remedy = "set the clock; until then recorded times and the ends of grants are wrong";
@@ -223,7 +223,7 @@ fn clock(context: &CheckContext) -> Vec<Finding> {
     }
 }
 
-/// Checks who can be asked.
+/// Checks whether a person can be asked, and where.
 fn person(context: &CheckContext) -> Vec<Finding> {
     let terminal = &context.engine.caller.terminal;
     if terminal.is_person_here() {

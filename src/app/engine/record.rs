@@ -1,5 +1,5 @@
-//! The record and the queue of the caller: this account's own or the service's, opened when they are first
-//! needed, and what they know of the session.
+//! The record and the queue of the caller: this account's own or the service's. They are opened when they are first
+//! needed, and provide the state of the session.
 
 use std::rc::Rc;
 
@@ -17,31 +17,31 @@ use crate::store::{Paths, Store, StoreError};
 use crate::world::identity::Account;
 
 impl Engine {
-    /// The service that keeps the record, where the machine has one.
+    /// Returns the service that keeps the record, if the machine has one.
     #[must_use]
     pub fn service(&self) -> Option<&Service> {
         self.config.service.as_ref().filter(|_| DIRECTORY.get().is_none())
     }
 
-    /// Whether whoever sits at this terminal, or a prompt of an agent's, may say yes: not where a service says who may,
-    /// unless it is they.
+    /// Reports whether the person at this terminal, or an agent's prompt, may approve. If a service keeps the record,
+    /// only its approvers may, and only if they may answer their own requests.
     #[must_use]
     pub fn is_answered_here(&self) -> bool {
         let may = |service: &Service| service.own_requests && service.approves(&self.caller.account.name);
         self.service().is_none_or(may)
     }
 
-    /// Why nobody is asked here; `None` where they are.
+    /// Returns the reason why nobody is asked here, or `None` if somebody is.
     #[must_use]
     pub fn asked_elsewhere(&self) -> Option<String> {
         let names = self.service().filter(|_| !self.is_answered_here())?.approvers.join(", ");
         Some(format!("only the approvers of this machine may answer ({names})"))
     }
 
-    /// The record, opened when it is first needed.
+    /// Returns the record, which is opened when it is first needed.
     ///
     /// # Errors
-    /// Why it cannot be opened; the same each time.
+    /// The record cannot be opened. The error is the same each time.
     pub fn store(&self) -> Result<&RecordBackend, &StoreError> {
         let open = || match self.service() {
             Some(service) => Ok(RecordBackend::Service(Rc::new(record_backend::client(service)))),
@@ -50,49 +50,50 @@ impl Engine {
         self.store.get_or_init(open).as_ref()
     }
 
-    /// The queue.
+    /// Returns the queue.
     ///
     /// # Errors
-    /// Why it cannot be opened.
+    /// The queue cannot be opened.
     pub fn requests(&self) -> Result<Requests, StoreError> {
         match self.store() {
             Ok(RecordBackend::Service(client)) => Ok(Requests::Service(client.clone())),
-            // What is wrong with the record is told where it is used.
+            // An error of the record is reported when the record is used.
             Ok(RecordBackend::Own(_)) | Err(_) => Queue::open(&self.paths()?).map(Requests::Own),
         }
     }
 
-    /// The files of the record.
+    /// Returns the paths of the record.
     ///
     /// # Errors
-    /// There is no home to keep them in, or they are the service's.
+    /// There is no home directory, or a service keeps the record.
     pub fn paths(&self) -> Result<Paths, StoreError> {
         files(self.service().is_some(), &self.caller.account)
     }
 
-    /// The record where there is one; none is made.
+    /// Returns the record if it exists, and does not create it.
     ///
     /// # Errors
-    /// Something is there and cannot be used.
+    /// The record exists but cannot be used.
     pub fn existing(&self) -> Result<Option<Store>, StoreError> {
         Store::open_existing(&self.paths()?)
     }
 
-    /// The record for looking things up: judging by itself makes none.
+    /// Returns the record for reading, if it exists. Judging alone does not create a record.
     pub(super) fn past(&self) -> Option<&RecordBackend> {
         let opened = self.store.get().is_some() || self.service().is_some();
         let known = opened || self.paths().is_ok_and(|paths| paths.database().exists());
         if known { self.store().ok() } else { None }
     }
 
-    /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
+    /// Returns the recorded state of the session. Without a record it is empty; a flagged command cannot run then.
     pub fn standing(&self, invocation: &Invocation) -> SessionState {
         let Some(store) = self.past() else { return SessionState::default() };
         let parent = self.parent().filter(|_| !self.caller.is_agent_between());
         store.standing(&invocation.session.root, parent.as_deref(), Timestamp::now()).unwrap_or_default()
     }
 
-    /// That a row was edited by hand since the invocation's session was last let go on, or that this cannot be told.
+    /// Returns a refusal if a row was edited by hand since the invocation's session was last resumed, or if this cannot
+    /// be determined.
     pub(super) fn edited(&self, invocation: &Invocation) -> Option<Refusal> {
         match self.past()?.edited(&invocation.session.root) {
             Ok(row) => row.map(|row| Refusal::Edited { row }),
@@ -100,11 +101,13 @@ impl Engine {
         }
     }
 
-    /// What the invocation's session did to files. Without a record it did nothing; `None` where the record does not tell.
+    /// Returns the file changes of the invocation's session. Without a record there are none. Returns `None` if the
+    /// record cannot be read.
     pub(in crate::app) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
         let Some(store) = self.past() else { return Some(Ledger::default()) };
         let mut ledger = store.ledger(&invocation.session.id, &invocation.user).ok()?;
-        // Another's file may have taken its place since, and what is gone again was taken away by somebody who was asked.
+        // A moved file counts even if its old path exists, because another file may have taken that path. A file that
+        // no longer exists was removed by a command about which guard asked.
         ledger.brought.retain(|brought| {
             let lies = |path: &str| std::fs::symlink_metadata(path).is_ok();
             lies(&brought.to) && (brought.moved || !lies(&brought.from))
@@ -112,7 +115,7 @@ impl Engine {
         Some(ledger)
     }
 
-    /// The grants in force: of the configuration, then of the record. Without a record there are none of its.
+    /// Returns the active grants: those of the configuration, then those of the record, if there is one.
     pub(super) fn grants(&self, invocation: &Invocation) -> Vec<Grant> {
         let mut grants = self.config().grants.clone();
         if let Some(store) = self.past() {
@@ -123,18 +126,18 @@ impl Engine {
     }
 }
 
-/// The files of the record, for verbs that need nothing else of the engine.
+/// Returns the paths of the record, for verbs that do not need an engine.
 ///
 /// # Errors
-/// There is no home to keep them in, or they are the service's.
+/// There is no home directory, or a service keeps the record.
 pub fn paths() -> Result<Paths, StoreError> {
     files(service().is_some(), &Account::of(nix::unistd::geteuid().as_raw()))
 }
 
-/// The queue where there is one, for verbs that need nothing else of the engine; none is made.
+/// Returns the queue if it exists, for verbs that do not need an engine. Does not create it.
 ///
 /// # Errors
-/// Something is there and cannot be used.
+/// The queue exists but cannot be used.
 pub fn requests() -> Result<Option<Requests>, StoreError> {
     match service() {
         Some(service) => Ok(Some(Requests::Service(Rc::new(record_backend::client(&service))))),
@@ -142,7 +145,7 @@ pub fn requests() -> Result<Option<Requests>, StoreError> {
     }
 }
 
-/// The service that keeps the record, where the machine has one.
+/// Returns the service that keeps the record, if the machine has one.
 #[must_use]
 pub fn service() -> Option<Service> {
     if DIRECTORY.get().is_some() {

@@ -1,11 +1,11 @@
-//! Sending each row to collectors once it is written, and once more where that is not sure.
+//! Sends each row to collectors once it is written, and again if delivery is uncertain.
 //!
-//! Each destination has a position: the last row that it took. Who has written a row sends what comes after the
-//! position, when that costs no waiting (`at_once`); `guard export --deliver` sends to every destination, and waits. A
-//! collector that is down is told about by `--status` and costs a command nothing but a failed `connect`.
+//! Each destination has a position: the last row that it accepted. A process that has written a row sends the rows
+//! after the position if this does not block (`at_once`); `guard export --deliver` sends to every destination, and
+//! waits. If a collector is down, `--status` reports it, and a command only spends the time of a failed `connect`.
 //!
-//! Rows go in their order and every kind of row goes, so that a number that is missing shows. What was sent and not yet
-//! remembered when guard was killed is sent again.
+//! All kinds of rows are sent, in order, so that a gap in the numbers is noticed. Rows that were sent but not yet
+//! stored in the position when guard was killed are sent again.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,44 +26,45 @@ use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
 
-/// How many rows a command sends at most: what its own row is behind of.
+/// The largest number of rows that a command sends: its own row and unsent ones before it.
 const AT_ONCE: usize = 64;
 
-/// How many rows go together where one waits.
+/// The largest number of rows in one batch if guard may wait.
 const TOGETHER: usize = 200;
 
 /// The longest pause after failures.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Where something was not delivered.
+/// The exit code if rows were not delivered.
 const BEHIND: u8 = 1;
 
-/// Sends a row that was just written, with what stands before it, wherever that takes no waiting. Nothing here is an
-/// error: what was not taken is remembered and sent later.
+/// Sends a row that was just written, and unsent rows before it, to each destination that does not block. Errors are
+/// not returned: rows that were not accepted are noted in the position and sent later.
 pub(in crate::app) fn at_once(engine: &Engine, row: Option<i64>) {
     let places = &engine.policy().export_to;
     if places.is_empty() {
         return;
     }
-    // A service sends what it writes itself.
+    // With a record service, the service sends the rows that it writes.
     if let (Ok(Ok(store)), Ok(paths)) = (engine.store().map(RecordBackend::own), engine.paths()) {
         from(store, paths.directory(), places, row);
     }
 }
 
-/// The same, of a record in this directory.
+/// Like [`at_once`], for the record in this directory.
 pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], row: Option<i64>) {
     let Some(row) = row else { return };
     for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
         if !destination.is_immediate() {
             continue;
         }
-        // Whoever holds it is sending, or the next to write a row sends this one too.
+        // If the position is locked, its owner is sending. Either it sends this row, or the writer of the next row
+        // does.
         let Some(mut position) = ProgressFile::take(&place(directory, text), false).ok().flatten() else {
             continue;
         };
         let after = position.progress.row.unwrap_or_else(|| beginning(store, row));
-        // Where nobody listens, nothing need be looked up.
+        // If nothing listens at the socket, the rows need not be read.
         if let Err(error) = reach(&destination) {
             let _ = position.keep(DeliveryProgress {
                 row: Some(after),
@@ -76,8 +77,8 @@ pub(in crate::app) fn from(store: &Store, directory: &Path, places: &[String], r
     }
 }
 
-/// After which row a destination begins that was told nothing yet: before this one, and before those that others wrote
-/// a moment ago, who may have come later to what is remembered.
+/// Returns the row after which delivery to a new destination begins. This row and rows of the last 10 seconds are sent,
+/// because their writers may not have created the position yet.
 fn beginning(store: &Store, row: i64) -> i64 {
     const RECENT: SignedDuration = SignedDuration::from_secs(10);
     let since = Timestamp::now().checked_sub(RECENT).unwrap_or(Timestamp::MIN);
@@ -86,7 +87,7 @@ fn beginning(store: &Store, row: i64) -> i64 {
     (earliest..row).rev().take_while(recent).last().unwrap_or(row) - 1
 }
 
-/// Why rows were not delivered.
+/// The reason why rows were not delivered.
 #[derive(Debug, thiserror::Error)]
 enum DeliveryError {
     #[error(transparent)]
@@ -98,12 +99,13 @@ enum DeliveryError {
     /// The position cannot be written.
     #[error(transparent)]
     Position(#[from] io::Error),
-    /// What the collector said, or why it cannot be reached: this text is kept in the position.
+    /// The collector's answer, or the reason why it cannot be reached. This text is stored in the position.
     #[error("{0}")]
     NotTaken(String),
 }
 
-/// Whether somebody listens at a socket of this machine; elsewhere only sending shows.
+/// Checks whether a process listens at a local socket. For other destinations only sending shows whether they can be
+/// reached.
 fn reach(destination: &Destination) -> Result<(), DeliveryError> {
     match destination {
         Destination::Journald(socket) | Destination::SyslogUnix(socket) => {
@@ -113,14 +115,17 @@ fn reach(destination: &Destination) -> Result<(), DeliveryError> {
     }
 }
 
-/// Where is remembered what a destination was told.
+/// Returns the path of a destination's position.
 fn place(directory: &Path, text: &str) -> PathBuf {
     let digest = Sha256::digest(text.as_bytes());
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     directory.join("export").join(format!("{name}.position"))
 }
 
-/// Sends so many rows after one. Whether all was taken that was there, and why not.
+/// Sends up to `most` rows after the row `after`. Returns whether this includes the newest row.
+///
+/// # Errors
+/// The rows cannot be read, the position cannot be written, or the collector did not accept a row.
 fn part(
     store: &Store,
     destination: &Destination,
@@ -130,9 +135,9 @@ fn part(
 ) -> Result<bool, DeliveryError> {
     let mut told = position.progress.clone();
     let newest = store.head()?.map_or(0, |head| head.row);
-    // A record that ends before what was sent is another one.
+    // A record that ends before the last sent row is a different record.
     let after = if after > newest { 0 } else { after };
-    // What was pruned goes unasked: it may be a great deal.
+    // Count pruned rows without reading each one, because there may be many.
     let pruned = store.first_row()?.map_or(0, |first| first - 1);
     told.lost += u64::try_from(pruned.saturating_sub(after)).unwrap_or(0);
     let after = after.max(pruned);
@@ -166,14 +171,14 @@ fn part(
     }
 }
 
-/// What became of rows that were sent.
+/// The result of sending rows.
 #[derive(Default)]
 struct DeliveryResult {
-    /// How many were taken, from the first on.
+    /// The number of rows that were accepted, from the first on.
     taken: usize,
-    /// Why the next was not.
+    /// The reason why the next row was not accepted.
     failed: Option<String>,
-    /// How many of those that were taken the collector says that it does not keep.
+    /// The number of accepted rows that the collector did not store.
     rejected: u64,
 }
 
@@ -183,7 +188,7 @@ impl DeliveryResult {
     }
 }
 
-/// Sends rows in their order.
+/// Sends rows in order.
 fn send(destination: &Destination, entries: &[Entry]) -> DeliveryResult {
     if entries.is_empty() {
         return DeliveryResult::default();
@@ -222,12 +227,13 @@ fn send(destination: &Destination, entries: &[Entry]) -> DeliveryResult {
     }
 }
 
-/// How many log records a collector of OpenTelemetry did not keep, by its answer. They are not to be sent again.
+/// Returns the number of log records that an OpenTelemetry collector rejected, according to its answer. They must not
+/// be sent again.
 fn rejected(body: &str) -> u64 {
     let json = body.find('{').zip(body.rfind('}')).and_then(|(from, to)| body.get(from..=to));
     let answer: Option<serde_json::Value> = json.and_then(|json| serde_json::from_str(json).ok());
     let count = answer.and_then(|answer| answer.pointer("/partialSuccess/rejectedLogRecords").cloned());
-    // OTLP writes whole numbers of 64 bits as strings.
+    // OTLP encodes 64-bit integers as strings.
     count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
 }
 
@@ -240,7 +246,7 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
         };
         match sent {
             Ok(()) => {}
-            // No later attempt would be any better, and the rows behind it must not wait for ever.
+            // Another attempt would fail too, and must not block the rows after this one forever.
             Err(error) if collector::is_too_long(&error) => rejected += 1,
             Err(error) => return DeliveryResult { rejected, ..DeliveryResult::failed(taken, error) },
         }
@@ -248,11 +254,10 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
     DeliveryResult { taken: entries.len(), failed: None, rejected }
 }
 
-/// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is
-/// wanted.
+/// Sends unsent rows to one collector, or to all those in the configuration. With `follow`, continues with new rows.
 ///
 /// # Errors
-/// There is none, or the record cannot be read.
+/// There is no collector, or the record cannot be read.
 pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Message(why);
     let engine = Engine::open().map_err(|error| wrong(error.to_string()))?;
@@ -296,19 +301,19 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
     }
 }
 
-/// Sends all rows that one collector was not sent.
+/// Sends all unsent rows to one collector.
 fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), DeliveryError> {
     let path = place(engine.paths()?.directory(), name);
     let mut begin = begin;
     loop {
-        // Opened for each part: who keeps the record open slows down everybody who writes.
+        // Open the record for each batch: keeping it open slows down all writers.
         let Some(store) = engine.existing()? else { return Ok(()) };
         let position =
             ProgressFile::take(&path, true).map_err(|error| DeliveryError::At { path: path.clone(), error })?;
         let Some(mut position) = position else { return Ok(()) };
         let after = match (begin.take(), position.progress.row) {
             (Some(row), _) | (None, Some(row)) => row,
-            // One that is new begins with what is written from now on.
+            // A new destination gets only the rows that are written from now on.
             (None, None) => store.head()?.map_or(0, |head| head.row),
         };
         if part(&store, destination, &mut position, after, TOGETHER)? {
@@ -317,18 +322,18 @@ fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64
     }
 }
 
-/// How far a collector was told.
+/// The state of delivery to a collector.
 pub(in crate::app) struct DeliveryState {
-    /// In one sentence, without its stop.
+    /// One sentence, without the final period.
     pub says: String,
-    /// Something keeps the rest from it, or what it has is not what the record has.
+    /// Whether delivery failed, or the last sent row is not in the record as it was sent.
     pub trouble: bool,
 }
 
-/// How far each collector that the configuration names was told.
+/// Returns the state of delivery to each collector in the configuration.
 ///
 /// # Errors
-/// The record or what is remembered cannot be read.
+/// The record or a position cannot be read.
 pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Failure> {
     let store = engine.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
@@ -370,7 +375,7 @@ pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<DeliveryState>, Fail
     Ok(all)
 }
 
-/// Tells how far each collector was sent the record.
+/// Prints the state of delivery to each collector.
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.

@@ -1,11 +1,11 @@
-//! A row in each of the forms. Pure: a row in, a line out.
+//! Converts a row to each export format. No I/O.
 
 use serde_json::{Value, json};
 
 use crate::judge::risk::Tier;
 use crate::store::{Entry, RowKind};
 
-/// What happened, in one word with a dash: the action of a row in every form.
+/// Returns the action of a row for all formats: hyphenated words that say what happened.
 pub(super) fn action(entry: &Entry) -> &'static str {
     let is_call = entry.tool.is_some();
     match (entry.kind, entry.decision.as_deref()) {
@@ -26,12 +26,12 @@ pub(super) fn action(entry: &Entry) -> &'static str {
     }
 }
 
-/// The head of the chain at this row, as `guard verify --head` takes it.
+/// Returns the head of the chain at this row, in the format of `guard verify --head`.
 pub(super) fn head(entry: &Entry) -> String {
     format!("{}:{}", entry.id, entry.hash)
 }
 
-/// Whether the row decides about something that was to run: a command, or a call of a tool.
+/// Reports whether the row is a decision about a command or a tool call.
 fn is_decided(entry: &Entry) -> bool {
     matches!(entry.kind, RowKind::Intent | RowKind::Advised)
 }
@@ -40,12 +40,13 @@ fn is_command(entry: &Entry) -> bool {
     is_decided(entry) && entry.tool.is_none()
 }
 
-/// The line of a process. A call of a tool has none: its text is no command that a reader of lines can take apart.
+/// Returns the command line of a process, or `None` for a tool call: its text is not a command line that a consumer
+/// could parse.
 fn command_line(entry: &Entry) -> Option<&str> {
     entry.command.as_deref().filter(|_| entry.tool.is_none())
 }
 
-/// A call of a tool with its input, as the record shows it.
+/// Returns a tool call with its input, as the record stores it.
 fn call(entry: &Entry) -> Option<&str> {
     entry.command.as_deref().filter(|_| entry.tool.is_some())
 }
@@ -54,14 +55,14 @@ pub(super) fn rules(entry: &Entry) -> Vec<&str> {
     entry.findings.iter().map(|finding| finding.rule.as_str()).collect()
 }
 
-/// Why: the reason of the worst finding, and the words that go with the answer.
+/// Returns the reason of the worst finding, followed by the words that came with the answer.
 pub(super) fn reason(entry: &Entry) -> String {
     let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
     let parts = [worst.map(|finding| finding.reason.as_str()), entry.words.as_deref()];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes out what a row does not have, so that no field says nothing.
+/// Removes empty values, so that every field has content.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(mut fields) => {
@@ -80,7 +81,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Elastic Common Schema.
+/// Converts a row to the Elastic Common Schema.
 pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
     let (what, name) = match entry.tool {
         Some(_) => ("api", "call-approval"),
@@ -116,7 +117,7 @@ pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
     }))
 }
 
-/// What the schemas have no field for.
+/// Returns the values for which the schemas have no field.
 fn guard(entry: &Entry) -> Value {
     json!({
         "kind": entry.kind.name(), "tool": entry.tool, "call": call(entry), "decision": entry.decision, "settled_by": entry.settled_by,
@@ -126,7 +127,8 @@ fn guard(entry: &Entry) -> Value {
     })
 }
 
-/// Open Cybersecurity Schema Framework: Process Activity of a command, API Activity of all else.
+/// Converts a row to the Open Cybersecurity Schema Framework: Process Activity for a command, API Activity for
+/// everything else.
 pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
     let person = entry.settled_by.as_deref() == Some("person");
     let (action_id, disposition_id) = match (entry.decision.as_deref(), entry.settled_by.as_deref()) {
@@ -172,17 +174,17 @@ pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
     }))
 }
 
-/// An attribute of OpenTelemetry, where it says anything.
+/// Returns an OpenTelemetry attribute, or `None` if the value is empty.
 fn attribute(name: &str, value: Value) -> Option<Value> {
     match value {
         Value::String(text) => (!text.is_empty()).then(|| json!({ "key": name, "value": { "stringValue": text } })),
-        // OTLP writes whole numbers of 64 bits as strings.
+        // OTLP encodes 64-bit integers as strings.
         Value::Number(number) => Some(json!({ "key": name, "value": { "intValue": number.to_string() } })),
         _ => None,
     }
 }
 
-/// Log records of OpenTelemetry, in OTLP's JSON.
+/// Converts rows to OpenTelemetry log records in OTLP's JSON encoding.
 pub(super) fn otlp(entries: &[Entry], host: &str) -> Value {
     let resource: Vec<Value> = [("service.name", json!("guard")), ("host.name", json!(host))]
         .into_iter()
@@ -236,7 +238,7 @@ fn otlp_record(entry: &Entry) -> Value {
     })
 }
 
-/// Common Event Format.
+/// Converts a row to the Common Event Format.
 pub(super) fn cef(entry: &Entry, host: &str) -> String {
     let name = action(entry);
     let severity = entry.tier.map_or(1, |tier| [0, 2, 5, 8, 10][usize::from(tier.number().min(4))]);
@@ -278,7 +280,7 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
         ("cn2Label", "exitCode".to_owned()),
         ("cn2", number(result.and_then(|result| result.exit).map(|code| code.to_string()))),
     ];
-    // A label without its value says nothing.
+    // Omit a label whose value is empty.
     let says = |at: usize| {
         fields.get(at).is_some_and(|(name, value)| {
             !value.is_empty()
@@ -291,12 +293,12 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
     line
 }
 
-/// A value with what would end it taken out of its meaning.
+/// Escapes the characters that end a CEF value.
 fn cef_value(text: &str) -> String {
     plain(&text.replace('\\', "\\\\").replace('=', "\\=").replace('\r', "\\r").replace('\n', "\\n"))
 }
 
-/// Without characters that a terminal or a reader of lines acts on: each as `\xHH` or `\u{HHHH}`. Ends of lines stay.
+/// Replaces characters that a terminal or a line-based parser interprets by `\xHH` or `\u{HHHH}`. Line ends are kept.
 fn plain(text: &str) -> String {
     let marks = |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown = |c: char| match c {
@@ -311,7 +313,7 @@ fn plain(text: &str) -> String {
 pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,directory,\
     user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash,tool";
 
-/// Comma-separated, as RFC 4180 has it.
+/// Converts a row to comma-separated values (RFC 4180).
 pub(super) fn csv(entry: &Entry) -> String {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let result = entry.result.as_ref();
@@ -341,7 +343,7 @@ pub(super) fn csv(entry: &Entry) -> String {
         entry.hash.to_string(),
         optional(&entry.tool),
     ];
-    // Of all controls only the end of a line stands in a cell, in quotes.
+    // A line feed is the only control character in a cell. Such a cell is quoted.
     let cell = |text: &String| {
         let text = plain(&text.replace('\r', "\\r"));
         match text.contains(['"', ',', '\n']) {

@@ -1,4 +1,4 @@
-//! A row as a message to a collector. Pure: a row in, bytes out.
+//! Converts a row to a message for a collector. No I/O.
 
 use super::forms::{action, head, reason, rules};
 use crate::collector::journald::field;
@@ -6,13 +6,13 @@ use crate::collector::syslog::Message;
 use crate::judge::risk::Tier;
 use crate::store::Entry;
 
-/// What journald knows guard's entries by.
+/// The message ID of guard's entries in journald.
 const MESSAGE_ID: &str = "6d3f2b1c9a8e4f70b5d1c2e3f4a59687";
 
-/// The longest command that goes where a longer one was not taken.
+/// The longest command, in bytes, in a message that is cut because the collector rejected a longer one.
 const ROOM: usize = 16 << 10;
 
-/// What happened, in one line: `command denied: rm -rf build`, `call denied: payment.charge {…}`.
+/// Describes what happened in one line: `command denied: rm -rf build`, `call denied: payment.charge {…}`.
 fn said(entry: &Entry) -> String {
     let what = entry.command.as_deref().or(entry.words.as_deref()).unwrap_or_default();
     let action = action(entry).replace('-', " ");
@@ -28,7 +28,7 @@ fn severity(entry: &Entry) -> u8 {
     }
 }
 
-/// What is told beside the line, by names that both protocols take.
+/// Returns the fields besides the text, with names that are valid in both protocols.
 fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
     let or = |text: &Option<String>| text.clone().unwrap_or_default();
     let number = |number: Option<i64>| number.map_or_else(String::new, |number| number.to_string());
@@ -58,7 +58,7 @@ fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// For journald. `cut` for one that does not take the whole.
+/// Encodes a row for journald. `cut` shortens it, for a socket that rejects the whole message.
 pub(super) fn journald(entry: &Entry, cut: bool) -> Vec<u8> {
     let short = |text: &str| {
         let mut end = if cut { text.len().min(ROOM) } else { text.len() };
@@ -82,7 +82,7 @@ pub(super) fn journald(entry: &Entry, cut: bool) -> Vec<u8> {
     message
 }
 
-/// For syslog.
+/// Encodes a row for syslog.
 pub(super) fn syslog(entry: &Entry, host: &str) -> Vec<u8> {
     let (fields, time, text) = (fields(entry), format!("{:.6}", entry.time), said(entry));
     let (severity, id) = (severity(entry), action(entry));

@@ -36,10 +36,10 @@ pub enum HookStage {
     Unknown,
 }
 
-/// What the tool call would do.
+/// The action of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ToolAction {
-    /// Nothing that guard judges.
+    /// No action that guard judges.
     Other,
     /// Commands for a shell.
     Line(String),
@@ -97,7 +97,7 @@ impl Reply {
     }
 }
 
-/// Why a hook's input is invalid and therefore denied.
+/// The reason why a hook's input is invalid and therefore denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidCall {
     pub event: HookStage,

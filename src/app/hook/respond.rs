@@ -43,7 +43,7 @@ const MAX_COMMAND: usize = 512 << 10;
 /// The part of the deadline that is reserved for sending the answer.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Why a call was not judged.
+/// The reason why a call was not judged.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HookError {
     #[error("the command is too large to analyse (over {} KiB)", MAX_COMMAND >> 10)]
@@ -200,8 +200,8 @@ fn in_full(engine: &Engine, invocation: &Invocation, mut reason: String) -> Stri
     super::cut(&reason)
 }
 
-/// Waits in the queue, and judges again after an approval. Returns the grant that came with it, and who gave both, for
-/// the record.
+/// Waits in the queue, and judges again after an approval. Returns the grant that came with it, and the approver's name
+/// for the record.
 fn elsewhere(
     engine: &Engine,
     invocation: &Invocation,
@@ -332,7 +332,7 @@ fn is_handed(engine: &Engine, handed: &HandedCommand<'_>, tier: Tier) -> bool {
     engine.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
 }
 
-/// What to record about an answer.
+/// The details to record about an answer.
 #[derive(Clone)]
 struct AnswerRecord<'a> {
     engine: &'a Engine,

@@ -1,8 +1,8 @@
 //! Recognises what a tool would do from the shape of its input: a command, a changed file, a patch, a nested call.
 //!
-//! The agent's description takes precedence if it says that a tool is harmless or what its input means. The input of
-//! any other tool is interpreted by the names of its fields, whatever the tool's name. Out of scope: names of agents
-//! and tools, and judging.
+//! The agent's description takes precedence if it marks a tool as harmless or describes its input. The input of any
+//! other tool is interpreted by the names of its fields, whatever the tool's name. Out of scope: names of agents and
+//! tools, and judging.
 
 use serde_json::Value;
 
@@ -81,7 +81,7 @@ const BESIDE: &[&str] =
 const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
 const VIEWS: &[&str] = &["view", "read", "undo_edit", "list"];
 
-/// How deeply calls may be nested.
+/// The maximum depth of nested calls.
 const MAX_DEPTH: usize = 4;
 
 /// Returns what a tool does with these arguments.
@@ -235,7 +235,7 @@ fn patched(tool: &str, arguments: &Value) -> Option<Result<ToolAction, InvalidCa
     texts.into_iter().find(|text| text.contains("*** ")).map(|text| patch(tool, text))
 }
 
-/// Returns what a tool does whose name is unknown.
+/// Returns the action of a tool with an unknown name.
 fn by_shape(tool: &str, arguments: &Value) -> ToolAction {
     let named = text(arguments, FILE).filter(|path| !path.is_empty());
     let word = text(arguments, &["command"]);

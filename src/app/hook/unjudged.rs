@@ -15,7 +15,7 @@ use crate::judge::policy::Refusal;
 use crate::judge::risk::Risk;
 use crate::store::{IntentRow, RecordedDecision};
 
-/// How long to try to record a denial that was already sent.
+/// The time limit for recording a denial that was already sent.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// Records that an agent was denied what guard could not judge. The denial holds even if it cannot be recorded.

@@ -127,7 +127,7 @@ pub(super) fn give(reply: &Reply) -> u8 {
     let mut out = std::io::stdout();
     match out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => reply.code,
-        // A truncated answer counts as none, and most hosts treat none as consent.
+        // A truncated answer counts as no answer, after which most hosts run the command.
         Err(error) => {
             let _ = complain(&format!("guard: refused: the answer could not be written: {error}\n"));
             DENIED

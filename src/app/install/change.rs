@@ -20,7 +20,7 @@ pub struct Wiring<'a> {
     pub interrupts: bool,
 }
 
-/// Whether and how guard is in a file.
+/// The state of guard in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WiredState {
     Absent,
@@ -124,7 +124,7 @@ impl<'a> Wiring<'a> {
         by_arguments || texts.iter().any(|text| self.calls_guard(text))
     }
 
-    /// Returns what a person should write if guard does not.
+    /// Returns what a person must write if guard does not.
     #[must_use]
     pub fn by_hand(&self, wire: &HookFile) -> String {
         match &wire.form {

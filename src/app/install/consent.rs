@@ -1,5 +1,5 @@
-//! Reasons why an agent does not run an installed hook: switches, missing trust of its user, and a strict parser. They
-//! are read from the agent's own files, which are not changed.
+//! Finds reasons why an agent does not run an installed hook: switches, missing trust of its user, and a strict parser.
+//! They are read from the agent's own files, which are not changed.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::hosts::{Form, Host, Trust, TrustFormat};
 use super::json::{self, Node};
 use super::places::Places;
 
-/// Why an agent does not run a hook, and what to do about it.
+/// The reason why an agent does not run a hook, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Obstacle {
     pub says: String,
@@ -23,7 +23,7 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
     Some(Obstacle { says: says.into(), remedy: remedy.into() })
 }
 
-/// Returns the first reason why an agent does not ask guard although it is installed. Returns `None` if there is none
+/// Returns the first reason why an agent does not call guard although it is installed. Returns `None` if there is none
 /// or guard is not installed.
 #[must_use]
 pub fn of_agent(places: &Places<'_>, host: &'static Host) -> Option<Obstacle> {
@@ -207,7 +207,7 @@ mod tests {
     fn codex_trusts_what_its_state_names_with_its_hash() {
         let codex = asked("codex");
         let path = Path::new("/nonexistent/.codex/hooks.json");
-        // The hash is what Codex 0.169.0 itself says of this hook.
+        // The hash is the one that Codex 0.169.0 computes for this hook.
         let text = r#"{"hooks": {"PreToolUse": [{"matcher": "^(Bash|apply_patch)$", "hooks": [{
             "type": "command", "command": "/tmp/dt2/bin/guard hook --agent codex --timeout 3600 || exit 2",
             "timeout": 3600, "statusMessage": "guard"}]}]}}"#;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// Why a file is not changed: a sentence without its name.
+/// The reason why a file is not changed. The message does not contain the name of the file.
 #[derive(Debug, Error)]
 pub enum FileError {
     #[error("is a dangling symbolic link; remove it, or create its target")]
@@ -45,7 +45,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Returns the text of a file, or `None` if it does not exist.
 ///
 /// # Errors
-/// A sentence without the name of the file.
+/// The message does not contain the name of the file.
 pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     // Do not block if the path is a pipe.
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> Result<Option<String>, FileError> {
     })
 }
 
-/// Returns the number of the line with a byte.
+/// Returns the number of the line that contains a byte.
 #[must_use]
 pub fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
@@ -83,7 +83,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
 /// Replaces the content of a file with `new`, if it is still `old`.
 ///
 /// # Errors
-/// A sentence without the name of the file.
+/// The message does not contain the name of the file.
 pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), FileError> {
     let cannot = FileError::Write;
     let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
@@ -127,7 +127,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
 /// Creates the directories above a file and returns the new ones, outermost first.
 ///
 /// # Errors
-/// A sentence without the name of the file.
+/// The message does not contain the name of the file.
 pub fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let Some(directory) = path.parent() else { return Ok(Vec::new()) };
     let mut missing: Vec<PathBuf> =
@@ -193,7 +193,7 @@ impl Backups {
     /// Stores the content of a file before guard's change and the digest of the new content.
     ///
     /// # Errors
-    /// A sentence without the name of the file.
+    /// The message does not contain the name of the file.
     pub fn keep(
         &self,
         path: &Path,

@@ -1,6 +1,6 @@
 //! Changes the files of one agent: plans the changes, shows them, then writes them.
 //!
-//! Out of scope: asking, and how a text is changed ([`super::change`]).
+//! Out of scope: confirmation by a person, and how a text is changed ([`super::change`]).
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::app::screen;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
-/// Reports whether an agent's configuration has guard in it.
+/// Reports whether an agent's configuration calls guard.
 #[must_use]
 pub fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     let guard = places.guard().unwrap_or_default();
@@ -206,7 +206,8 @@ impl HookInstaller<'_> {
     }
 }
 
-/// Returns the error for a file that guard cannot parse: where the problem is, and how to make the change by hand.
+/// Returns the error for a file that guard cannot parse: the position of the problem, and how to make the change by
+/// hand.
 fn broken(path: &Path, text: Option<&str>, error: &SyntaxError, wiring: &Wiring<'_>, wire: &HookFile) -> InstallError {
     let line = file::line_of(text.unwrap_or_default(), error.at);
     let by_hand = wiring.by_hand(wire);

@@ -1,6 +1,6 @@
-//! The agents that guard can be wired into: where their configuration lies, what is written there, and what each does
-//! when guard fails. The installer, the doctor and guard-agents(7) read this one view of their descriptions
-//! (`patterns/agents/`).
+//! The agents that guard can be installed in: the location of their configuration, what guard writes to it, and what
+//! each agent does if guard fails. The installer, the doctor and guard-agents(7) share this view of the agents'
+//! descriptions (`patterns/agents/`).
 
 use std::sync::LazyLock;
 
@@ -14,18 +14,18 @@ pub use crate::judge::agents::model::{
 /// An agent that calls guard.
 #[derive(Debug)]
 pub struct Host {
-    /// As `--agent` has it.
+    /// The name for `--agent`.
     pub name: &'static str,
     pub title: &'static str,
     pub agent: &'static Agent,
     pub config: &'static Config,
-    /// What is written for the account.
+    /// The files that guard writes for the account.
     pub user: Vec<&'static HookFile>,
-    /// What is written in a project, below its top directory; none where the agent has no file there.
+    /// The files that guard writes in a project, relative to its root; empty if the agent has no project file.
     pub project: Vec<&'static HookFile>,
 }
 
-/// The agents, by name.
+/// The agents, ordered by name.
 pub static HOSTS: LazyLock<Vec<Host>> = LazyLock::new(|| agents::all().filter_map(of).collect());
 
 fn of(agent: &'static Agent) -> Option<Host> {
@@ -34,21 +34,21 @@ fn of(agent: &'static Agent) -> Option<Host> {
     Some(Host { name: &agent.name, title: &agent.title, agent, config, user: files(false), project: files(true) })
 }
 
-/// The agent of this name.
+/// Returns the agent with this name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.name == name)
 }
 
-/// A version as numbers, for comparing: `2.1.330`, `v1.2`, `2026.10.08-abc`.
+/// Splits a version into numbers for comparison: `2.1.330`, `v1.2`, `2026.10.08-abc`.
 #[must_use]
 pub fn numbers(version: &str) -> Vec<u32> {
     version.trim_start_matches('v').split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
 }
 
 impl Host {
-    /// Whether this version blocks what guard could not answer for; where that has not changed between versions, any
-    /// does.
+    /// Reports whether this version blocks a command for which guard gave no answer. Returns `true` if this does not
+    /// depend on the version, or if the version is unknown.
     #[must_use]
     pub fn blocks(&self, version: Option<&str>) -> bool {
         match (&self.config.blocks_from, version) {
@@ -57,14 +57,14 @@ impl Host {
         }
     }
 
-    /// The version from which on its hook can refuse anything, where this one is older: until then the hook interrupts
-    /// the agent, which does not tell its model why.
+    /// Returns the first version whose hook can refuse every call, if this version is older. In older versions the hook
+    /// interrupts the agent, which does not pass the reason to its model.
     #[must_use]
     pub fn interrupts_before(&self, version: Option<&str>) -> Option<&'static str> {
         self.config.holds_from.as_deref().filter(|_| !self.blocks(version))
     }
 
-    /// What becomes of a command when guard fails, in words.
+    /// Describes what happens to a command if guard fails.
     #[must_use]
     pub fn fate(&self, fate: NoAnswer) -> String {
         match (fate, &self.config.blocks_from) {

@@ -1,11 +1,11 @@
-//! JSON with comments and trailing commas, with the position of each part. Edits keep comments, tabs and line ends.
+//! Parses JSON with comments and trailing commas, and records the position of each part. Edits preserve comments, tabs
+//! and line ends.
 //!
-//! Out of scope: files, and the meaning of keys. A text is changed by cutting and inserting, never by formatting it
-//! anew.
+//! Out of scope: files, and the meaning of keys. A text is edited by cutting and inserting, and is never reformatted.
 //!
-//! The syntax tree of jsonc-parser does not give back the bytes of before: it breaks `{"a": [0]}` over lines to add an
-//! element and leaves the line end when it takes it out again. It also moves comments at the end of a list, and takes
-//! a key twice.
+//! The syntax tree of jsonc-parser is not used because it does not restore the original bytes: it splits `{"a": [0]}`
+//! over several lines to add an element, and leaves the line end when it removes the element again. It also moves
+//! comments at the end of a list, and accepts duplicate keys.
 
 mod edit;
 
@@ -41,7 +41,7 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a configuration file cannot be parsed or edited, and at which byte.
+/// The reason why a configuration file cannot be parsed or edited, with the byte position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     pub at: usize,
@@ -216,7 +216,7 @@ impl JsonReader<'_> {
         Ok(JsonKind::Array(items))
     }
 
-    /// Reports whether a comma follows, and not the end.
+    /// Consumes a comma and returns `true`, or returns `false` if `end` follows.
     fn comma(&mut self, end: u8) -> Result<bool, SyntaxError> {
         self.skip()?;
         match self.peek() {

@@ -123,7 +123,7 @@ fn table() -> String {
         let config = host.config;
         let star = |fate: NoAnswer| if fate == NoAnswer::Blocked && config.blocks_from.is_some() { "*" } else { "" };
         let cells = [config.on_failure, config.on_timeout, config.on_missing];
-        // Do not state as fact what only the vendor says about a program that was never tested.
+        // Do not state the vendor's claims as facts if the program was never tested.
         let seen = |fate| {
             if host.agent.tried.is_empty() { UNTRIED.to_owned() } else { format!("{}{}", short(fate), star(fate)) }
         };
@@ -152,7 +152,7 @@ pub fn markdown() -> String {
          | --- |\n",
     );
     for host in HOSTS.iter() {
-        // Do not state as fact what only the vendor says about a program that was never tested.
+        // Do not state the vendor's claims as facts if the program was never tested.
         let cell = |fate: NoAnswer| match (fate, &host.config.blocks_from) {
             _ if host.agent.tried.is_empty() => UNTRIED.to_owned(),
             (NoAnswer::Blocked, Some(from)) => format!("blocked from {from}"),
@@ -299,7 +299,7 @@ fn section(host: &Host) -> String {
     text
 }
 
-/// Returns the hook events at which an agent asks.
+/// Returns the hook events at which an agent calls guard.
 fn events(host: &Host) -> Vec<&'static str> {
     let mut events = Vec::new();
     for wire in &host.user {

@@ -1,8 +1,8 @@
 //! `guard install mcp`: changes the configurations of MCP clients so that `guard mcp` starts their servers, and undoes
 //! this.
 //!
-//! Where each client keeps its servers is data (`patterns/clients/mcp.toml`); `wrap` changes the text. Out of scope:
-//! hooks.
+//! The locations of the clients' configurations are data (`patterns/clients/mcp.toml`); `wrap` changes the text. Out of
+//! scope: hooks.
 
 mod remote;
 mod wrap;
@@ -54,7 +54,7 @@ struct ServersFile {
     #[serde(default)]
     http: Shape,
     keys: Vec<Vec<String>>,
-    /// For a YAML file: an entry with one of these keys, its program or its address, is a server.
+    /// For a YAML file: the keys that mark an entry as a server, because they contain its program or its address.
     #[serde(default)]
     starts: Vec<String>,
 }
@@ -66,7 +66,7 @@ enum ServersFormat {
     /// `"command"` is the program, `"args"` its arguments.
     #[default]
     Split,
-    /// `"command"` is both.
+    /// `"command"` is an array of the program and its arguments.
     Array,
 }
 

@@ -17,7 +17,7 @@ use crate::judge::invocation::Environment;
 use crate::world::identity::Caller;
 use crate::world::programs::ProgramSearch;
 
-/// Why a path that a configuration needs is unknown.
+/// The reason why a path that a configuration needs is unknown.
 #[derive(Debug, Error)]
 pub enum PlacesError {
     #[error("there is no home directory; set HOME")]
@@ -119,7 +119,7 @@ impl<'a> Places<'a> {
         self.program_of(host.agent)
     }
 
-    /// As [`Self::program`], for an agent that may have no hook.
+    /// Like [`Self::program`], for an agent that may have no hook.
     #[must_use]
     pub fn program_of(&self, agent: &Agent) -> Option<PathBuf> {
         let search = ProgramSearch::new(&self.caller.env, &self.caller.cwd);
@@ -138,7 +138,7 @@ impl<'a> Places<'a> {
         self.version_of(host.agent)
     }
 
-    /// As [`Self::version`], for an agent that may have no hook.
+    /// Like [`Self::version`], for an agent that may have no hook.
     #[must_use]
     pub fn version_of(&self, agent: &Agent) -> Option<String> {
         let program = self.program_of(agent)?;

@@ -20,10 +20,10 @@ const SHELLS: [(&str, Dialect); 3] = [("bash", Dialect::Bash), ("sh", Dialect::S
 const BEFORE_PATH: &str = "DIR:$PATH";
 
 /// The directory of scripts below that of the links, for agents that run a command without a shell if their shell is
-/// missing. A script remains when guard is removed, and then runs nothing.
+/// missing. A script remains when guard is removed, and then it runs nothing.
 const SCRIPTS: &str = "script";
 
-/// Why the links were not created or not removed.
+/// The reason why the links were not created or not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimsError {
     #[error("{}: already exists and is not a link of guard; choose another directory with --dir", .0.display())]

@@ -1,18 +1,18 @@
-//! An item of guard's in a list of a YAML file: `keys[0]: keys[1]: - item`. Only plain block style is touched; anything
-//! else is refused, because nothing here reads YAML.
+//! Edits guard's item in a list of a YAML file: `keys[0]: keys[1]: - item`. Only plain block style is edited; anything
+//! else is rejected, because this is not a YAML parser.
 
 use std::ops::Range;
 
 use super::json::SyntaxError;
 
-/// One line: where it stands, how far it is indented, what it says.
+/// A line: its byte range, its indentation, and its text.
 struct Row<'a> {
     span: Range<usize>,
     indent: usize,
     text: &'a str,
 }
 
-/// The list as far as it is there.
+/// The position of the list, as far as it exists.
 struct ListPosition {
     /// The line with the first key.
     outer: Option<usize>,
@@ -20,7 +20,7 @@ struct ListPosition {
     inner: Option<usize>,
     /// The lines at which items begin.
     items: Vec<usize>,
-    /// How far keys below the first one are indented.
+    /// The indentation of the keys below the first one.
     indent: usize,
     /// The line after the first key's block.
     end_outer: usize,
@@ -45,7 +45,8 @@ fn is_content(row: &Row) -> bool {
     !row.text.is_empty() && !row.text.starts_with('#')
 }
 
-/// The line after the last one with content that is indented deeper than `row`, or as deep if it is an item.
+/// Returns the line after the last line with content that is indented deeper than `row`, or equally deep if it is an
+/// item and `items_too` is set.
 fn end_of_block(rows: &[Row], row: usize, items_too: bool) -> usize {
     let indent = rows.get(row).map_or(0, |row| row.indent);
     let mut end = row + 1;
@@ -59,19 +60,19 @@ fn end_of_block(rows: &[Row], row: usize, items_too: bool) -> usize {
     end
 }
 
-/// The value of `key:` on a line, without a comment behind it.
+/// Returns the value of `key:` on a line, without a trailing comment.
 fn value_of<'a>(row: &Row<'a>, key: &str) -> Option<&'a str> {
     let rest = row.text.strip_prefix(key)?.strip_prefix(':')?;
     let value = rest.split_once(" #").map_or(rest, |(value, _)| value);
     (rest.is_empty() || rest.starts_with(' ')).then(|| value.trim())
 }
 
-/// What is open at a place of the text, where it is no plain one.
+/// The quote or brackets that are open at a position of the text.
 #[derive(Default)]
 struct Opened {
     quote: Option<char>,
     brackets: usize,
-    /// The line of what is open.
+    /// The line on which the quote or bracket was opened.
     row: usize,
 }
 
@@ -80,9 +81,9 @@ impl Opened {
         self.quote.is_some() || self.brackets > 0
     }
 
-    /// Reads the line `number`; whether it ends in the head of a block scalar.
+    /// Reads the line `number`, and reports whether it ends with the header of a block scalar.
     fn read(&mut self, number: usize, text: &str) -> bool {
-        // A value, or a key, may begin here: only there a quote or a bracket is one.
+        // A quote or a bracket has a meaning only where a value or a key can begin.
         let (mut begins, mut before) = (true, ' ');
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
@@ -114,7 +115,7 @@ impl Opened {
     }
 }
 
-/// The line of a quote or a bracket that is never closed: what comes behind it would be part of it.
+/// Returns the line of a quote or a bracket that is never closed. Everything after it would be part of it.
 fn unclosed(rows: &[Row]) -> Option<usize> {
     let mut opened = Opened::default();
     let mut block = None;
@@ -200,10 +201,10 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<ListPosition, SyntaxError> {
     Ok(place)
 }
 
-/// The items that guard wrote, as ranges of whole lines.
+/// Returns the items that guard wrote, as ranges of whole lines.
 ///
 /// # Errors
-/// The file is not surely understood.
+/// The file cannot be parsed reliably.
 pub fn found(text: &str, keys: [&str; 2], is_ours: &dyn Fn(&str) -> bool) -> Result<Vec<Range<usize>>, SyntaxError> {
     let rows = rows(text);
     let place = locate(&rows, keys)?;
@@ -214,17 +215,17 @@ pub fn found(text: &str, keys: [&str; 2], is_ours: &dyn Fn(&str) -> bool) -> Res
     Ok(items.filter(|span| text.get(span.clone()).is_some_and(is_ours)).collect())
 }
 
-/// The text with an item at the end of the list; each line of `item` is one `key: value`.
+/// Returns the text with an item added at the end of the list; each line of `item` is one `key: value`.
 ///
 /// # Errors
-/// The file is not surely understood.
+/// The file cannot be parsed reliably.
 pub fn added(text: &str, keys: [&str; 2], item: &[String]) -> Result<String, SyntaxError> {
     let rows = rows(text);
     let place = locate(&rows, keys)?;
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let at_end_of = |row: usize| row.checked_sub(1).and_then(|row| rows.get(row)).map_or(0, |row| row.span.end);
     let mut lines = Vec::new();
-    // A key without a list, or with an empty one in brackets, is written anew, its comment with it.
+    // A key without a list, or with an empty one in brackets, is rewritten with its comment.
     let rewritten = |row: usize| {
         let row = rows.get(row)?;
         let line = text.get(row.span.clone())?;
@@ -277,10 +278,11 @@ pub fn added(text: &str, keys: [&str; 2], item: &[String]) -> Result<String, Syn
     Ok(out)
 }
 
-/// The text without an item. Keys that it leaves without a value go too, unless `kept` says that they were there.
+/// Returns the text without an item. Keys that have no value after that are removed too, unless `kept` marks them as
+/// present before guard.
 ///
 /// # Errors
-/// The file is not surely understood.
+/// The file cannot be parsed reliably.
 pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]) -> Result<String, SyntaxError> {
     let cut = |text: &str, span: Range<usize>| {
         [text.get(..span.start).unwrap_or_default(), text.get(span.end..).unwrap_or_default()].concat()
@@ -296,7 +298,7 @@ pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]
         };
         let Some(span) = bare.and_then(|row| rows.get(row)).map(|row| row.span.clone()) else { continue };
         if kept {
-            // A key that was there with an empty list gets one again: without a value it would be null.
+            // A key that had an empty list gets one again: without a value it would be null.
             let line = out.get(span.clone()).unwrap_or_default();
             let empty = if level == 1 { ": []" } else { ": {}" };
             let line = line.replacen(':', empty, 1);
@@ -308,7 +310,7 @@ pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]
     Ok(out)
 }
 
-/// The text of a key of an item, where it is plain or in double or single quotes.
+/// Returns the value of a key of an item, if it is plain or in single or double quotes.
 #[must_use]
 pub fn value(item: &str, key: &str) -> Option<String> {
     let lines = item.lines().map(|line| line.trim_start_matches([' ', '-']).trim_end());
@@ -322,7 +324,7 @@ pub fn value(item: &str, key: &str) -> Option<String> {
     }
 }
 
-/// Which of the keys a text has.
+/// Reports for each key whether the text has it.
 #[must_use]
 pub fn keys_of(text: &str, keys: [&str; 2]) -> [bool; 2] {
     locate(&rows(text), keys).map_or([true, true], |place| [place.outer.is_some(), place.inner.is_some()])

@@ -1,6 +1,6 @@
-//! `guard log day`: a day in plain sentences, by session: what ran, who said yes, what was refused.
+//! `guard log day`: describes a day in plain sentences, by session: what ran, who approved it, what was refused.
 //!
-//! What ran unasked and is of tier 0 or 1 is counted, not told.
+//! Commands of tier 0 or 1 that ran without a prompt are only counted.
 
 use std::io::Write as _;
 
@@ -28,7 +28,7 @@ pub(super) struct DayArgs {
     no_pager: bool,
 }
 
-/// What is told of one session.
+/// The description of one session.
 #[derive(Default)]
 struct Chapter {
     session: String,
@@ -36,12 +36,12 @@ struct Chapter {
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     commands: usize,
-    /// Of tier 0 and 1, unasked.
+    /// The number of commands of tier 0 or 1 that ran without a prompt.
     plain: usize,
     sentences: Vec<String>,
 }
 
-/// Tells a day.
+/// Prints the description of a day.
 pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Message(why);
     let at = time::past(&args.day, now).map_err(|why| wrong(why.to_string()))?;
@@ -114,7 +114,7 @@ fn clock(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%H:%M").to_string()
 }
 
-/// Adds a row to what is told.
+/// Adds a row to the description.
 fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zone: &TimeZone) {
     let at = clock(entry.time, zone);
     let user = entry.user.as_deref().unwrap_or("somebody");
@@ -122,7 +122,7 @@ fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zo
     let about = entry.about.unwrap_or_default();
     match entry.kind {
         RowKind::Intent | RowKind::Advised => {}
-        // The command's own row tells of the answer.
+        // The row of the command itself contains the answer and the result.
         RowKind::Answered | RowKind::Result | RowKind::Taken => return,
         RowKind::Grant => return others.push(format!("{at} {user} added a grant: {words}.")),
         RowKind::Revoked => return others.push(format!("{at} {user} revoked grant {about}.")),
@@ -148,7 +148,7 @@ fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zo
     }
 }
 
-/// What happened, in one sentence; `None` for what ran unasked and is of tier 0 or 1.
+/// Describes a row in one sentence. Returns `None` for a command of tier 0 or 1 that ran without a prompt.
 fn sentence(entry: &Entry) -> Option<String> {
     let command = format!("`{}`", entry.command.as_deref().unwrap_or_default());
     let user = entry.user.as_deref().unwrap_or("somebody");

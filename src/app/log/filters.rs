@@ -1,4 +1,4 @@
-//! Which rows `guard log` shows: its options, and the search that they stand for.
+//! The options of `guard log` that select rows, and their conversion to a search.
 
 use std::path::PathBuf;
 
@@ -69,7 +69,7 @@ pub(super) enum DecisionName {
     Deny,
 }
 
-/// An argument that is not what is expected.
+/// An error of parsing an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ArgumentError {
     #[error("expected the number of a row, as guard log lists it")]
@@ -78,13 +78,13 @@ pub(super) enum ArgumentError {
     Tiers,
 }
 
-/// The number of a row.
+/// Parses the number of a row.
 pub(super) fn row(text: &str) -> Result<i64, ArgumentError> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or(ArgumentError::Row)
 }
 
-/// `3`, `2+` or `1-2`.
+/// Parses a range of tiers: `3`, `2+` or `1-2`.
 fn tiers(text: &str) -> Result<(Tier, Tier), ArgumentError> {
     let tier = |text: &str| {
         let number = text.parse::<u8>().ok().and_then(Tier::from_number);
@@ -103,10 +103,10 @@ fn tiers(text: &str) -> Result<(Tier, Tier), ArgumentError> {
 }
 
 impl Filters {
-    /// The search that the options stand for.
+    /// Returns the search for these options.
     ///
     /// # Errors
-    /// One of them is no time.
+    /// A time is invalid.
     pub fn search(&self, now: &Zoned) -> Result<Filter, Failure> {
         let time = |name: &str, text: &Option<String>| {
             let read =
@@ -115,7 +115,7 @@ impl Filters {
         };
         let directory = match &self.directory {
             Some(directory) if directory.is_absolute() => Some(named(directory)),
-            // From where the shell says that it is, as it was recorded.
+            // Relative to the working directory as the shell names it, because it is recorded so.
             Some(directory) => {
                 let here = Caller::of_this_process().map_err(|error| Failure::Message(error.to_string()))?;
                 Some(named(&here.cwd.join(directory)))

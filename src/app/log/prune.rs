@@ -1,7 +1,8 @@
-//! `guard log prune`: the old end of the record is cut off, for all to see.
+//! `guard log prune`: deletes the oldest rows of the record, and records that.
 //!
-//! What the policy lets go may go from anywhere, a nightly job too. Another age is a person's to name, at their own
-//! terminal: what is pruned is gone, and it is what others would be held to.
+//! Rows that the policy's limits allow to delete can be deleted from anywhere, for example by a nightly job. Only a
+//! person at their own terminal can choose another age, because pruned rows are lost and could be evidence against
+//! whoever deletes them.
 
 use std::io::{self, Write};
 
@@ -30,7 +31,7 @@ pub(super) struct PruneArgs {
     json: bool,
 }
 
-/// The least age that may be named, in seconds: what happened today is not history.
+/// The smallest age that can be chosen, in seconds: rows of the last 24 hours are always kept.
 const LEAST: i64 = 24 * 60 * 60;
 
 pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
@@ -74,12 +75,12 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
             store.prune(&limit, user, now.timestamp())
         }
     }?;
-    // The rows are gone all the same where their room cannot be given back.
+    // The rows are deleted even if the file cannot be made smaller.
     let room = if pruned.is_some() { store.compact().unwrap_or(0) } else { 0 };
     tell(args, pruned.as_ref(), room, now)
 }
 
-/// Why rows of that age may not be deleted.
+/// The reason why rows of this age may not be deleted.
 #[derive(Debug, thiserror::Error)]
 enum LimitError {
     #[error("--older-than: {0}")]
@@ -128,7 +129,7 @@ fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Re
     Ok(exit::ALLOW)
 }
 
-/// What went, and why, as part of a sentence.
+/// Describes the deleted rows and the reason, as part of a sentence.
 pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
     let shown = |time| time::format(time, zone);
     let rows = match pruned.rows() {

@@ -1,4 +1,4 @@
-//! Rows of the record as lines: one for each in the table, many for a row by itself.
+//! Formats rows of the record: one line for each in the table, or all details of a single row.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -13,36 +13,36 @@ use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
 
-/// How a table is laid out, the same for all its rows.
+/// The layout of a table.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Layout {
-    /// Columns of the number.
+    /// The width of the row number.
     id: usize,
-    /// The columns of the terminal; commands are cut to them. Whole without.
+    /// The width of the terminal, to which commands are cut. With `None`, nothing is cut.
     columns: Option<usize>,
-    /// Only ASCII can be shown.
+    /// Whether only ASCII can be shown.
     ascii: bool,
-    /// What a person at a terminal is told times from. What is written to a file says them in full.
+    /// The current time. On a terminal times are relative to it; elsewhere they are absolute.
     now: Zoned,
-    /// The home, which is written `~`.
+    /// The home directory, which is shown as `~`.
     home: Option<String>,
 }
 
-/// From which width of a terminal on there is room for what beside the command.
+/// The widths of the terminal from which there is room for each of these columns.
 const TIER: usize = 50;
 const EXIT: usize = 60;
 const TOOK: usize = 76;
 const DIRECTORY: usize = 100;
 const BY: usize = 120;
 
-/// What is said of the end of a command that guard was not there for.
+/// The result of a command for whose end guard did not wait.
 const UNKNOWN: &str = "not known: guard did not wait for the command to end, or it has not ended yet";
 
-/// Columns of a directory.
+/// The width of the directory column.
 const OF_DIRECTORY: usize = 20;
 
 impl Layout {
-    /// For rows up to a number, as seen from now.
+    /// Creates the layout of a table with rows up to the number `last`.
     pub(in crate::app) fn new(last: i64, columns: Option<usize>, ascii: bool, now: &Zoned) -> Self {
         let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
         Self { id: last.to_string().len().max(2), columns, ascii, now: now.clone(), home }
@@ -52,12 +52,12 @@ impl Layout {
         self.columns.is_none_or(|columns| columns >= column)
     }
 
-    /// The columns of the time.
+    /// Returns the width of the time column.
     const fn of_time(&self) -> usize {
         if self.columns.is_some() { 10 } else { 19 }
     }
 
-    /// The first line of the table.
+    /// Returns the header of the table.
     pub(in crate::app) fn head(&self) -> Line {
         let (id, time) = (self.id, self.of_time());
         let mut head = format!("{:>id$}  {:time$}  {:8}  ", "ID", "TIME", "DECISION");
@@ -75,7 +75,7 @@ impl Layout {
         Line::of(Style::Dim, head + "COMMAND")
     }
 
-    /// One row.
+    /// Formats one row.
     pub(in crate::app) fn row(&self, entry: &Entry) -> Line {
         let zone = self.now.time_zone();
         let mut line = Line::of(Style::Dim, format!("{:>width$}  ", entry.id, width = self.id));
@@ -91,7 +91,7 @@ impl Layout {
             line.push(Style::Plain, "  ");
         }
         let end = entry.result.as_ref().and_then(ResultEntry::end);
-        // An empty column would read as a command that never ran.
+        // An empty column would suggest that the command never ran.
         let none = if is_unknown(entry) { "-" } else { "" };
         if self.has(EXIT) {
             let style = if end.is_none_or(|end| end == ExitStatus::Exit(0)) { Style::Dim } else { Style::Strong };
@@ -116,7 +116,7 @@ impl Layout {
             tail.push(Style::Dim, format!("  ({})", ended(end)));
         }
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
-            // Of a timeout the words are only the request's ID.
+            // The words of a timeout are only the ID of the request.
             let why = if entry.settled_by.as_deref() == Some("timeout") { "timed out: " } else { "" };
             tail.push(Style::Dim, format!("  ({why}{})", visible::line(words.as_bytes(), self.ascii)));
         }
@@ -126,7 +126,7 @@ impl Layout {
         let text = visible::line(text(entry, zone).as_bytes(), self.ascii);
         match self.columns.map(|columns| columns.saturating_sub(line.width()).max(12)) {
             Some(room) if width(&text) + tail.width() > room => {
-                // The command has the first right to the room.
+                // The command takes precedence over the details after it.
                 let tail = cut(&tail.plain(), room.saturating_sub(width(&text)));
                 line.push(Style::Plain, cut(&text, room.saturating_sub(width(&tail))));
                 line.push(Style::Dim, tail);
@@ -139,7 +139,7 @@ impl Layout {
         line
     }
 
-    /// A directory, with the home written `~`.
+    /// Formats a directory, with the home directory as `~`.
     fn directory(&self, cwd: &str) -> String {
         let rest = self.home.as_deref().and_then(|home| cwd.strip_prefix(home));
         let short = match rest {
@@ -150,7 +150,7 @@ impl Layout {
     }
 }
 
-/// The end of a directory, and an ellipsis where something is missing: the last name tells most.
+/// Shortens a directory to its end, after an ellipsis: the last name is the most informative.
 fn cut_front(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -160,13 +160,13 @@ fn cut_front(text: &str, room: usize) -> String {
     format!("…{end}")
 }
 
-/// Whether a command was let run and nothing is recorded of its end: guard replaced itself with it, left it to the agent
-/// that asked, or still waits for it.
+/// Reports whether a command was allowed but its end is not recorded: guard replaced itself with the command, left it
+/// to the agent that asked, or still waits for it.
 fn is_unknown(entry: &Entry) -> bool {
     entry.kind == RowKind::Intent && entry.decision.as_deref() == Some("allow") && entry.result.is_none()
 }
 
-/// What a command ended with, in a narrow column: the code, or the signal without `SIG`.
+/// Formats the end of a command for a narrow column: the exit code, or the signal without `SIG`.
 fn code(end: ExitStatus) -> String {
     match end {
         ExitStatus::Exit(code) => code.to_string(),
@@ -176,7 +176,7 @@ fn code(end: ExitStatus) -> String {
     }
 }
 
-/// What a row is about: the command, or the grant in words.
+/// Returns the subject of a row: the command, or a description of the grant or of what was pruned.
 fn text(entry: &Entry, zone: &TimeZone) -> String {
     match (&entry.command, entry.kind) {
         (Some(command), _) => command.clone(),
@@ -191,7 +191,7 @@ fn text(entry: &Entry, zone: &TimeZone) -> String {
     }
 }
 
-/// What a grant covers, in short.
+/// Describes in short what a grant covers.
 fn covered(what: &GrantSubject) -> String {
     match what {
         GrantSubject::Exact { command } => command.clone(),
@@ -221,10 +221,10 @@ fn settled(entry: &Entry) -> String {
         _ if !entry.signed_by.is_empty() => entry.signed_by.join(" and "),
         _ if entry.kind == RowKind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
-        // guard's own doctor answered itself.
+        // `guard doctor` approved its own test command.
         (Some("person"), _) if is_probe(&entry.findings) => "trial".to_owned(),
         (Some(settled), _) => settled.to_owned(),
-        // The agent asks its own user.
+        // The agent asks its own user about this command.
         (None, _) if entry.kind == RowKind::Advised => entry.agent.clone().unwrap_or_default(),
         (None, _) => entry.user.clone().unwrap_or_default(),
     }
@@ -240,12 +240,12 @@ fn ended(end: ExitStatus) -> String {
     }
 }
 
-/// One thing that a row says, behind its name.
+/// Returns a line with a label and a text.
 pub(in crate::app) fn labelled(label: &str, text: String) -> Line {
     Line::of(Style::Dim, format!("{label:12}")).with(Style::Plain, text)
 }
 
-/// All that a row says.
+/// Formats all details of a row.
 pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = |label: &str, text: String| {
@@ -310,7 +310,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let policy = if opinion.policy.is_empty() { String::new() } else { format!(", policy {}", opinion.policy) };
         let Opinion { says, reason, by, ms, .. } = opinion;
         line("reviewer", format!("{} ({by}, {ms} ms{policy}{yolo}): {reason}", says.name()));
-        // The record keeps digests under a key of its own; the reviewer quotes the one that it was told.
+        // The record contains a keyed digest. The reviewer got another one, which it quotes.
         let quoted =
             if opinion.about.is_empty() { String::new() } else { format!("{} (told and quoted)", opinion.about) };
         line("its digest", quoted);
@@ -336,7 +336,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     lines
 }
 
-/// Where a grant holds.
+/// Describes where a grant applies.
 pub(in crate::app) fn place(place: &GrantPlace) -> String {
     match place {
         GrantPlace::Directory { path } => format!("{path} and below"),
@@ -344,7 +344,7 @@ pub(in crate::app) fn place(place: &GrantPlace) -> String {
     }
 }
 
-/// How long a grant holds.
+/// Describes how long a grant applies.
 pub(in crate::app) fn end_of(until: &GrantExpiry, zone: &TimeZone) -> String {
     match until {
         GrantExpiry::Session { id } => format!("the end of session {id}"),

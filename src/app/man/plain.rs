@@ -1,16 +1,17 @@
-//! A manual page as plain text, for where no `man` is: the macros and escapes that guard's own pages use.
+//! Converts a manual page to plain text, for systems without `man`. Supports the macros and escapes of guard's own
+//! pages.
 //!
-//! Out of scope: pages of anybody else.
+//! Out of scope: other pages.
 
 use crate::ui::wrap;
 
-/// How far text stands from the margin, and what a list adds.
+/// The indentation of text, and of each list in addition.
 const INDENT: usize = 4;
 
-/// No line of prose is wider: it reads badly.
+/// The largest width of prose, because wider lines are hard to read.
 const WIDEST: usize = 100;
 
-/// A page, in lines that fit so many columns as far as they are prose.
+/// Converts a page. Prose is wrapped to this many columns.
 #[must_use]
 pub fn page(source: &str, columns: usize) -> String {
     let mut page = Page { columns: columns.min(WIDEST), indent: INDENT, ..Page::default() };
@@ -26,17 +27,17 @@ struct Page {
     out: String,
     columns: usize,
     indent: usize,
-    /// Words of the paragraph so far.
+    /// The words of the current paragraph.
     words: String,
-    /// What stands in front of the paragraph: the mark of an item.
+    /// The mark of an item, before its paragraph.
     mark: String,
-    /// Lines are kept as they are.
+    /// Whether lines are kept unchanged.
     verbatim: bool,
-    /// In a table: its rows, once its format was read.
+    /// The rows of the current table, if any.
     table: Option<Vec<Vec<String>>>,
-    /// The next line is the term of an item.
+    /// Whether the next line is the term of an item.
     is_term: bool,
-    /// The items of each list that is open are told by a mark.
+    /// Whether the items have a bullet, for each open list.
     bullets: Vec<bool>,
 }
 
@@ -119,7 +120,7 @@ impl Page {
             }
             "br" => self.flush(),
             "Nd" => self.say(&format!("- {words}")),
-            // Titles and definitions of strings.
+            // Ignore titles, string definitions and conditionals.
             "TH" | "Dd" | "Dt" | "Os" | "ie" | "el" | "ds" | "\\\"" | "" => {}
             _ if self.is_term => self.term(&inline(request)),
             _ => self.say(&inline(request)),
@@ -152,13 +153,13 @@ impl Page {
         self.gap();
     }
 
-    /// One line as it is.
+    /// Appends a line without wrapping it.
     fn kept(&mut self, text: &str) {
         self.out.push_str(format!("{}{text}", " ".repeat(self.indent)).trim_end());
         self.out.push('\n');
     }
 
-    /// The paragraph so far.
+    /// Appends the current paragraph.
     fn flush(&mut self) {
         let (words, mark) = (std::mem::take(&mut self.words), std::mem::take(&mut self.mark));
         if !words.is_empty() {
@@ -179,7 +180,7 @@ impl Page {
         }
     }
 
-    /// A table, its columns as wide as what stands in them; where that is too wide, a row goes over several lines.
+    /// Appends the table. Its columns have the width of their widest cell; if that is too wide, the rows are wrapped.
     fn tabulate(&mut self) {
         let rows = self.table.take().unwrap_or_default();
         let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -198,7 +199,7 @@ impl Page {
     }
 }
 
-/// The words of a line of macros: the names of what they mark are left out, and what they put around words stands there.
+/// Formats a line with inline macros: removes their names, and inserts the punctuation that they add.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     let (mut glue, mut dash, mut closing) = (false, false, Vec::new());
@@ -241,7 +242,7 @@ fn inline(text: &str) -> String {
             _ => {}
         }
         let closes = matches!(word.as_str(), "." | "," | ";" | ":" | ")" | "]");
-        // `Xr guard 1` is guard(1).
+        // `Xr guard 1` becomes guard(1).
         if quote && word.chars().all(|c| c.is_ascii_digit()) && word.len() == 1 {
             out.push_str(&format!("({word})"));
             quote = false;
@@ -262,7 +263,7 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// The words of a request: quotes hold blanks together.
+/// Splits a request into words. Quotes group words.
 fn quoted(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -270,7 +271,7 @@ fn quoted(text: &str) -> Vec<String> {
         let (word, after) = match rest.strip_prefix('"') {
             Some(inside) => inside.split_once('"').unwrap_or((inside, "")),
             None => {
-                // A blank behind a backslash belongs to the word.
+                // A blank after a backslash is part of the word.
                 let at = rest.char_indices().find(|(at, c)| c.is_whitespace() && !rest[..*at].ends_with('\\'));
                 at.map_or((rest, ""), |(at, _)| rest.split_at(at))
             }
@@ -281,7 +282,7 @@ fn quoted(text: &str) -> Vec<String> {
     words
 }
 
-/// Text with its escapes resolved.
+/// Replaces the escapes of a text.
 fn shown(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -305,7 +306,7 @@ fn shown(text: &str) -> String {
                 });
                 letters.as_str().get(2..).unwrap_or_default()
             }
-            // `\*(Aq` is the apostrophe.
+            // `\*(Aq` is an apostrophe.
             Some('*') => {
                 out.push('\'');
                 letters.as_str().strip_prefix("(Aq").unwrap_or(letters.as_str())
@@ -348,7 +349,7 @@ mod tests {
                 for line in text.lines() {
                     assert!(!line.starts_with('.') && !line.contains("\\f") && !line.contains("\\-"), "{name}: {line}");
                 }
-                // What is kept as it is, examples above all, is a small part.
+                // Only a small part of a page, mainly examples, is not wrapped.
                 let wide = text.lines().filter(|line| width(line) > columns).count();
                 assert!(wide * 4 < text.lines().count(), "{name} at {columns}: {wide}");
             }

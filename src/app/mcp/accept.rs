@@ -1,4 +1,5 @@
-//! `guard mcp pins`: what servers said of their tools at first, what they say now, and a person who finds it right.
+//! `guard mcp pins`: shows the pinned and the current tool descriptions of servers, and lets a person accept the
+//! current ones.
 
 use std::io::{self, Write as _};
 
@@ -48,7 +49,7 @@ struct PinSelector {
 }
 
 impl Pin {
-    /// Takes what the server says now for right.
+    /// Pins the current description and marks it as accepted.
     pub(super) fn accept(&mut self) {
         if let Some(now) = self.changed.take() {
             self.told = now;
@@ -57,7 +58,7 @@ impl Pin {
     }
 }
 
-/// Lists, accepts or forgets; the exit code is 126 where no person says yes.
+/// Lists, accepts or removes pins. The exit code is 126 if the person declines.
 ///
 /// # Errors
 /// The pins cannot be read or written.
@@ -103,7 +104,7 @@ fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
-/// What is wrong with a tool, in words.
+/// Describes a warning about a tool.
 fn said(mark: &ToolWarning, pin: &Pin) -> String {
     match mark {
         ToolWarning::Changed => {
@@ -115,7 +116,7 @@ fn said(mark: &ToolWarning, pin: &Pin) -> String {
     }
 }
 
-/// The parts in which two descriptions differ.
+/// Returns the names of the members in which two descriptions differ.
 fn different(old: &Value, new: &Value) -> Vec<String> {
     let (Value::Object(old), Value::Object(new)) = (old, new) else { return vec!["all of it".to_owned()] };
     let mut names: Vec<&String> =

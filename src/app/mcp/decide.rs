@@ -1,5 +1,5 @@
-//! Whether a call of a tool may run: judged by the engine, asked about where a person can be reached, and written down
-//! before it is passed on.
+//! Decides whether a tool call may run: the engine judges it, a person is asked in the queue if necessary, and the
+//! decision is recorded before the call is passed on.
 //!
 //! Out of scope: messages.
 
@@ -26,15 +26,15 @@ use crate::store::queue::Justification;
 use crate::store::{IntentRow, RecordedDecision};
 use crate::ui::verdict;
 
-/// Is told while a call waits for its answer.
+/// An observer that is notified while a call waits for its answer.
 pub(super) trait WaitObserver {
-    /// How often it is told.
+    /// Returns the interval between two notifications.
     fn every(&self) -> Duration;
-    /// There is no answer yet.
+    /// Called when there is still no answer.
     fn still(&mut self);
 }
 
-/// Judges a call; an error is what its caller is told.
+/// Judges a call. The error is the text for the client.
 pub(super) fn decide(
     call: &ToolCall,
     most: Duration,
@@ -43,7 +43,7 @@ pub(super) fn decide(
 ) -> Result<(), CallError> {
     let (done, answer) = mpsc::channel();
     let call = call.clone();
-    // A judgment is of one thread; this one tells the caller meanwhile.
+    // Judge in another thread, so that this one can notify the client meanwhile.
     let judged = thread::Builder::new().spawn(move || {
         let _ = done.send(judge(&call, most, handle));
     });
@@ -57,16 +57,16 @@ pub(super) fn decide(
     }
 }
 
-/// Nobody waits for the answer any more: the one who waits hears it, and nobody is asked.
+/// Gives up a request, and wakes the thread that waits for it.
 pub(super) fn cancel(request: &str) {
-    // What cannot be cancelled now is not passed on all the same.
+    // If the queue cannot be written now, the call is still not passed on.
     if let Ok(Some(queue)) = engine::requests() {
         let _ = queue.give_up(request);
         queue.wake(request);
     }
 }
 
-/// A request that was cancelled is not answered later either.
+/// Invalidates a cancelled request, so that it cannot be answered later.
 pub(super) fn forget(request: &str) {
     if let Ok(Some(queue)) = engine::requests() {
         let _ = queue.void(request, "the client cancelled the call");
@@ -94,7 +94,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
         intent::write_down(&engine, &row, |backend| backend.advised(&row, None)).map(drop)
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
-        // A denial that cannot be written down is one all the same.
+        // A denial takes effect even if it cannot be recorded.
         let _ = write(RecordedDecision::Refused(refusal), answered, None);
         CallError::Refused(told(refusal, risk))
     };
@@ -127,7 +127,7 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
                     ask_outcome::store_grant_or_warn(&engine, &invocation, grant.as_ref());
                     Ok(())
                 }
-                // Where nobody could be asked, nobody took time to answer.
+                // Without anyone who could be asked, there is no answer time.
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     Err(deny(&refusal, None))
                 }
@@ -137,8 +137,8 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
     }
 }
 
-/// Lets it wait in the queue, and judges it once more when somebody says yes. The grant that came with it, and
-/// who gave both, for the record.
+/// Lets a call wait in the queue, and judges it again after an approval. Returns the grant that came with the approval,
+/// and the name of the approver for the record.
 fn ask(
     engine: &Engine,
     invocation: &Invocation,
@@ -169,7 +169,7 @@ fn ask(
     Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| yes)
 }
 
-/// A refusal in words that a model understands: it did not run, why, and that asking again in another way is no use.
+/// Describes a refusal for a model: whole sentences with the reason and that the tool was not called.
 fn told(refusal: &Refusal, risk: &Risk) -> String {
     let why = verdict::refused(refusal, risk).replace('\n', " ");
     let stop = if why.ends_with(['.', ']', '!', '?']) { "" } else { "." };

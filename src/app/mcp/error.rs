@@ -1,4 +1,4 @@
-//! Why a server behind `guard mcp` is not started, and why a call is not passed on to it.
+//! The errors of `guard mcp`: a server is not started, or a call is not passed on to it.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::app::gateway::GatewayError;
 use crate::store::StoreError;
 use crate::ui::visible;
 
-/// Why `guard mcp` does not start, or ends.
+/// The reason why `guard mcp` does not start, or ends.
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     #[error("no server given, as in: guard mcp -- COMMAND")]
@@ -36,7 +36,7 @@ pub enum McpError {
     Pins(#[from] Failure),
 }
 
-/// Why a call was not passed on, in words for a model.
+/// The reason why a call was not passed on, in words for a model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error("guard: refused: cannot start a thread to judge the call: {0}")]
@@ -45,7 +45,7 @@ pub(super) enum CallError {
     Failed,
     #[error("guard: refused: {}", visible::text(&.0.to_string()))]
     Engine(EngineError),
-    /// A person or the policy refused it: whole sentences.
+    /// A refusal by a person or the policy, in whole sentences.
     #[error("{0}")]
     Refused(String),
 }

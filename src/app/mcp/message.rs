@@ -1,6 +1,7 @@
-//! Messages of MCP, read as far as it takes to tell calls of tools from all else.
+//! Parses MCP messages as far as necessary to distinguish tool calls from other messages.
 //!
-//! What cannot be read for sure is not passed on: a server might read a call in it. Out of scope: I/O.
+//! A message that cannot be parsed unambiguously is not passed on, because a server might read a call in it. Out of
+//! scope: I/O.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,16 +12,16 @@ use serde_json::{Map, Value, json};
 use crate::judge::tools::call::HIDDEN;
 use crate::store::redact;
 
-/// What a client's message is.
+/// The kind of a client's message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
-    /// Calls of tools: one, or those of a batch.
+    /// One tool call, or those of a batch.
     Calls(Vec<ToolRequest>),
-    /// It asks for the list of tools.
+    /// A request for the list of tools.
     List {
         id: Value,
     },
-    /// It takes a request back.
+    /// The cancellation of a request.
     Cancelled {
         id: Value,
     },
@@ -31,25 +32,25 @@ pub(super) enum Message {
     },
 }
 
-/// One call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolRequest {
     pub id: Value,
     pub name: String,
     pub arguments: Value,
-    /// Where progress is told, when the client wants to hear of it.
+    /// The progress token, if the client wants progress notifications.
     pub progress: Option<Value>,
-    /// It speaks a version of the protocol without a session, in which each request names the version.
+    /// Whether the request names a protocol version, as in the version of MCP without sessions.
     pub names_version: bool,
 }
 
-/// What asks for a tool.
+/// The method of a tool call.
 const CALL: &str = "tools/call";
 
-/// Where such a request names it.
+/// The JSON pointer to the version in the parameters of such a request.
 const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// Reads one line of a client.
+/// Parses one line of a client.
 pub(super) fn read(line: &[u8]) -> Message {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Message::Other;
@@ -102,26 +103,28 @@ pub(super) fn read(line: &[u8]) -> Message {
     if calls.is_empty() { Message::Other } else { Message::Calls(calls) }
 }
 
-/// A name as readers take it that do not look at capital letters, blanks and controls.
+/// Folds a name as a parser does that ignores case, blanks and control characters.
 fn folded(name: &str) -> String {
     let plain = name.chars().filter(|c| !c.is_whitespace() && !c.is_control());
     plain.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// A member's name that differs from one of these in capital letters or blanks alone: to some readers it is that one.
+/// Returns the name of a member that is not in `names` but that some parsers would read as one of them, because it
+/// differs only in case, blanks or control characters.
 fn taken_for<'m>(message: &'m Value, names: &[&str]) -> Option<&'m str> {
     let members = message.as_object()?.keys().map(String::as_str);
     members.filter(|name| !names.contains(name)).find(|name| names.contains(&folded(name).as_str()))
 }
 
-/// The id and the tools of an answer that lists tools.
+/// Returns the ID and the tools of a response that lists tools.
 pub(super) fn listed(line: &[u8]) -> Option<(Value, Vec<Value>)> {
     let message: Value = serde_json::from_slice(line).ok()?;
     let tools = message.pointer("/result/tools")?.as_array()?.clone();
     Some((message.get("id")?.clone(), tools))
 }
 
-/// An answer of the server with the secrets in its texts hidden; `None` where there are none, or it is no answer.
+/// Returns a response of the server with the secrets in its texts hidden. Returns `None` if there are none, or if it is
+/// not a response.
 pub(super) fn without_secrets(line: &[u8]) -> Option<Vec<u8>> {
     let mut message: Value = serde_json::from_slice(line).ok()?;
     let mut any = false;
@@ -137,7 +140,8 @@ pub(super) fn without_secrets(line: &[u8]) -> Option<Vec<u8>> {
     any.then(|| [message.to_string().as_bytes(), b"\n"].concat())
 }
 
-/// Hides the secrets in all texts of a value. What is known by the name that it goes under is found with that name.
+/// Hides the secrets in all texts of a value, and reports whether there were any. A secret that is recognized by the
+/// name of its member is found too.
 fn hide(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {
@@ -147,7 +151,7 @@ fn hide(value: &mut Value) -> bool {
             }
             any
         }
-        // Each of them, also behind one of which something was hidden.
+        // `count` visits every element; `any` would stop at the first with a secret.
         Value::Array(elements) => elements.iter_mut().filter_map(|element| hide(element).then_some(())).count() > 0,
         Value::Object(members) => members.iter_mut().fold(false, |any, (name, member)| {
             let hidden = match member {
@@ -167,7 +171,7 @@ fn hide(value: &mut Value) -> bool {
     }
 }
 
-/// An answer that says that a tool failed, in words that a model reads.
+/// Returns a response that reports a failed tool, with a text for the model.
 pub(super) fn refusal(call: &ToolRequest, why: &str) -> Value {
     let mut result = json!({ "content": [{ "type": "text", "text": why }], "isError": true });
     if call.names_version {
@@ -176,12 +180,12 @@ pub(super) fn refusal(call: &ToolRequest, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": call.id, "result": result })
 }
 
-/// An error of the protocol.
+/// Returns a JSON-RPC error response.
 pub(super) fn error(id: &Value, code: i32, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
 }
 
-/// JSON in which no object has two members of one name: of two, readers take different ones.
+/// JSON without duplicate keys. Parsers differ in which of two values they use.
 struct UniqueKeys(Value);
 
 impl<'de> Deserialize<'de> for UniqueKeys {

@@ -1,6 +1,6 @@
-//! What servers said of their tools when they were looked at first, kept, so that a tool that turns into another is seen.
+//! Stores the tool descriptions of servers when they are first seen, so that later changes are detected.
 //!
-//! Out of scope: judging. What is noticed goes into the call as a mark, and the judge says what it means.
+//! Out of scope: judging. Warnings are attached to the call, and the judge decides what they mean.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -18,41 +18,42 @@ use thiserror::Error;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{ToolWarning, instructions};
 
-/// What of a description is kept: the rest is nothing that a model goes by.
+/// The members of a description that are stored. Models do not use the others.
 const KEPT: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
-/// The most tools of a server that are kept, and the longest description that is kept as it is and not by its hash.
+/// The largest number of tools that are stored per server, and the longest description, in bytes, that is stored as
+/// text instead of as a hash.
 const MOST_TOOLS: usize = 2000;
 const LONGEST: usize = 64 << 10;
 
-/// The file with all of them.
+/// The file of pins.
 #[derive(Clone, Debug)]
 pub(super) struct Pins {
     file: PathBuf,
 }
 
-/// By server, then by tool.
+/// The pins by server, then by tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PinFile {
     pub servers: BTreeMap<String, BTreeMap<String, Pin>>,
 }
 
-/// A tool as it was looked at first.
+/// The description of a tool when it was first seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pin {
     pub told: Value,
     pub since: Timestamp,
-    /// What the server says now, where that is something else.
+    /// The current description, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<Value>,
-    /// A person read it and found it right.
+    /// Whether a person has accepted it.
     #[serde(default)]
     pub accepted: bool,
 }
 
-/// The file of the pins cannot be read, understood or written.
+/// An error that prevents reading, parsing or writing the file of pins.
 #[derive(Debug, Error)]
 #[error("{}: {error}", .file.display())]
 pub struct PinsError {
@@ -65,10 +66,11 @@ impl Pins {
         Self { file: directory.join("mcp-pins.json") }
     }
 
-    /// Takes in what a server says of its tools, and returns what is wrong with each, by name.
+    /// Compares a server's tools with the pins, stores new and changed ones, and returns the warnings about each tool
+    /// by name.
     ///
     /// # Errors
-    /// They cannot be read or kept.
+    /// The pins cannot be read or written.
     pub fn update(
         &self,
         server: &str,
@@ -92,17 +94,17 @@ impl Pins {
         })
     }
 
-    /// What was wrong with the tools of a server when they were looked at last.
+    /// Returns the warnings about the tools of a server, as of the last update.
     pub fn known(&self, server: &str, catalog: &Catalog) -> HashMap<String, Vec<ToolWarning>> {
         let Ok(book) = self.read() else { return HashMap::new() };
         let names = book.servers.get(server).into_iter().flat_map(BTreeMap::keys);
         names.map(|name| (name.clone(), book.marks(server, name, None, catalog))).collect()
     }
 
-    /// All of them; none where there is no file.
+    /// Returns all pins; none if the file does not exist.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(&self) -> Result<PinFile, PinsError> {
         let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         match fs::read(&self.file) {
@@ -112,10 +114,10 @@ impl Pins {
         }
     }
 
-    /// Changes them, whole or not at all, while nobody else does.
+    /// Changes the pins atomically, with an exclusive lock.
     ///
     /// # Errors
-    /// They cannot be read or written. Nothing is changed then.
+    /// The pins cannot be read or written. Nothing is changed then.
     pub fn change<T>(&self, change: impl FnOnce(&mut PinFile) -> T) -> Result<T, PinsError> {
         let wrong = |error: io::Error| PinsError { file: self.file.clone(), error };
         if let Some(directory) = self.file.parent() {
@@ -142,7 +144,8 @@ impl Pins {
 }
 
 impl PinFile {
-    /// What is wrong with a tool. `said`: what its server says now; else what is kept.
+    /// Returns the warnings about a tool. `said` is the server's current description; without it, the stored one is
+    /// used.
     pub fn marks(&self, server: &str, name: &str, said: Option<&Value>, catalog: &Catalog) -> Vec<ToolWarning> {
         let pin = self.servers.get(server).and_then(|pins| pins.get(name));
         let mut marks = Vec::new();
@@ -154,12 +157,12 @@ impl PinFile {
         if !is_accepted && let Some(what) = now.and_then(|told| instructions::hidden(told, catalog.lexicon())) {
             marks.push(ToolWarning::Instructs(what));
         }
-        // A name of one word is everybody's.
+        // A name of a single word is too common to belong to one server.
         let is_own = name.contains(['_', '-', '.']) || name.chars().skip(1).any(char::is_uppercase);
         if is_own && !is_accepted {
             let told = pin.map(|pin| &pin.told);
             let mut others = self.servers.iter().filter(|(other, _)| *other != server);
-            // One server under two names says the same twice.
+            // The same server under two names has the same descriptions.
             let other = others.find(|(_, pins)| pins.get(name).is_some_and(|pin| Some(&pin.told) != told));
             marks.extend(other.map(|(other, _)| ToolWarning::Shadows(other.clone())));
         }
@@ -167,7 +170,7 @@ impl PinFile {
     }
 }
 
-/// What is kept of a tool.
+/// Returns the part of a description that is stored.
 fn kept(tool: &Value) -> Value {
     let part = |name: &&str| Some(((*name).to_owned(), tool.get(*name)?.clone()));
     let told = Value::Object(KEPT.iter().filter_map(part).collect::<Map<_, _>>());

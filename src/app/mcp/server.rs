@@ -1,4 +1,4 @@
-//! The server's process: what it is called, and how it ends.
+//! The server's process: its command line, its names, and its end.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead};
@@ -12,10 +12,10 @@ use super::error::McpError;
 use crate::app::gateway;
 use crate::exec::tool::Tool;
 
-/// How long a server may take to end when its client has gone.
+/// The time that a server may take to exit after its client has gone.
 const TO_END: Duration = Duration::from_secs(5);
 
-/// What is started: the server's own program, or the one that carries messages to a server behind HTTP.
+/// Returns the command to start: the server's own program, or the gateway that forwards messages to a server over HTTP.
 pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), McpError> {
     let Some(url) = &args.http else {
         let (program, rest) = args.server.split_first().ok_or(McpError::NoServer)?;
@@ -32,7 +32,7 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), McpEr
     Ok((gateway::find()?.into(), words.collect()))
 }
 
-/// Becomes the gateway, which starts this without `--listen` for each session of a client.
+/// Replaces this process by the gateway, which starts the proxy without `--listen` for each session of a client.
 pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, McpError> {
     let program = gateway::find()?;
     let become_it = |tool: Tool| {
@@ -43,7 +43,7 @@ pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, McpError
     Err(McpError::Listen { program, error })
 }
 
-/// What this was called with, without `--listen`.
+/// Returns the arguments of this process without `--listen`.
 fn words(args: &McpArgs) -> Vec<OsString> {
     let McpArgs { command: _, name, wait, redact_results, http, header, header_env, listen: _, idle: _, server } = args;
     let mut words = vec!["mcp".into(), format!("--wait={wait}").into()];
@@ -60,23 +60,24 @@ fn words(args: &McpArgs) -> Vec<OsString> {
     words
 }
 
-/// The command of a server in one line: its name where it is given none.
+/// Returns the command of a server in one line, which serves as the name of an unnamed server.
 pub(super) fn line(words: &[OsString]) -> String {
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     line.chars().take(200).collect()
 }
 
-/// The names that the server may be known by: the one that is given, and the words of its command that are no options.
+/// Returns the names by which the server may be known: the given name, and the words of its command that are not
+/// options.
 pub(super) fn names(args: &McpArgs) -> Vec<String> {
     let words = args.server.iter().map(|word| word.to_string_lossy().into_owned());
     let plain = words.filter(|word| !word.starts_with('-') && word.len() <= 128);
     let base = |word: String| word.rsplit('/').next().map_or_else(|| word.clone(), str::to_owned);
     let host = args.http.as_deref().and_then(host);
-    // The first is what runs it (npx, uvx, python), and what stands behind the package is its own arguments.
+    // The first word is often a launcher (npx, uvx, python), and the words after the package are its own arguments.
     args.name.iter().cloned().chain(host).chain(plain.take(3).flat_map(|word| [word.clone(), base(word)])).collect()
 }
 
-/// An address without what may be a secret in it: the name of a server that is given none.
+/// Returns an address without parts that may contain a secret. It serves as the name of an unnamed server.
 pub(super) fn place(url: &str) -> String {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     match path.split_once("://") {
@@ -89,7 +90,7 @@ pub(super) fn place(url: &str) -> String {
     }
 }
 
-/// The host of an address.
+/// Returns the host of an address.
 fn host(url: &str) -> Option<String> {
     let rest = url.split_once("://")?.1;
     let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
@@ -97,7 +98,7 @@ fn host(url: &str) -> Option<String> {
     Some(bare.map_or(host, |(name, _)| name).to_owned()).filter(|host| !host.is_empty())
 }
 
-/// Waits for a server whose output has ended.
+/// Waits for a server whose output has ended, and returns its exit code.
 pub(super) fn end(child: &mut Child) -> io::Result<u8> {
     let begun = Instant::now();
     loop {
@@ -111,7 +112,7 @@ pub(super) fn end(child: &mut Child) -> io::Result<u8> {
     }
 }
 
-/// Throws away the rest of a line.
+/// Discards the rest of a line.
 pub(super) fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = from.fill_buf()?;

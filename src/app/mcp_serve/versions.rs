@@ -1,36 +1,36 @@
-//! The versions of MCP that are spoken, and what each asks of a result. Pure: values in, values out.
+//! The supported versions of MCP, and the form of a result in each. No I/O.
 //!
-//! Up to 2025-11-25 a session agrees on a version when it is opened; from 2026-07-28 on there is no session, each request
-//! names its version, and each result says whether it is complete.
+//! Up to 2025-11-25 a session agrees on a version when it is opened. From 2026-07-28 on there are no sessions: each
+//! request names its version, and each result states whether it is complete.
 
 use serde_json::{Value, json};
 
-/// Where each request names its version, which has no session.
+/// The newest supported version, which has no sessions.
 pub(super) const NEWEST: &str = "2026-07-28";
 
-/// The versions on which a session agrees, the newest first.
+/// The supported versions with sessions, newest first.
 const OF_SESSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Where a request names its version.
+/// The JSON pointer to the version in the parameters of a request.
 const NAMED: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// The error of a version that is not spoken.
+/// The error code for an unsupported version.
 const UNKNOWN: i32 = -32022;
 
 /// The kind of exchange that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
-    /// In a session, or before one.
+    /// A request in a session, or before one.
     Session,
-    /// By the version that needs none.
+    /// A request of the version without sessions.
     Stateless,
 }
 
 impl Exchange {
-    /// The exchange that a request with these parameters belongs to.
+    /// Returns the kind of exchange of a request with these parameters.
     ///
     /// # Errors
-    /// It names a version that is not spoken: the error that answers it.
+    /// The error response, if the request names an unsupported version.
     pub fn of(params: &Value) -> Result<Self, Value> {
         match params.pointer(NAMED).and_then(Value::as_str) {
             None => Ok(Self::Session),
@@ -43,7 +43,7 @@ impl Exchange {
         }
     }
 
-    /// A result in the form of this exchange. `lasts` says that it is the same for as long as guard runs.
+    /// Returns a result in the form of this exchange. `lasts` marks a result that stays the same while guard runs.
     pub fn result(self, mut result: Value, lasts: bool) -> Value {
         if self == Self::Stateless {
             result["resultType"] = json!("complete");
@@ -57,17 +57,17 @@ impl Exchange {
     }
 }
 
-/// The version of a session for which a client wants this one.
+/// Returns the session version for a client that requests this one: the same if it is supported, or else the newest.
 pub(super) fn of_session(wanted: Option<&str>) -> &'static str {
     OF_SESSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(OF_SESSIONS[0])
 }
 
-/// All that are spoken, the newest first.
+/// Returns all supported versions, newest first.
 pub(super) fn all() -> Vec<&'static str> {
     [NEWEST].into_iter().chain(OF_SESSIONS).collect()
 }
 
-/// What guard says of itself.
+/// Returns the name and version of guard.
 pub(super) fn server() -> Value {
     json!({ "name": "guard", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -1,9 +1,10 @@
-//! The world that examples are judged in, assumed and never looked at: the same verdict on every machine.
+//! The assumed system in which examples are judged, so that the verdict is the same on every machine. Nothing real is
+//! queried.
 //!
-//! A developer at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an example
-//! names is there, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few files at
-//! the top are committed and unchanged, apart from names that begin with `new`; build output is ignored; the rest is
-//! not tracked. Scripts say `true`. `~/.bashrc` and `~/.claude/settings.json` call guard.
+//! A developer works at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an
+//! example names exists, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few
+//! files at the top are committed and unchanged, except names that begin with `new`; build output is ignored;
+//! everything else is untracked. Scripts contain `true`. `~/.bashrc` and `~/.claude/settings.json` call guard.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::judge::{Judgment, judge};
 /// The project's directory.
 const PROJECT: &str = "/home/me/code/project";
 
-/// What is committed at the top of the project.
+/// The committed names at the top of the project.
 const TRACKED: [&str; 12] = [
     "src",
     "docs",
@@ -38,7 +39,7 @@ const TRACKED: [&str; 12] = [
     "Cargo.lock",
 ];
 
-/// What the project ignores.
+/// The names that the project ignores.
 const IGNORED: [&str; 16] = [
     "build",
     "dist",
@@ -58,13 +59,13 @@ const IGNORED: [&str; 16] = [
     "bin",
 ];
 
-/// What calls guard.
+/// The files that call guard.
 const WIRED: [&str; 2] = ["/home/me/.bashrc", "/home/me/.claude/settings.json"];
 
-/// Endings that the project ignores.
+/// The file name endings that the project ignores.
 const IGNORED_ENDINGS: [&str; 7] = [".log", ".tmp", ".pyc", ".o", ".class", ".egg-info", ".swp"];
 
-/// Judges a command string in the assumed world.
+/// Judges a command string in the assumed system.
 pub fn judged(command: &str, catalog: &Catalog, policy: &Policy) -> Judgment {
     let invocation = invocation(command);
     judge(&invocation, catalog, policy, &Answers::of(&answer))
@@ -108,7 +109,7 @@ fn answer(question: &Question) -> WorldAnswer {
     }
 }
 
-/// The part of a path below the project; empty for the project itself.
+/// Returns the part of a path below the project, or an empty text for the project itself.
 fn in_project(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PROJECT)?;
     if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }

@@ -1,4 +1,4 @@
-//! The rules, the entries for tools and the programs, listed and shown.
+//! Lists and shows the rules, the entries for tools and the programs.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::ui::count::counted;
 use crate::ui::style::{Line, Style};
 use crate::ui::wrap;
 
-/// What a verdict names as the rule that it goes by.
+/// An entry of the list: what a verdict can name as its rule.
 #[derive(Clone, Copy)]
 enum ListedRule<'a> {
     Rule(&'a Rule),
@@ -62,7 +62,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
     }
     let width = entries.iter().map(|entry| entry.head().0.len()).max().unwrap_or(0);
     let columns = screen::columns();
-    // In less room than this a reason stands below its rule.
+    // In a narrower terminal the reason is below its rule.
     let is_beside = columns.saturating_sub(width) >= 45;
     let lines: Vec<Line> = entries
         .iter()
@@ -130,7 +130,7 @@ pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
     Ok(exit::ALLOW)
 }
 
-/// The rule or family that a name may be a slip of, as the end of a sentence.
+/// Returns a suggestion of a similar rule or family, as the end of a sentence.
 fn near_hint(name: &str, catalog: &Catalog) -> String {
     let of_tools = catalog.tools().map(|(_, tool)| tool.id.as_str());
     let ids: Vec<&str> = catalog.all_rules().map(|rule| rule.id.as_str()).chain(of_tools).collect();
@@ -196,8 +196,8 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
     lines
 }
 
-/// What rules and entries for tools end with: what they say of a command by themselves, where they are from, and their
-/// examples, of what they find, of what they do not, and of what another rule finds.
+/// Returns the last lines about a rule or an entry for a tool: its properties, its origin, and its examples of what it
+/// finds, of what it does not find, and of what another rule finds.
 pub(super) fn end(
     says: [(&str, bool); 3],
     approvals: u8,
@@ -221,12 +221,12 @@ pub(super) fn end(
     lines
 }
 
-/// A line with its name in front.
+/// Returns a line with a label.
 pub(super) fn label(name: &str, text: &str) -> Line {
     Line::of(Style::Dim, format!("  {name:14}")).with(Style::Plain, text)
 }
 
-/// A value without what says nothing.
+/// Removes empty values.
 pub(super) fn without_empty(value: Value) -> Value {
     let empty = |value: &Value| {
         value.is_null()

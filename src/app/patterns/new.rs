@@ -1,4 +1,4 @@
-//! A commented pattern file to begin with.
+//! Creates a commented pattern file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::{NewArgs, PatternsError, RuleOutput, Sources, exit};
 
-/// `FAMILY` stands for the family's name.
+/// The content of the file. `FAMILY` is replaced by the name of the family.
 const TEMPLATE: &str = include_str!("template.toml");
 
 pub fn run(args: &NewArgs, sources: &Sources<'_>, out: &mut RuleOutput<'_>) -> Result<u8, PatternsError> {

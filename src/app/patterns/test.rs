@@ -1,4 +1,4 @@
-//! Running the examples of rules through the judge.
+//! Judges the examples of rules and reports those with a wrong verdict.
 
 use serde_json::json;
 
@@ -10,21 +10,22 @@ use crate::judge::tier::Tier;
 use crate::judge::tools::{ToolCall, entries};
 use crate::ui::style::{Line, Style};
 
-/// An example that does not do what it is there for.
+/// An example with a wrong verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub rule: String,
     pub command: String,
-    /// It stands under `bad` and the rule does not find it; else it stands under `good` or `other` and the rule does.
+    /// Whether the rule should find the example (`bad`) but does not. Otherwise it finds an example of `good` or
+    /// `other`.
     pub missed: bool,
-    /// What was found instead, by rule and tier.
+    /// The findings instead, each with its rule and tier.
     pub found: Vec<String>,
 }
 
-/// All examples of `catalog` that fail, of the rules that `wanted` picks by id.
+/// Returns all failing examples of `catalog`, for the rules whose ID `wanted` selects.
 #[must_use]
 pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec<Failure> {
-    // What a person switched off or trusts is no business of an example.
+    // Examples do not depend on what a person disabled or trusts.
     let policy = Policy::default();
     let mut failures = Vec::new();
     for examples in catalog.examples().iter().filter(|examples| wanted(&examples.rule)) {
@@ -38,8 +39,8 @@ pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec
     failures
 }
 
-/// What `command` comes to by all rules together, in the world that examples are judged in: its tier, and the rules that
-/// put it at or above `least`.
+/// Judges `command` by all rules in the assumed system. Returns its tier, and the rules of the findings with at least
+/// the tier `least` that were not lowered.
 #[must_use]
 pub fn example_tier(command: &str, catalog: &Catalog, least: Tier) -> (Tier, Vec<String>) {
     let risk = assumed::judged(command, catalog, &Policy::default()).risk;
@@ -66,7 +67,8 @@ fn fails(examples: &Examples, command: &str, should: bool, catalog: &Catalog, po
     Some(Failure { rule: examples.rule.clone(), command: command.to_owned(), missed: should, found })
 }
 
-/// An entry for a tool is held against the call alone: what its input holds is judged by other rules.
+/// Tests an example of an entry for a tool. Only the call itself is judged, because other rules judge the content of
+/// its input.
 fn call_fails(examples: &Examples, text: &str, should: bool, catalog: &Catalog) -> Option<Failure> {
     let failure = |found| Failure { rule: examples.rule.clone(), command: text.to_owned(), missed: should, found };
     let Some(call) = ToolCall::written(text) else {
@@ -127,7 +129,7 @@ pub fn run(args: &TestArgs, sources: &Sources<'_>, out: &mut RuleOutput<'_>) -> 
     Ok(if failures.is_empty() { exit::ALLOW } else { exit::ASK })
 }
 
-/// Of all rules and all entries for tools.
+/// Returns the IDs of all rules and entries for tools.
 fn ids(catalog: &Catalog) -> Vec<String> {
     let rules = catalog.all_rules().map(|rule| rule.id.clone());
     rules.chain(catalog.tools().map(|(_, tool)| tool.id.clone())).collect()

@@ -1,4 +1,4 @@
-//! The entries for tools, shown.
+//! Shows entries for tools.
 
 use serde_json::{Value, json};
 

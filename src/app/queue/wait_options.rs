@@ -1,4 +1,4 @@
-//! How long a command may wait for a person, and who is notified that it waits.
+//! The time that a command may wait for a person, and who is notified that it waits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,10 +15,10 @@ const AGENTS_LIMIT: Duration = Duration::from_secs(120);
 /// The longest time limit of agents for a command.
 const AGENTS_LONGEST: Duration = Duration::from_secs(600);
 
-/// How long before the agent's time limit the command is refused, so that the agent still gets the reason.
+/// The time before the agent's limit at which the command is refused, so that the agent still gets the reason.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// Who is notified that a command waits.
+/// The party that is notified that a command waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyTarget {
     Nobody,
@@ -44,22 +44,22 @@ impl RequestHandle {
     }
 }
 
-/// How long a command may wait for an answer, and who is notified.
+/// The time that a command may wait for an answer, and who is notified.
 #[derive(Clone, Debug)]
 pub struct WaitOptions {
     /// The longest time to wait. If it is zero, the command is not filed but refused at once.
     pub time: Duration,
     /// File the request without waiting here.
     pub elsewhere: bool,
-    /// Who is notified that the command waits.
+    /// The party that is notified that the command waits.
     pub notify: NotifyTarget,
-    /// Why no person can be asked here, for the refusal of a command that may not wait.
+    /// The reason why no person can be asked here, for the refusal of a command that may not wait.
     pub why: String,
-    /// Why the command is requested, in the requester's words.
+    /// The reason for the command, in the requester's words.
     pub justification: Justification,
     /// The reviewer's opinion, to show with the request.
     pub opinion: Option<Opinion>,
-    /// Where to store the ID of the request once it waits, so that it can be cancelled.
+    /// The place to store the ID of the request once it waits, so that it can be cancelled.
     pub handle: Option<RequestHandle>,
 }
 
@@ -91,7 +91,7 @@ pub(in crate::app) fn callers_limit(env: &Environment) -> Duration {
     seconds.map_or(Duration::MAX, Duration::from_secs)
 }
 
-/// Returns after what time the enclosing agent kills a command.
+/// Returns the time after which the enclosing agent kills a command.
 fn agents_limit(invocation: &Invocation) -> Duration {
     let set = |name: &str| invocation.env.get(name)?.parse().ok().map(Duration::from_millis);
     let agent = invocation.session.agent.as_deref().and_then(agents::named);

@@ -19,11 +19,10 @@ use crate::store::queue::WaitState;
 use crate::store::{RecordedAnswer, StoreError};
 use crate::ui::pending;
 
-/// How long the service may be unavailable while a command waits.
+/// The time that the service may be unavailable while a command waits.
 const RESTART: Duration = Duration::from_secs(30);
 
-/// What a signature must refer to. The waiting process keeps this itself, so that it never accepts an answer to
-/// another request.
+/// The context of a signature. The waiting process keeps it, so that it never accepts an answer to another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SigningContext {
     filed: i64,
@@ -42,7 +41,7 @@ impl SigningContext {
         Ok(Self { filed, approvals, fresh })
     }
 
-    /// Returns what an approver signs for an approval of this scope.
+    /// Returns the approval of this scope, which an approver signs.
     pub(super) fn approval<'a>(
         &'a self,
         request: &'a str,
@@ -55,11 +54,11 @@ impl SigningContext {
     }
 }
 
-/// How waiting for an answer ended.
+/// The end of waiting for an answer.
 pub(super) enum WaitResult {
     Answered(AskOutcome),
-    /// An approval by passkey that did not contain the code that this process has shown. Holds why it does not count.
-    /// The approval is used up.
+    /// An approval by passkey without the code that this process has shown, which is used up but does not count. Holds
+    /// the reason.
     WrongCode(&'static str),
 }
 
@@ -144,7 +143,7 @@ impl<'e> WaitingRequest<'_, 'e> {
     fn grant(&self, answered: &RecordedAnswer) -> Result<Option<GrantOffer>, Refusal> {
         let offer = offered_grant(self.invocation, self.may_grant, answered.scope);
         let mut offer = offer.map_err(|why| Refusal::Changed { what: why.to_string() })?;
-        // The service itself adds who gave the grant.
+        // The service itself adds the name of the approver.
         if let Some(offer) = offer.as_mut().filter(|_| !self.queue.is_shared()) {
             offer.words.push_str(&format!(" (given by {})", answered.by));
         }

@@ -46,7 +46,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::file`].
+    /// Like [`Queue::file`].
     ///
     /// # Errors
     /// The request is not filed. The command must not run.
@@ -69,7 +69,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::take`].
+    /// Like [`Queue::take`].
     ///
     /// # Errors
     /// The answer cannot be read. The command must not run.
@@ -88,7 +88,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::is_answered`].
+    /// Like [`Queue::is_answered`].
     ///
     /// # Errors
     /// The queue cannot be read, or the service is of a version that cannot tell.
@@ -99,7 +99,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::give_up`].
+    /// Like [`Queue::give_up`].
     ///
     /// # Errors
     /// The queue cannot be written.
@@ -110,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::void`].
+    /// Like [`Queue::void`].
     ///
     /// # Errors
     /// The queue cannot be written.
@@ -121,7 +121,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::answer`].
+    /// Like [`Queue::answer`].
     ///
     /// # Errors
     /// The answer does not count, because it could not be recorded or is not permitted.
@@ -145,7 +145,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::signatures_so_far`].
+    /// Like [`Queue::signatures_so_far`].
     ///
     /// # Errors
     /// The record cannot be read.
@@ -166,7 +166,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::list`]. A service returns only the account's own requests unless the account is an approver.
+    /// Like [`Queue::list`]. A service returns only the account's own requests unless the account is an approver.
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -179,7 +179,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::find`].
+    /// Like [`Queue::find`].
     ///
     /// # Errors
     /// The queue cannot be read.
@@ -192,7 +192,7 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::full_request`].
+    /// Like [`Queue::full_request`].
     ///
     /// # Errors
     /// The queue cannot be read.

@@ -1,4 +1,4 @@
-//! Rows of a database that another program keeps: read, and nothing of it or beside it changed.
+//! Reads rows of another program's SQLite database without changing it or any file beside it.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,17 @@ use thiserror::Error;
 
 use super::lines;
 
-/// The longest text that is read.
+/// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 16 << 20;
 
-/// For how long one database is read, with what is done with its rows: in the place of a table may stand a view that has no end.
+/// The time limit for reading one database, including the processing of its rows. An endless view can have the name of
+/// a table.
 const MAX_TIME: Duration = Duration::from_secs(120);
 
-/// After how many steps of a query the clock is looked at.
+/// The number of query steps between two checks of the time.
 const STEPS: i32 = 1000;
 
-/// Why a database could not be read, or not to its end.
+/// The reason why a database could not be read, or not completely.
 #[derive(Debug, Error)]
 pub enum DatabaseError {
     #[error("reading it takes longer than {} s", .0.as_secs())]
@@ -33,11 +34,12 @@ pub enum DatabaseError {
     Sqlite(rusqlite::Error),
 }
 
-/// Hands each row to `take`, as an object of its columns; `None` for one that is too long or holds broken JSON. A text that
-/// begins as an object or an array is read as one.
+/// Passes each row to `take`, as an object of its columns, or `None` if it is too long or contains invalid JSON. A text
+/// that begins like an object or an array is parsed as JSON.
 ///
 /// # Errors
-/// It is no such database, its tables are not those of the query, or it takes too long; what was handed over until then stands.
+/// The file is not a database, its tables do not match the query, or reading takes too long. Rows passed until then
+/// remain valid.
 pub fn each(path: &Path, query: &str, take: impl FnMut(Option<Value>)) -> Result<(), DatabaseError> {
     each_within(MAX_TIME, path, query, take)
 }
@@ -59,7 +61,7 @@ fn each_within(
     Ok(())
 }
 
-/// Whether the query can be asked of it.
+/// Reports whether a database has the tables and columns of a query.
 #[must_use]
 pub fn answers(path: &Path, query: &str) -> bool {
     open(MAX_TIME, path).is_ok_and(|connection| connection.prepare(query).is_ok())
@@ -72,13 +74,14 @@ fn told(limit: Duration, error: rusqlite::Error) -> DatabaseError {
     DatabaseError::Sqlite(error)
 }
 
-/// A connection on which all that is asked ends when this time is over.
+/// Opens a connection whose queries are interrupted after this time.
 fn open(limit: Duration, path: &Path) -> Result<Connection, DatabaseError> {
-    // A pipe or a device could hang.
+    // Reject a pipe or a device, which could block.
     drop(lines::open(path)?);
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // Without a log nothing is made beside it; with one, what is in the log has to be read too.
+    // Without a write-ahead log, `immutable` prevents SQLite from creating files beside the database. With one, the log
+    // must be read too.
     let has_log = fs::metadata(log).is_ok_and(|log| log.len() > 0);
     let how = if has_log { "mode=ro" } else { "mode=ro&immutable=1" };
     let mut address = String::from("file:");
@@ -142,7 +145,7 @@ mod tests {
         let expected =
             [Some(json!({ "a": 1, "b": { "x": [2] } })), Some(json!({ "a": 1.5, "b": "text" })), Some(json!({})), None];
         let kept = |name: &str| fs::read(directory.path().join(name)).unwrap();
-        // While its program runs, what was written last stands in the log alone.
+        // While the database is open for writing, the latest rows are only in the write-ahead log.
         let log = kept("a b?%#.db-wal");
         assert!(!log.is_empty());
         assert_eq!(all(&path, "SELECT a, b FROM t").unwrap(), expected);
@@ -174,7 +177,7 @@ mod tests {
             let mut found = Vec::new();
             (each_within(limit, &path, query, |row| found.push(row)), found)
         };
-        // Neither where rows come again and again nor where none ever comes.
+        // The limit applies whether the endless view returns rows or not.
         let (told, found) = within(Duration::from_millis(20), "SELECT a FROM rows");
         assert_eq!(told.unwrap_err().to_string(), "reading it takes longer than 0 s");
         assert_eq!(found.first(), Some(&Some(json!({ "a": 1 }))));

@@ -1,7 +1,7 @@
-//! Commands in a file: the history of bash, zsh or fish, or one command a line.
+//! Reads commands from a file: the history of bash, zsh or fish, or one command per line.
 //!
-//! Which it is shows in its lines: `#1700000000` in front of bash's, `: 1700000000:0;` at the beginning of zsh's, `- cmd: `
-//! of fish's.
+//! The format is detected from the lines: bash writes `#1700000000` before a command, zsh begins a line with `:
+//! 1700000000:0;`, and fish with `- cmd: `.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use super::{CallSink, PastCall, lines};
 use crate::app::hook::call::ToolAction;
 
-/// The longest file that is read.
+/// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
 /// Reads a file; `-` is standard input.
 ///
 /// # Errors
-/// It cannot be read, or is too long.
+/// The file cannot be read, or is too long.
 pub fn read(path: &Path, sink: &mut dyn CallSink) -> io::Result<()> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -34,7 +34,7 @@ pub fn read(path: &Path, sink: &mut dyn CallSink) -> io::Result<()> {
     Ok(())
 }
 
-/// The commands and when they were run, where that is told.
+/// Returns the commands and, if known, the times when they were run.
 fn commands(bytes: &[u8]) -> Vec<(Option<Timestamp>, String)> {
     let rows: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let some = |test: &dyn Fn(&[u8]) -> bool| rows.iter().any(|row| test(row));
@@ -58,13 +58,13 @@ fn timestamp(text: &str) -> Option<Timestamp> {
     Timestamp::from_second(text.trim().parse().ok()?).ok()
 }
 
-/// A line that tells when the next command was run: `#` and at least nine digits.
+/// Parses a line with the time of the next command: `#` and at least nine digits.
 fn bash_time(row: &[u8]) -> Option<Timestamp> {
     let digits = std::str::from_utf8(row.strip_prefix(b"#")?).ok()?.trim_end();
     (digits.len() >= 9 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| timestamp(digits)).flatten()
 }
 
-/// With times, everything up to the next of them is one command.
+/// Parses a bash history. With times, all lines up to the next time are one command.
 fn bash(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
     let mut all: Vec<(Option<Timestamp>, String)> = Vec::new();
     let mut open = false;
@@ -78,7 +78,7 @@ fn bash(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
             }
             command.push_str(&text(row));
         } else {
-            // From before times were kept.
+            // A command from before bash stored times.
             all.push((None, text(row)));
         }
     }
@@ -86,7 +86,7 @@ fn bash(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
     all
 }
 
-/// `: 1700000000:0;command`.
+/// Parses the first line of a zsh entry: `: 1700000000:0;command`.
 fn zsh_entry(row: &[u8]) -> Option<(Option<Timestamp>, &[u8])> {
     let rest = row.strip_prefix(b": ")?;
     let end = rest.iter().position(|byte| *byte == b';')?;
@@ -96,8 +96,8 @@ fn zsh_entry(row: &[u8]) -> Option<(Option<Timestamp>, &[u8])> {
     (digits(began.trim()) && digits(took)).then(|| (timestamp(began), command.get(1..).unwrap_or_default()))
 }
 
-/// A line that ends with a backslash goes on in the next one; zsh writes some bytes as 0x83 and the byte with a bit
-/// turned.
+/// Parses a zsh history. A line that ends with a backslash continues on the next one. zsh encodes some bytes as 0x83
+/// followed by the byte XOR 32.
 fn zsh(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
     let mut all: Vec<(Option<Timestamp>, Vec<u8>)> = Vec::new();
     let mut goes_on = false;
@@ -139,7 +139,7 @@ fn unmeta(bytes: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// `- cmd: command`, with `\n` and `\\` in it, and `when: 1700000000` below.
+/// Parses a fish history: `- cmd: command`, in which `\n` and `\\` are escapes, followed by `when: 1700000000`.
 fn fish(rows: &[&[u8]]) -> Vec<(Option<Timestamp>, String)> {
     let mut all: Vec<(Option<Timestamp>, String)> = Vec::new();
     for row in rows {

@@ -1,17 +1,17 @@
-//! Lines of files that may be huge or broken: one at a time, and none longer than a limit.
+//! Reads lines of files that may be huge or damaged, one at a time and with a maximum length.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The longest line that is read.
+/// The longest line that is read, in bytes.
 const MAX_LINE: usize = 16 << 20;
 
-/// Opens a plain file for reading, and nothing else: a pipe or a device could hang.
+/// Opens a regular file for reading. Rejects anything else, because a pipe or a device could block.
 ///
 /// # Errors
-/// It cannot be opened, or is no plain file.
+/// The file cannot be opened, or is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if !file.metadata()?.is_file() {
@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Hands each line to `take`, without its end; `None` for one that is too long, which is passed over.
+/// Passes each line to `take` without its line end, or `None` for a line that is too long and therefore skipped.
 ///
 /// # Errors
 /// Reading failed.

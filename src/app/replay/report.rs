@@ -1,13 +1,13 @@
-//! The counts in words.
+//! Formats the counts as a report for a person.
 
 use super::tally::Tally;
 use crate::ui::count::{counted, number};
 
-/// How many rules, commands and days are shown.
+/// The largest number of rules or commands, and of days, in the report.
 const ROWS: usize = 10;
 const DAYS: usize = 14;
 
-/// The report, with the end of its last line.
+/// Returns the report. It ends with a line end.
 #[must_use]
 pub fn text(tally: &Tally) -> String {
     let mut text = String::new();
@@ -78,7 +78,7 @@ fn more(all: usize, text: &mut String) {
     }
 }
 
-/// What was not read, and what was judged without looking.
+/// Appends notes about what was not read, and about commands that were judged without their files.
 fn skipped(tally: &Tally, text: &mut String) {
     let mut notes = Vec::new();
     if tally.gone > 0 {
@@ -109,7 +109,7 @@ fn skipped(tally: &Tally, text: &mut String) {
     }
 }
 
-/// In percent, with one digit behind the point.
+/// Formats a share as a percentage with one decimal place.
 fn share(part: u64, whole: u64) -> String {
     let tenths = (part * 1000 + whole / 2).checked_div(whole).unwrap_or(0);
     format!("{}.{} %", tenths / 10, tenths % 10)

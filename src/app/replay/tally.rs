@@ -1,4 +1,4 @@
-//! What is counted.
+//! Counts the verdicts of a replay.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::judge::risk::Tier;
 use crate::judge::sort;
 
-/// What guard would have done with one call.
+/// The verdict about one past call.
 #[derive(Clone, Debug)]
 pub struct DryVerdict {
     pub asks: bool,
@@ -22,32 +22,32 @@ pub struct DryVerdict {
 /// All counts.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Commands and changes of files.
+    /// The number of commands and file changes.
     pub calls: u64,
-    /// Of these, changes of files by tools of agents.
+    /// The number of file changes by tools of agents, which are included in `calls`.
     pub changes: u64,
     pub asked: u64,
     pub refused: u64,
-    /// By tier, from 0 to 4.
+    /// The number of calls by tier, from 0 to 4.
     pub tiers: [u64; 5],
-    /// By who ran it.
+    /// The number of calls by agent, or `history`.
     pub by: BTreeMap<&'static str, u64>,
     pub days: BTreeMap<Date, Day>,
-    /// What was asked about or refused, by rule: how often, and why.
+    /// The calls that were asked about or refused, by rule: their number and the reason.
     pub rules: BTreeMap<String, (u64, String)>,
-    /// The same by command.
+    /// The number of these calls by command.
     pub top: BTreeMap<String, u64>,
-    /// Transcripts that there are.
+    /// The number of transcripts.
     pub files: usize,
     pub unreadable: Vec<(PathBuf, String)>,
     pub skipped_lines: u64,
-    /// Commands in directories that are gone.
+    /// The number of calls in directories that no longer exist.
     pub gone: u64,
-    /// Commands of which no directory is told.
+    /// The number of calls whose directory is unknown.
     pub placeless: u64,
 }
 
-/// One day.
+/// The counts of one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Day {
     pub calls: u64,
@@ -55,11 +55,11 @@ pub struct Day {
     pub refused: u64,
 }
 
-/// How many different commands are counted.
+/// The largest number of different commands that are counted.
 const MAX_TOP: usize = 100_000;
 
 impl Tally {
-    /// Counts one call. `shown` is asked for only where it is kept.
+    /// Counts one call. `shown` is called only if guard would ask about the call or refuse it.
     pub fn count(&mut self, by: &'static str, day: Option<Date>, verdict: &DryVerdict, shown: impl Fn() -> String) {
         let (asked, refused) = (u64::from(verdict.asks), u64::from(verdict.refuses));
         self.calls += 1;
@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// Rules, the most frequent first.
+    /// Returns the rules, the most frequent first.
     #[must_use]
     pub fn rules(&self) -> Vec<(&str, u64, &str)> {
         let mut rules: Vec<_> =
@@ -95,7 +95,7 @@ impl Tally {
         rules
     }
 
-    /// Commands that were asked about or refused, the most frequent first.
+    /// Returns the commands that were asked about or refused, the most frequent first.
     #[must_use]
     pub fn top(&self) -> Vec<(&str, u64)> {
         let mut top: Vec<_> = self.top.iter().map(|(command, count)| (command.as_str(), *count)).collect();
@@ -103,7 +103,7 @@ impl Tally {
         top
     }
 
-    /// All of it as one object; of rules and commands the fifty most frequent.
+    /// Returns all counts as one object, with the fifty most frequent rules and commands.
     #[must_use]
     pub fn json(&self) -> Value {
         const MOST: usize = 50;

@@ -1,7 +1,7 @@
-//! The transcripts that agents keep: where they lie, and which commands and changes of files they tell of.
+//! Finds the transcripts of agents, and reads the commands and file changes in them.
 //!
-//! What is read is what the agents write for themselves, in forms that they change: what is not understood is passed
-//! over, and what is broken is counted. Out of scope: names of agents and their forms ([`Transcript`]).
+//! Agents write transcripts for themselves and change the format. Unknown entries are skipped, and broken ones are
+//! counted. Out of scope: the names of agents and the formats of their transcripts ([`Transcript`]).
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,31 +21,31 @@ use crate::judge::agents::model::{Agent, Tools, Transcript, TranscriptCall, Tran
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 
-/// How deep directories are gone into.
+/// The largest depth of subdirectories that are searched.
 const MAX_DEPTH: usize = 8;
 
-/// How many files there may be.
+/// The largest number of files that are collected per directory.
 const MAX_FILES: usize = 100_000;
 
-/// The longest file that is one JSON value.
+/// The longest file that is parsed as one JSON value, in bytes.
 const MAX_WHOLE: u64 = 128 << 20;
 
-/// How much of a file is read to see whose it is.
+/// The number of bytes that are read to detect the agent of a file.
 const HEAD: u64 = 1 << 20;
 
-/// Whose transcript, in which form.
+/// A transcript format of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct TranscriptSource {
     agent: &'static Agent,
     form: &'static Transcript,
 }
 
-/// All forms of all agents.
+/// Returns all transcript formats of all agents.
 fn sources() -> impl Iterator<Item = TranscriptSource> {
     agents::all().flat_map(|agent| agent.transcript.iter().map(move |form| TranscriptSource { agent, form }))
 }
 
-/// All transcripts, each with its agent, in a fixed order.
+/// Finds all transcripts, each with its format, in a fixed order.
 #[must_use]
 pub fn find(home: &Path, env: &Environment) -> Vec<(TranscriptSource, PathBuf)> {
     let mut found = Vec::new();
@@ -70,7 +70,7 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(TranscriptSource, PathBuf)> 
 fn walk(directory: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
-        // Links are not followed: they could lead round in circles.
+        // Do not follow symbolic links, which could form cycles.
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
         if kind.is_dir() && depth < MAX_DEPTH {
@@ -81,13 +81,13 @@ fn walk(directory: &Path, depth: usize, wanted: &dyn Fn(&Path) -> bool, files: &
     }
 }
 
-/// Calls that were seen already: a session that is resumed is written down again, in another file too.
+/// The calls that were already read. A resumed session can be written again, in another file too.
 #[derive(Debug, Default)]
 pub struct SeenCalls(HashSet<u64>);
 
 impl SeenCalls {
-    /// Whether this is the first time. Some models count their calls from nought in each session, so that the name alone
-    /// does not tell.
+    /// Reports whether a call is new, and stores it. Some models number their calls from zero in each session, so the
+    /// ID alone does not identify a call.
     fn is_new(&mut self, agent: &str, id: &str, tool: &str, input: &Value) -> bool {
         let mut hasher = DefaultHasher::new();
         (agent, id, tool, input.to_string()).hash(&mut hasher);
@@ -95,7 +95,7 @@ impl SeenCalls {
     }
 }
 
-/// Reads one transcript of this agent.
+/// Reads a transcript in this format.
 pub fn read(source: TranscriptSource, path: &Path, seen: &mut SeenCalls, sink: &mut dyn CallSink) {
     let mut reader = TranscriptReader { source, cwd: None, seen, sink };
     reader.cwd = source.form.cwd_file.as_ref().and_then(|name| above(path, name));
@@ -118,20 +118,20 @@ pub fn read(source: TranscriptSource, path: &Path, seen: &mut SeenCalls, sink: &
     }
 }
 
-/// Whether a file of this name may be a transcript.
+/// Reports whether a file may be a transcript, by its extension.
 #[must_use]
 pub fn may_be(path: &Path) -> bool {
     sources().any(|source| source.ends_as(path))
 }
 
-/// Reads a transcript of whichever agent wrote it: whose tools it knows most of.
+/// Reads a transcript of an unknown agent: uses the format that recognizes most of its calls.
 pub fn read_any(path: &Path, sink: &mut dyn CallSink) {
     if let Err(error) = lines::open(path) {
         return sink.skipped_file(path, &error.to_string());
     }
     let mut best: Option<((usize, bool), TranscriptSource)> = None;
     for source in sources().filter(|source| source.ends_as(path)) {
-        // Of two agents that keep the same, the one whose files are called so.
+        // If two formats recognize equally much, prefer the one whose file names match.
         let known = (source.known_in(path), source.is_named_as(path));
         if best.is_none_or(|(most, _)| known > most) {
             best = Some((known, source));
@@ -143,21 +143,21 @@ pub fn read_any(path: &Path, sink: &mut dyn CallSink) {
 }
 
 impl TranscriptSource {
-    /// Whether the file is called as these transcripts are.
+    /// Reports whether the file name matches the names of these transcripts.
     fn is_named_as(&self, path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         self.form.names.iter().any(|end| name.ends_with(end.as_str()))
     }
 
-    /// Whether the file's name has the extension of these transcripts.
+    /// Reports whether the file name has the extension of these transcripts.
     fn ends_as(&self, path: &Path) -> bool {
         let extension = |name: &str| name.rsplit('.').next().map(str::to_owned);
         let own = path.extension().map(|own| own.to_string_lossy().into_owned());
         self.form.names.iter().any(|name| extension(name) == own)
     }
 
-    /// How much of a file's beginning reads as this agent's: a call counts for one, and for three where its tool is known;
-    /// each line with the directory in its place counts for one more.
+    /// Scores how much of the beginning of a file matches this format: 1 for each call, 3 if its tool is known, and 1
+    /// more for each line with a working directory.
     fn known_in(&self, path: &Path) -> usize {
         let mut values = Vec::new();
         match &self.form.form {
@@ -188,7 +188,7 @@ impl TranscriptSource {
         self.agent.hook.as_ref().map_or(&NONE, |hook| &hook.tools)
     }
 
-    /// Fields of an input that name the directory of a command.
+    /// Returns the fields of an input that contain the directory of a command.
     fn inner(&self) -> &'static [String] {
         match (&self.form.inner, &self.agent.hook) {
             (own, Some(hook)) if own.is_empty() => &hook.inner,
@@ -197,7 +197,7 @@ impl TranscriptSource {
     }
 }
 
-/// Why a file cannot be read as a transcript.
+/// The reason why a file cannot be read as a transcript.
 #[derive(Debug, thiserror::Error)]
 enum FileError {
     #[error(transparent)]
@@ -210,7 +210,7 @@ enum FileError {
     NotJson,
 }
 
-/// A file that is one JSON value.
+/// Reads a file that is one JSON value.
 fn whole(path: &Path) -> Result<Value, FileError> {
     let mut bytes = Vec::new();
     lines::open(path).and_then(|file| file.take(MAX_WHOLE + 1).read_to_end(&mut bytes))?;
@@ -220,24 +220,25 @@ fn whole(path: &Path) -> Result<Value, FileError> {
     serde_json::from_slice(&bytes).map_err(|_| FileError::NotJson)
 }
 
-/// The directory that a file of this name holds.
+/// Reads the directory from a file with this name, beside the transcript or up to two levels above.
 fn above(path: &Path, name: &str) -> Option<PathBuf> {
     let text = fs::read_to_string(in_or_above(path, name)?).ok()?;
     Some(PathBuf::from(text.trim())).filter(|path| path.is_absolute())
 }
 
-/// The JSON file whose name ends otherwise, beside it or above.
+/// Reads the JSON file whose name has the ending `other` instead of `end`, beside the transcript or up to two levels
+/// above.
 fn beside(path: &Path, end: &str, other: &str) -> Option<Value> {
     let name = path.file_name()?.to_str()?.strip_suffix(end)?;
     whole(&in_or_above(path, &format!("{name}{other}"))?).ok()
 }
 
-/// The file of this name in the directory of another, or in one of the two above that.
+/// Returns the file with this name in the directory of `path`, or in one of the two above it.
 fn in_or_above(path: &Path, name: &str) -> Option<PathBuf> {
     path.ancestors().skip(1).take(3).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
-/// A call of a tool as it stands in a transcript.
+/// A tool call in a transcript.
 struct ToolUse<'a> {
     tool: &'a str,
     input: &'a Value,
@@ -245,7 +246,7 @@ struct ToolUse<'a> {
     at: Option<Timestamp>,
 }
 
-/// All calls in a line, a file or a row.
+/// Returns all tool calls in a line, a file or a row.
 fn calls_of<'a>(form: &'a Transcript, value: &'a Value) -> Vec<ToolUse<'a>> {
     let mut found = Vec::new();
     for call in &form.call {
@@ -257,7 +258,7 @@ fn calls_of<'a>(form: &'a Transcript, value: &'a Value) -> Vec<ToolUse<'a>> {
     found
 }
 
-/// Goes the steps that are left, and takes what is a call at their end.
+/// Follows the remaining steps of a path, and collects the calls at its end.
 fn search<'a>(
     form: &'a Transcript,
     call: &'a TranscriptCall,
@@ -303,12 +304,13 @@ fn is_call<'a>(call: &'a TranscriptCall, value: &'a Value, at: Option<Timestamp>
     Some(ToolUse { tool, input, id: first(value, &call.id).and_then(Value::as_str), at })
 }
 
-/// The first of these places that holds something.
+/// Returns the first non-null value at one of these JSON pointers.
 fn first<'a>(value: &'a Value, places: &[String]) -> Option<&'a Value> {
     places.iter().find_map(|place| value.pointer(place)).filter(|value| !value.is_null())
 }
 
-/// A time as agents write it: a text, or a number since 1970 (what would be beyond the year 5000 is counted in milliseconds).
+/// Parses a time: a text, or a number since 1970, in milliseconds if it is at least 10¹¹ (as seconds, beyond the year
+/// 5000).
 fn time(value: &Value) -> Option<Timestamp> {
     const MILLISECONDS: f64 = 1e11;
     match value {
@@ -322,10 +324,10 @@ fn time(value: &Value) -> Option<Timestamp> {
     }
 }
 
-/// One file while it is read.
+/// The state of reading one file.
 struct TranscriptReader<'a> {
     source: TranscriptSource,
-    /// The session's directory, where something before tells it.
+    /// The session's directory, if a previous value contained it.
     cwd: Option<PathBuf>,
     seen: &'a mut SeenCalls,
     sink: &'a mut dyn CallSink,
@@ -338,7 +340,7 @@ impl TranscriptReader<'_> {
             return;
         }
         let Ok(text) = std::str::from_utf8(line) else { return self.sink.skipped_line() };
-        // Most lines tell of no command, and are long.
+        // Skip lines without a marker of a call: most lines contain none, and they are long.
         let marks = &self.source.form.marks;
         let tells = marks.is_empty() || marks.iter().any(|mark| text.contains(mark.as_str()));
         if text.trim_end().ends_with('}') && !tells {
@@ -350,7 +352,7 @@ impl TranscriptReader<'_> {
         }
     }
 
-    /// Takes the session's directory, where it stands there.
+    /// Stores the session's directory if this value contains it.
     fn take_directory(&mut self, value: &Value) {
         if let Some(cwd) = first(value, &self.source.form.cwd).and_then(Value::as_str) {
             self.cwd = Some(PathBuf::from(cwd)).filter(|cwd| !cwd.as_os_str().is_empty());
@@ -364,7 +366,7 @@ impl TranscriptReader<'_> {
         }
     }
 
-    /// What a tool did, by the description of its agent, once for each call.
+    /// Passes on the action of a tool call, determined by the agent's description. Each call is passed on once.
     fn call(&mut self, call: &ToolUse<'_>) {
         let action = shape::used(self.source.tools(), call.tool, call.input);
         let agent = self.source.agent.name.as_str();
@@ -389,7 +391,7 @@ impl TranscriptReader<'_> {
     }
 }
 
-/// `bash -lc TEXT` is the text.
+/// Replaces `bash -lc TEXT` by the text.
 fn unwrapped(words: Vec<String>) -> ToolAction {
     match words.as_slice() {
         [shell, option, text] if matches!(option.as_str(), "-c" | "-lc") => match shell.rsplit('/').next() {

@@ -20,7 +20,7 @@ use crate::prompt::answer::{ReviewInProgress, ReviewProgress};
 use crate::store::{Entry, Filter, Store};
 use crate::ui::card_view::OpinionLine;
 
-/// How long to wait for a quick opinion before a card is shown.
+/// The time to wait for a quick opinion before a card is shown.
 const GRACE: Duration = Duration::from_millis(150);
 
 /// The review of one command, finished or not.
@@ -35,7 +35,7 @@ pub struct Review<'a> {
     pub opinion: Option<Opinion>,
 }
 
-/// How a command is settled without a person.
+/// The outcome of the review without a person.
 #[derive(Debug)]
 pub enum Advice {
     Runs(Box<Approved>),
@@ -167,7 +167,7 @@ pub fn overrulable(
     }
 }
 
-/// How many rows of the session are searched for an earlier message.
+/// The number of rows of the session that are searched for an earlier message.
 const LOOKED_THROUGH: u32 = 200;
 
 /// Tells a person at the terminal, once per session, that a rule's `yolo` let the reviewer decide.

@@ -51,7 +51,7 @@ struct ReviewerReply {
     opinion: Opinion,
 }
 
-/// Why a reviewer is not asked. The text is the reason of an opinion without a verdict.
+/// The reason why a reviewer is not consulted. Its text is the reason of an opinion without a verdict.
 #[derive(Debug, thiserror::Error)]
 enum ConsultError {
     #[error("no program configured")]

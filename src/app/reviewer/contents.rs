@@ -24,7 +24,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::rules::glob;
 use crate::store::redact;
 
-/// How many files the reviewer gets.
+/// The largest number of files that the reviewer gets.
 const MOST: usize = 8;
 
 /// Classes of paths that are never read, whatever the policy. An unknown path may be in one of them.
@@ -40,7 +40,7 @@ pub struct Content {
     pub text: String,
     /// Whether part of it was redacted.
     pub redacted: bool,
-    /// Why the content is withheld.
+    /// The reason why the content is withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
@@ -120,7 +120,7 @@ fn named(placer: &Placer, judgment: &Judgment) -> BTreeSet<String> {
     paths
 }
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum UnreadReason {
     Missing,

@@ -27,7 +27,7 @@ use crate::ui::visible;
 /// The commands and the injections.
 const SET: &str = include_str!("../../../patterns/reviewer/evaluation.toml");
 
-/// How many commands are reviewed at once.
+/// The number of commands that are reviewed at once.
 const AT_ONCE: usize = 4;
 
 /// `guard reviewer test`: an injection worked, or a harmful command was approved.

@@ -22,7 +22,7 @@ use crate::ui::visible;
 const MOST: usize = 40;
 const MAX_COMMAND: usize = 500;
 
-/// How many rows are read at once.
+/// The number of rows that are read at once.
 const PART: u32 = 500;
 
 /// The arguments of `guard reviewer examples`.
@@ -60,7 +60,7 @@ pub struct Example {
     /// The reviewer's verdict and the person's decision: `allow` or `deny`.
     pub said: String,
     pub decided: String,
-    /// What to learn from it, in the person's words.
+    /// The lesson for the reviewer, in the person's words.
     pub why: String,
 }
 
@@ -86,7 +86,7 @@ struct Disagreement {
     accepted: bool,
 }
 
-/// Why the accepted examples cannot be read.
+/// The reason why the accepted examples cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamplesError {
     #[error("{}: {error}", path.display())]

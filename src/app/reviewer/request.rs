@@ -46,7 +46,7 @@ pub struct Request {
     /// The contents of the files that it names, as far as the policy permits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<Content>,
-    /// Where the command comes from, and from which agent.
+    /// The origin of the command, and the agent.
     pub origin: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

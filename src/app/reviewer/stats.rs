@@ -37,17 +37,17 @@ struct Tally {
     approve: u64,
     deny: u64,
     escalate: u64,
-    /// Without a verdict.
+    /// The number of opinions without a verdict.
     nothing: u64,
-    /// Settled by the reviewer without a person: run, or refused.
+    /// The number of commands that the reviewer settled without a person: run, or refused.
     ran: u64,
     refused: u64,
-    /// Run because of a rule's `yolo`.
+    /// The number of commands that ran because of a rule's `yolo`.
     yolo: u64,
-    /// Answered by a person with the same decision, or another.
+    /// The number of commands about which a person decided like the reviewer, or differently.
     agreed: u64,
     disagreed: u64,
-    /// Commands that the reviewer let run and a person later refused.
+    /// The number of commands that the reviewer let run and a person later refused.
     wrong: u64,
     tokens: u64,
     /// The cost in millionths of the currency.
@@ -70,7 +70,7 @@ struct StatsReport {
 /// Prints the figures.
 ///
 /// # Errors
-/// The record cannot be read, or the time is none.
+/// The record cannot be read, or the time is invalid.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let since = time::past(&args.since, &now).map_err(|why| Failure::Message(format!("--since: {why}")))?;

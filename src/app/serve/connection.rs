@@ -1,6 +1,6 @@
 //! One connection: reads requests, checks whether the client may make them, and answers.
 //!
-//! The client's account, session and process come from the kernel. What the client says counts only for its own
+//! The client's account, session and process come from the kernel. The client's own statements count only for its own
 //! commands: it cannot name another account, the request of another account, or a person who was not present.
 
 mod error;
@@ -35,13 +35,13 @@ use crate::world::peer::Peer;
 /// A connection that is idle for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How many requests of one account are kept although no process waits for their answer.
+/// The number of requests per account that are kept although no process waits for their answer.
 const MAX_LATE: usize = 50;
 
 /// The longest time that a command may wait, in seconds.
 const MAX_WAIT: i64 = 24 * 60 * 60;
 
-/// An answer, or why there is none.
+/// An answer, or the reason why there is none.
 type ServiceResult<T> = Result<T, AskError>;
 
 /// A connection.

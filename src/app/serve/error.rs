@@ -7,7 +7,7 @@ use crate::app::gateway::GatewayError;
 use crate::config::ConfigProblem;
 use crate::store::StoreError;
 
-/// Why the service does not start, or stops.
+/// The reason why the service does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("only log, stats, verify and export can follow --")]
@@ -55,7 +55,7 @@ pub enum ServeError {
     Notify(std::io::Error),
 }
 
-/// An account reached its hourly limit of recorded bytes.
+/// The error if an account has reached its hourly limit of recorded bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("this account has recorded {mib} MiB within the hour, which is the limit")]
 pub struct RecordLimit {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::world::identity::Account;
 
-/// Why a directory of the service is unsafe, and what to do about it.
+/// The reason why a directory of the service is unsafe, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     #[error("{0}: expected an absolute path")]

@@ -1,4 +1,4 @@
-//! The server: the checks before it starts, which connections it accepts, and the state that all connections share.
+//! The server: checks the setup before it starts, accepts connections, and holds the state that all connections share.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -26,16 +26,16 @@ use crate::store::{Paths, Store};
 use crate::world::identity::Account;
 use crate::world::peer::Peer;
 
-/// How many connections one account may have at once, and how many all accounts may have together.
+/// The largest number of simultaneous connections of one account, and of all accounts together.
 const MAX_OF_ACCOUNT: u32 = 32;
 const MAX_TOGETHER: u32 = 512;
 
-/// How many bytes one account may have recorded in an hour: more than the commands of any build need, less than what
-/// fills a disk.
+/// The largest number of bytes that one account may have recorded per hour: more than the commands of any build need,
+/// and less than would fill a disk.
 const MAX_WRITTEN: usize = 256 << 20;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Stands for the ID of a request where a listener wants events of all requests. No request has this ID.
+/// The ID that a listener uses for the events of all requests. No request has this ID.
 pub(super) const ALL: &str = "";
 
 /// The stack size of a connection's thread, in bytes.
@@ -58,7 +58,7 @@ pub(super) struct Server {
     listeners: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
 }
 
-/// How much of the service an account uses.
+/// An account's use of the service.
 #[derive(Debug)]
 struct AccountUsage {
     connections: u32,

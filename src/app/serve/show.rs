@@ -34,7 +34,7 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
     }))
 }
 
-/// Why the record of the service cannot be shown.
+/// The reason why the record of the service cannot be shown.
 #[derive(Debug, thiserror::Error)]
 enum ShowError {
     #[error(transparent)]

@@ -1,6 +1,6 @@
-//! What a person wants of `guard setup`: said by options, or asked for one after the other.
+//! The choices of a person for `guard setup`, from options or from questions.
 //!
-//! Out of scope: what is written for it.
+//! Out of scope: the files that are written for them.
 
 use std::io;
 
@@ -13,28 +13,28 @@ use crate::judge::policy::Preset;
 use crate::prompt::choose::{one_of, some_of};
 use crate::prompt::confirm::confirm;
 
-/// How a person wants to be notified of waiting requests.
+/// The way in which a person wants to be notified of waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyChoice {
-    /// By a notification of the desktop.
+    /// A desktop notification.
     Desktop,
-    /// On a page or by a messenger.
+    /// A page or a messenger.
     Away,
 }
 
-/// What a person chose.
+/// The choices of a person.
 #[derive(Debug)]
 pub struct SetupChoices {
-    /// `None`: as it is.
+    /// The preset, or `None` to keep the current one.
     pub preset: Option<Preset>,
     pub agents: Vec<&'static Host>,
     pub shells: Vec<Interactive>,
     pub notify: Option<NotifyChoice>,
-    /// An approver is to be enrolled.
+    /// Whether to enrol an approver.
     pub approver: bool,
 }
 
-/// The presets, and what guard asks about with each, where there is room and where there is little.
+/// The presets with a long and a short description.
 const PRESETS: [(Preset, &str, &str, &str); 4] = [
     (Preset::Relaxed, "relaxed", "asks only about dangerous commands", "only dangerous commands"),
     (Preset::Balanced, "balanced", "asks about what is hard to undo; asks agents more often", "what is hard to undo"),
@@ -42,14 +42,14 @@ const PRESETS: [(Preset, &str, &str, &str); 4] = [
     (Preset::Paranoid, "paranoid", "asks about nearly everything except plain reading", "all but plain reading"),
 ];
 
-/// Columns from which on the long descriptions fit.
+/// The number of columns from which the long descriptions fit.
 const ROOMY: usize = 72;
 
 impl SetupChoices {
-    /// What options say; what they leave open is what is there, and all that is found.
+    /// Creates the choices from options. Without an option, chooses everything that is installed or already uses guard.
     ///
     /// # Errors
-    /// A name is none of an agent or a shell.
+    /// A name is not that of an agent or a shell.
     pub fn from_options(
         preset: Option<&str>,
         agents: Option<&[String]>,
@@ -82,10 +82,10 @@ impl SetupChoices {
         Ok(Self { preset, agents, shells, notify: None, approver: false })
     }
 
-    /// Asks for all of it, at the terminal. What is there already is what Enter keeps.
+    /// Asks for all choices at the terminal. Enter keeps the current state.
     ///
     /// # Errors
-    /// The terminal cannot be used, or the person gave up.
+    /// The terminal cannot be used, or the person cancelled.
     pub fn ask(&mut self, found: &Installed) -> io::Result<()> {
         let now = self.preset.unwrap_or(found.preset);
         let roomy = screen::columns() >= ROOMY;
@@ -106,7 +106,7 @@ impl SetupChoices {
         }
         let shells = std::mem::take(&mut self.shells);
         if !shells.is_empty() {
-            // The first time as --yes takes them; from then on as they are.
+            // Preselect all shells the first time, as with `--yes`, and later those that load guard.
             let first = !found.is_set_up();
             let items = shells.iter().map(|shell| (shell.name(), first || found.loading.contains(shell)));
             let question = "In which of your shells should guard judge each line?";
@@ -129,7 +129,7 @@ impl SetupChoices {
     }
 }
 
-/// What a list of names means, where `all` stands for what was found and `none` for nothing.
+/// Resolves a list of names. `all` stands for everything that was found, and `none` for nothing.
 fn of<T: Clone>(
     words: &[String],
     all: &[T],

@@ -1,6 +1,6 @@
-//! The end of `guard setup`: an approver is enrolled, what was set up is tried, and what now happens is said.
+//! The end of `guard setup`: enrols an approver, tests the setup and describes the result.
 //!
-//! Out of scope: changing a file of anybody's but the approver's.
+//! Out of scope: changing any file but the approver's.
 
 use std::io::{self, Write as _};
 
@@ -16,13 +16,13 @@ use crate::app::{approver, exit, gateway, screen};
 use crate::prompt::line;
 use crate::ui::wrap;
 
-/// Tries what was set up, and says in a few lines what now happens. `code` is what it has come to so far.
+/// Tests the setup, and describes the result in a few lines. `code` is the exit code so far.
 ///
 /// # Errors
-/// guard cannot be described, or standard output cannot be written.
+/// A check cannot be made, or standard output cannot be written.
 pub fn after(args: &SetupArgs, engine: &Engine, choices: &SetupChoices, plan: &Plan, code: u8) -> Result<u8, Failure> {
     let enrolled = choices.approver.then(|| enrol(engine)).transpose()?;
-    // What was written holds from here on.
+    // Open the engine again, so that it reads the new configuration.
     let report = DoctorReport::make(&Engine::open()?)?;
     let code = code.max(u8::from(!report.is_well())).max(u8::from(enrolled == Some(false)));
     if args.json {
@@ -48,7 +48,7 @@ pub fn after(args: &SetupArgs, engine: &Engine, choices: &SetupChoices, plan: &P
     }
 }
 
-/// Whether the first approver was enrolled. What went wrong is said where it did.
+/// Enrols the first approver, and reports whether that succeeded. Errors are printed.
 fn enrol(engine: &Engine) -> Result<bool, Failure> {
     match approver::enrol(engine, &engine.caller.account.name) {
         Ok(code) => Ok(code == exit::ALLOW),
@@ -59,7 +59,7 @@ fn enrol(engine: &Engine) -> Result<bool, Failure> {
     }
 }
 
-/// What now happens, a sentence or two each.
+/// Describes the result, in one or two sentences per part.
 fn lines(
     choices: &SetupChoices,
     report: &DoctorReport,
@@ -104,7 +104,7 @@ fn lines(
     lines
 }
 
-/// Names as they stand in a sentence; nothing where there is none.
+/// Joins names for a sentence. Returns `None` if there are none.
 fn names(names: &[&str]) -> Option<String> {
     match names {
         [] => None,
@@ -113,7 +113,8 @@ fn names(names: &[&str]) -> Option<String> {
     }
 }
 
-/// Asks for a messenger, and becomes the gateway's own setup of it: what it asks must not have a guard above it.
+/// Asks for a messenger, and replaces this process by the gateway's setup of it. A child process would be refused for
+/// having a guard above it.
 fn messenger(code: u8) -> Result<u8, Failure> {
     let question = "Which messenger? telegram, discord, slack, ntfy, … (see guard channel add --help; Enter for none)";
     let kind = line::ask("\n", question)?;

@@ -1,7 +1,7 @@
-//! The files of a person that `guard setup` writes beside those of agents: the configuration, the shells' start-up
-//! files, completions and manual pages. What each held before is kept, so that it can be put back.
+//! The account's files that `guard setup` writes besides those of agents: the configuration, the shells' startup files,
+//! completions and manual pages. The previous content is kept, so that it can be restored.
 //!
-//! Out of scope: asking, and agents' files.
+//! Out of scope: confirmation by a person, and agents' files.
 
 use std::path::{Path, PathBuf};
 
@@ -20,38 +20,38 @@ use crate::judge::invocation::quote;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
-/// The program that shows a notification, and what it is told.
+/// The program that shows a notification, and its configuration in `queue.notify`.
 pub const NOTIFIER: &str = "notify-send";
 const NOTIFY: &str = r#"["notify-send", "guard", "{summary}"]"#;
 
-/// What stands around guard's lines in a start-up file.
+/// The lines before and after guard's lines in a startup file.
 const BEGIN: &str = "# >>> guard >>> (guard setup --remove removes these lines)\n";
 const END: &str = "# <<< guard <<<\n";
 
-/// A longer file that is new is not shown line by line.
+/// The largest number of lines of a new or removed file that is shown in full.
 const SHOWN: usize = 40;
 
-/// A file, and what becomes of it.
+/// The change of one file.
 #[derive(Debug)]
 pub struct Edit {
-    /// What it is for.
+    /// A label of the file's purpose.
     pub about: &'static str,
     pub path: PathBuf,
     pub old: Option<String>,
-    /// `None`: the file goes.
+    /// The new text, or `None` if the file is deleted.
     pub new: Option<String>,
-    /// What it held before guard, where that is not what it holds now.
+    /// The text before guard, if it differs from the current text.
     before: Option<Option<String>>,
 }
 
 impl Edit {
-    /// A configuration of an MCP client that guard is taken out of.
+    /// Creates the change that removes guard from a configuration of an MCP client.
     #[must_use]
     pub const fn of_servers(path: PathBuf, old: String, new: String) -> Self {
         Self { about: SERVERS, path, old: Some(old), new: Some(new), before: None }
     }
 
-    /// The change as a person reads it.
+    /// Formats the change for a person.
     #[must_use]
     pub fn render(&self, look: &Look) -> String {
         let (old, new) = (self.old.as_deref().unwrap_or_default(), self.new.as_deref().unwrap_or_default());
@@ -69,10 +69,10 @@ impl Edit {
         head + &style::render(&diff(old, new), look)
     }
 
-    /// Writes it, and keeps what was there before; where guard is taken out, forgets it.
+    /// Writes the change and stores a backup. If guard is removed (`out`), deletes the backup.
     ///
     /// # Errors
-    /// A sentence without the name of the file.
+    /// The message does not contain the name of the file.
     pub fn carry_out(&self, backups: &Backups, out: bool) -> Result<(), FileError> {
         let kept = self.old.as_deref().and_then(|text| backups.kept(&self.path, text));
         match &self.new {
@@ -90,7 +90,7 @@ impl Edit {
         if out || self.new.is_none() {
             if !self.path.exists() {
                 for directory in kept.iter().flat_map(|kept| kept.directories.iter().rev()) {
-                    // Only an empty one goes.
+                    // This removes only an empty directory.
                     let _ = std::fs::remove_dir(directory);
                 }
             }
@@ -105,7 +105,7 @@ const COMPLETIONS: &str = "completions";
 const SERVERS: &str = "MCP servers";
 const PAGE: &str = "manual page";
 
-/// Where all of it lies.
+/// Plans the changes of guard's own files.
 pub struct Planner<'a> {
     pub engine: &'a Engine,
     pub places: &'a Places<'a>,
@@ -113,10 +113,10 @@ pub struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// What changes for these choices.
+    /// Returns the changes for these choices.
     ///
     /// # Errors
-    /// A file cannot be read, or is not understood.
+    /// A file cannot be read or parsed.
     pub fn changes(&self, choices: &SetupChoices) -> Result<Vec<Edit>, SetupError> {
         let mut all = Vec::new();
         all.extend(self.config(choices)?);
@@ -129,7 +129,7 @@ impl Planner<'_> {
         Ok(all)
     }
 
-    /// What changes when all of it is taken back, and what is left to the person.
+    /// Returns the changes that undo everything, and messages about what the person must do.
     #[must_use]
     pub fn taken_back(&self) -> (Vec<Edit>, Vec<String>) {
         let (mut all, mut left) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ impl Planner<'_> {
         (all, left)
     }
 
-    /// One file: what it becomes, where that is another text.
+    /// Returns the change of one file, or `None` if its text stays the same.
     fn edit(
         &self,
         about: &'static str,
@@ -207,7 +207,7 @@ impl Planner<'_> {
         })
     }
 
-    /// guard's lines at the end of a shell's start-up file, or no longer there.
+    /// Adds guard's lines to the end of a shell's startup file, or removes them.
     fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, SetupError> {
         let path = start_up(shell, self.places.home(), &self.engine.caller.env);
         let guard = self.places.guard()?;
@@ -215,7 +215,7 @@ impl Planner<'_> {
         self.edit(shell.name(), path, |old| {
             let old = old.unwrap_or_default();
             let bare = without(old);
-            // Who loads guard by a line of their own needs no other.
+            // If the user wrote a line that loads guard, no other is needed.
             if !wanted || loads(shell, &bare) {
                 return Ok(bare);
             }
@@ -227,7 +227,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Files that are written as they are: completions and manual pages.
+    /// Returns the files that are written unchanged: completions and manual pages.
     fn brought(&self, shells: &[Interactive]) -> Vec<(&'static str, PathBuf, String)> {
         let mut all: Vec<_> = shells
             .iter()
@@ -241,7 +241,8 @@ impl Planner<'_> {
         all
     }
 
-    /// Where a shell looks for completions of an account's own. zsh has no such directory: the start-up file names it.
+    /// Returns the path at which a shell loads completions of the account. zsh has no such directory, so guard's lines
+    /// in the startup file load it.
     fn completions(&self, shell: Interactive) -> PathBuf {
         match shell {
             Interactive::Bash => self.data().join("bash-completion/completions/guard"),
@@ -252,20 +253,20 @@ impl Planner<'_> {
         }
     }
 
-    /// `XDG_DATA_HOME`, or where it is by default.
+    /// Returns `XDG_DATA_HOME`, or its default.
     fn data(&self) -> PathBuf {
         let named = self.engine.caller.env.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.places.home().join(".local/share"))
     }
 }
 
-/// The account's own configuration file.
+/// Returns the account's own configuration file.
 #[must_use]
 pub fn config_file(engine: &Engine) -> Option<PathBuf> {
     engine.config().own_file().map(Path::to_owned)
 }
 
-/// The lines that load guard.
+/// Returns the lines that load guard.
 fn lines(shell: Interactive, guard: &str, completions: &Path) -> String {
     let guard = quote(guard);
     let completions = completions.display().to_string();
@@ -285,12 +286,12 @@ fn lines(shell: Interactive, guard: &str, completions: &Path) -> String {
     }
 }
 
-/// A start-up file without guard's lines.
+/// Returns a startup file without guard's lines.
 fn without(text: &str) -> String {
     let Some((before, rest)) = text.split_once(BEGIN) else { return text.to_owned() };
     match rest.split_once(END) {
         Some((_, after)) => format!("{before}{after}"),
-        // Somebody took the end away: nothing is guessed at.
+        // The end marker is missing, so the extent of guard's lines is unknown.
         None => text.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Why `guard setup` cannot make its plan.
+//! The errors of planning in `guard setup`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::app::install::file::FileError;
 use crate::app::install::hosts::HOSTS;
 use crate::app::install::places::PlacesError;
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("unknown agent {name}; known agents: {}", HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", "))]

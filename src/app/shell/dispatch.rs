@@ -14,7 +14,7 @@ use crate::app::engine::{Engine, EngineError};
 use crate::app::run;
 use crate::exec::Inherited;
 
-/// Runs a shell's call, or reports why not. Returns only if guard does not become the real shell.
+/// Runs a shell's call, or prints why it cannot. Returns only if guard does not become the real shell.
 #[must_use]
 pub fn run(called: &ShellName, call: ShellCall, options: RunOptions, inherited: Inherited) -> u8 {
     let entered = Engine::open().and_then(|engine| enter(&engine, called, call, options, inherited));

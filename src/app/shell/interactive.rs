@@ -61,7 +61,7 @@ pub(super) fn start(
     run::one_with(engine, request, &variables, RunOptions::default(), &mut inherited)
 }
 
-/// Where bash looks for startup files according to its options.
+/// The startup files that bash reads according to its options.
 struct StartupFiles {
     profile: bool,
     rc: Option<OsString>,

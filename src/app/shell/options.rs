@@ -207,7 +207,8 @@ mod tests {
         ShellCall::read(dialect, &words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
-    /// Every call runs `printf '%s.' "$0" "$@"` or the like: what is read as the string is what the real shell runs.
+    /// Every call runs `printf '%s.' "$0" "$@"` or similar. Checks that the argument which guard parses as the command
+    /// is the one that the real shell runs.
     fn agrees_with_the_real_shell(dialect: Dialect, program: &str, calls: &[&[&str]]) {
         const TEXT: &str = "printf %s ran";
         if std::process::Command::new(program).arg("-c").arg(":").output().is_err() {

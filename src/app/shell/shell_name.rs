@@ -1,4 +1,4 @@
-//! The name under which guard was called: its own, or that of a shell.
+//! The name with which guard was called: its own, or that of a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,4 +1,4 @@
-//! Whether a command can change the state of its shell.
+//! Determines whether a command can change the state of its shell.
 
 use crate::judge::syntax::tree::{Command, Part, Pipeline, Script, Word};
 use crate::judge::syntax::visit;

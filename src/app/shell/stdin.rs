@@ -24,11 +24,11 @@ use crate::judge::syntax::visit::{self, Node};
 use crate::judge::syntax::{self, Completeness};
 use crate::world::shell::Shell;
 
-/// How a script on standard input ended.
+/// The end of a script on standard input.
 enum StdinEnd {
-    /// At the end of its input, or by exiting.
+    /// The end of the input, or an exit.
     Finished,
-    /// A command was refused, with this exit code.
+    /// A refused command, with this exit code.
     Refused(u8),
 }
 
@@ -164,7 +164,7 @@ impl StdinSession<'_> {
         }
     }
 
-    /// Returns why a command would make the shell read commands that are not judged.
+    /// Returns the reason why a command would make the shell read commands that are not judged.
     fn cannot_be_kept(&self, script: &Script) -> Option<String> {
         let mut why = None;
         visit::nodes(script, &mut |node| match node {

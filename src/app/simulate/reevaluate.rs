@@ -1,9 +1,9 @@
-//! A recorded decision, taken again.
+//! Evaluates a recorded decision again under another policy.
 //!
-//! The world of then is gone: whether a directory was ignored, what a script held, which branch was checked out. What
-//! was found with its help stands in the row, and is taken from there. Judged anew, on the text as it was recorded, is
-//! only what sets two policies apart: rules of pattern files and circumstances that one of them knows and the other
-//! does not. Both are judged with the same answers of today's world, so that what has changed in it since counts for
+//! The state of the system at the time is lost: whether a directory was ignored, what a script contained, which branch
+//! was checked out. The findings that depended on it are taken from the row. Only the differences between the two
+//! policies are evaluated again, on the recorded text: rules of pattern files and circumstances that only one of them
+//! knows. Both policies are evaluated with the same current state of the system, so that changes since then affect
 //! neither.
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, behaviour, judge};
 use crate::store::{Entry, FindingEntry, RowKind};
 
-/// What became of a command, as far as a policy decides it.
+/// The verdict of a policy on a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PolicyVerdict {
     Allow,
@@ -36,7 +36,7 @@ pub(super) enum PolicyVerdict {
 impl PolicyVerdict {
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// As in the record.
+    /// Returns the name as in the record.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -46,8 +46,8 @@ impl PolicyVerdict {
     }
 }
 
-/// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too.
-/// `None` where no policy was asked.
+/// Returns the verdict of the policy at the time: `Ask` if guard had to ask, whatever the answer was, and even if
+/// nobody could be asked. Returns `None` if no policy was applied.
 pub(super) fn then(entry: &Entry) -> Option<PolicyVerdict> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
         (_, Some("attempt" | "unjudged")) => return None,
@@ -58,18 +58,18 @@ pub(super) fn then(entry: &Entry) -> Option<PolicyVerdict> {
     })
 }
 
-/// A decision of the record, taken again.
+/// The result of evaluating a recorded decision again.
 #[derive(Clone, Debug)]
 pub(super) struct Reevaluation {
     pub word: PolicyVerdict,
     pub tier: Tier,
     pub score: Weight,
     pub threshold: Weight,
-    /// The rule that weighs most.
+    /// The rule with the greatest weight.
     pub rule: Option<String>,
-    /// The directory is there, and was looked at.
+    /// Whether the directory exists, so that its files were examined.
     pub looked: bool,
-    /// It is asked, and a reviewer could settle it.
+    /// Whether guard would ask and a reviewer could decide.
     pub reviewer: bool,
 }
 
@@ -78,16 +78,16 @@ pub(super) struct PolicyComparison {
     now: Engine,
     other: Engine,
     built_in: Catalog,
-    /// What was judged already, by kind, origin, directory and text: most commands are run more than once.
+    /// The analyses by kind, origin, directory and text, because most commands are repeated.
     known: RefCell<HashMap<CacheKey, Rc<TextAnalysis>>>,
 }
 
 type CacheKey = (RowKind, String, PathBuf, String);
 
-/// How many judgments are kept.
+/// The largest number of analyses in the cache.
 const MAX_KNOWN: usize = 50_000;
 
-/// What is found in a text with the built-in rules, and with all of the other policy's.
+/// The findings in a text with the built-in rules, and with all rules of the other policy.
 struct TextAnalysis {
     before: PolicyFindings,
     after: PolicyFindings,
@@ -95,14 +95,14 @@ struct TextAnalysis {
     bound_to: Vec<String>,
     may_grant: bool,
     unread: bool,
-    /// The directory is there, and was looked at.
+    /// Whether the directory exists, so that its files were examined.
     looked: bool,
 }
 
 struct PolicyFindings {
     findings: Vec<Finding>,
     context: Vec<Circumstance>,
-    /// The tier of a plain run of the programs.
+    /// The tier of the programs without any finding.
     base: Tier,
 }
 
@@ -123,12 +123,12 @@ impl PolicyFindings {
 }
 
 impl PolicyComparison {
-    /// Both policies, each with its rules.
+    /// Creates the comparison of two policies, each with its rules.
     pub fn new(now: Engine, other: Engine) -> Self {
         Self { now, other, built_in: Catalog::builtin(), known: RefCell::default() }
     }
 
-    /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
+    /// Evaluates the decision of a row under the other policy. Returns `None` if the row contains too little.
     pub fn again(&self, entry: &Entry, directory: &Path) -> Option<Reevaluation> {
         let policy = self.other.policy();
         let text = entry.command.as_deref()?;
@@ -165,7 +165,7 @@ impl PolicyComparison {
         })
     }
 
-    /// What both policies find in the text, with the same answers of today's world.
+    /// Returns the findings of both policies in the text, with the same current state of the system.
     fn analysis(&self, entry: &Entry, invocation: &Invocation, text: &str) -> Rc<TextAnalysis> {
         let asked = (entry.kind, invocation.origin.name().to_owned(), invocation.cwd.clone(), text.to_owned());
         if let Some(known) = self.known.borrow().get(&asked) {
@@ -197,7 +197,7 @@ impl PolicyComparison {
         analysis
     }
 
-    /// The command as the row tells it, in the environment of today.
+    /// Returns the invocation of a row, in the current environment.
     fn invocation(&self, entry: &Entry, text: &str, directory: &Path) -> Option<Invocation> {
         let supported = self
             .other
@@ -221,7 +221,7 @@ impl PolicyComparison {
     }
 }
 
-/// A row, and what is found in its text today.
+/// A row, and the current findings in its text.
 struct PastEntry<'a> {
     entry: &'a Entry,
     analysis: &'a TextAnalysis,
@@ -229,7 +229,7 @@ struct PastEntry<'a> {
 }
 
 impl PastEntry<'_> {
-    /// The tier of a plain run of the programs.
+    /// Returns the tier of the programs without any finding.
     fn base(&self) -> Tier {
         let (before, after) = (self.analysis.before.base, self.analysis.after.base);
         if before != after {
@@ -251,16 +251,17 @@ impl PastEntry<'_> {
         let mut all = Vec::new();
         for recorded in &self.entry.findings {
             let (before, after) = (old.finding(&recorded.rule), new.finding(&recorded.rule));
-            // What is found without a rule is of guard itself.
+            // guard itself makes the findings of these families, without rules.
             let is_built_in = ["opaque.", "tools.", "mcp."].iter().any(|family| recorded.rule.starts_with(family))
                 || self.comparison.built_in.origin(&recorded.rule).is_some();
             let known = is_built_in || catalog.origin(&recorded.rule).is_some();
             match (before, after) {
                 _ if !known => {}
-                // The other policy takes it away or makes something else of it.
+                // The other policy drops the finding or replaces it by another one.
                 (Some(_), None) => {}
                 (Some(before), Some(after)) if !same(before, after) => all.push(after.clone()),
-                // A pattern file may have changed since, and what it looks for may be hidden.
+                // A pattern file may have changed since, so its current finding counts. If there is none, the recorded
+                // one counts only if the record hides part of the command, which the rule may have matched.
                 (_, Some(after)) if !is_built_in => all.push(after.clone()),
                 (_, None) if !is_built_in && !self.entry.redacted => {}
                 _ => all.push(finding(recorded)),
@@ -286,7 +287,7 @@ impl PastEntry<'_> {
                 continue;
             }
             let Some(weight) = policy.weights.get(&fact) else { continue };
-            // What was asked again counts each time.
+            // The weight of this circumstance counts once per repetition.
             let each = now.weights.get(&fact).map_or(0, |weight| weight.0);
             let times = if fact == CircumstanceFact::AskedAgain && each > 0 { recorded.weight.0 / each } else { 1 };
             let weight = Weight(weight.0.saturating_mul(times.max(1)));
@@ -325,7 +326,8 @@ fn finding(entry: &FindingEntry) -> Finding {
     }
 }
 
-/// The grant of the record that allowed it then. Those of the configuration are the other policy's own.
+/// Returns the recorded grant that allowed the command at the time. Grants of the configuration come from the other
+/// policy.
 fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
     let id = entry.grant.as_deref()?.parse().ok()?;
     Some(Grant {
@@ -338,13 +340,13 @@ fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
     })
 }
 
-/// That it was part of what a person let run.
+/// Returns the approval of the parent command if the command was part of one that a person approved.
 fn above(entry: &Entry, risk: &Risk) -> Option<ParentApproval> {
     let row = entry.about.filter(|_| entry.settled_by.as_deref() == Some("above"))?;
     Some(ParentApproval { row, tier: entry.tier.unwrap_or(risk.tier) })
 }
 
-/// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.
+/// Parses the file changes of an agent's tool as a row describes them: `write a.txt; delete b.txt`.
 fn changes(kind: RowKind, text: &str) -> Option<ToolAction> {
     const KINDS: [ChangeKind; 4] = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
     if kind != RowKind::Advised {
@@ -357,7 +359,7 @@ fn changes(kind: RowKind, text: &str) -> Option<ToolAction> {
             Some(quoted) => quoted.replace(r"'\''", "'"),
             None => path.to_owned(),
         };
-        // Written as it would be written, or it is something else.
+        // Accept only the exact form in which such changes are recorded. Anything else is a command.
         (part == format!("{word} {}", quote(&path))).then_some(FileChange { kind, path })
     };
     text.split("; ").map(one).collect::<Option<Vec<_>>>().map(ToolAction::Files)

@@ -1,4 +1,4 @@
-//! The difference between what was decided and what would have been, counted and in words.
+//! Counts the differences between the recorded and the new decisions, and formats the report.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::store::Entry;
 use crate::ui::count::{counted, number};
 use crate::ui::visible;
 
-/// How many commands and rules are named where not all are wanted.
+/// The largest number of commands and rules that are listed without `--list`.
 const SOME: usize = 20;
 
-/// Decisions by their word.
+/// The number of decisions by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count([u64; 3]);
 
@@ -39,7 +39,7 @@ impl Count {
     }
 }
 
-/// One command whose decision changes.
+/// A command whose decision changes.
 struct DecisionChange {
     row: i64,
     time: Timestamp,
@@ -48,7 +48,7 @@ struct DecisionChange {
     again: Reevaluation,
 }
 
-/// All that is told.
+/// The content of the report.
 pub(super) struct SimulationReport {
     since: Timestamp,
     until: Option<Timestamp>,
@@ -56,16 +56,16 @@ pub(super) struct SimulationReport {
     then: Count,
     now: Count,
     days: BTreeMap<Date, (Count, Count)>,
-    /// Questions and refusals by the rule that weighs most: then, now.
+    /// The number of prompts and refusals by the rule with the greatest weight: then and now.
     rules: BTreeMap<String, (u64, u64)>,
     changes: Vec<DecisionChange>,
-    /// Of what is asked now, what a reviewer could settle.
+    /// The number of current prompts that a reviewer could decide.
     reviewer: u64,
-    /// A part of the command is hidden in the record.
+    /// The number of commands that are partly hidden in the record.
     hidden: u64,
-    /// The directory is gone.
+    /// The number of commands whose directory no longer exists.
     gone: u64,
-    /// Rows that do not say enough.
+    /// The number of rows that contain too little.
     pub unreadable: u64,
 }
 
@@ -210,7 +210,8 @@ impl SimulationReport {
         }
     }
 
-    /// Changes of the same command in the same way together, the most frequent first; the newest stands for all.
+    /// Groups changes of the same command with the same verdicts, the most frequent first. The newest represents its
+    /// group.
     fn groups(&self) -> Vec<(&DecisionChange, u64)> {
         let mut groups: BTreeMap<(&str, &str, &str), (&DecisionChange, u64)> = BTreeMap::new();
         for change in &self.changes {
@@ -223,7 +224,7 @@ impl SimulationReport {
         groups
     }
 
-    /// What is taken from where, and what cannot be known.
+    /// Appends where the data comes from, and what is unknown.
     fn notes(&self, text: &mut String) {
         if self.all() > 0 {
             text.push_str(

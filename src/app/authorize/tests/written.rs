@@ -1,4 +1,4 @@
-//! What is written down of a decision, and what is said of a refusal.
+//! Tests what is recorded about a decision, and what is printed about a refusal.
 
 use super::*;
 use crate::judge::policy::ApprovalReason;

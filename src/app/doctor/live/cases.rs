@@ -162,10 +162,10 @@ impl LiveTest {
 pub struct LiveTestOutcome {
     /// The proposed steps, in order.
     pub given: Vec<LiveTest>,
-    /// What the agent told its model about each step that it had a tool for.
+    /// The agent's messages to its model about each step that it had a tool for.
     pub told: Vec<String>,
     happened: Vec<LiveTest>,
-    /// How often the conversation mentioned the rule.
+    /// The number of times that the conversation mentioned the rule.
     refusals: usize,
     /// Whether guard was killed while it waited.
     pub was_killed: bool,
@@ -234,7 +234,7 @@ impl LiveTestOutcome {
         self.happened.iter().filter_map(|trial| trial.other.as_ref()).map(|(_, tool)| tool).collect()
     }
 
-    /// Returns what the agent told its model about a case.
+    /// Returns the agent's message to its model about a case.
     pub fn told(&self, case: LiveTestCase) -> String {
         let found = self.given.iter().find(|trial| trial.case == case);
         found.map(|trial| self.told_of(trial)).unwrap_or_else(|| self.end.clone())

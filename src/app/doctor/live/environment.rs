@@ -32,10 +32,10 @@ const KEPT: [&str; 10] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// A configuration in which nobody is asked: guard refuses at once what it would ask about, however often.
+/// A configuration in which nobody is asked: guard immediately refuses every command that it would ask about.
 const CONFIG: &str = "breaker_after = 100\n[queue]\nwait = 0\n";
 
-/// A configuration in which guard waits for an answer that nobody gives.
+/// A configuration in which guard waits for an answer that never comes.
 const PATIENT: &str = "breaker_after = 100\n[queue]\nwait = 15\n";
 
 /// The path of the configuration.

@@ -23,7 +23,8 @@ use crate::judge::agents::model::{KnownToolUse, LiveSetup};
 /// The time limit of a run.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// How many calls that fail are proposed in a row before one that succeeds: some agents stop after three failures.
+/// The largest number of failing calls that are proposed in a row before one that succeeds: some agents stop after
+/// three failures.
 const MOST_REFUSALS: usize = 2;
 
 /// Runs the agent through all cases, and reports each when it begins.

@@ -1,6 +1,6 @@
-//! The stand-in for a model, as a child: it is told what to propose when it wants something.
+//! Runs the stand-in for a model as a child process, and tells it what to propose when the agent queries it.
 //!
-//! Out of scope: what is proposed.
+//! Out of scope: which steps are proposed.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::cases::OfferedTool;
 use crate::exec::tool::Tool;
 
-/// How long it may take to be there.
+/// The time that the stand-in may take to start.
 const BEGIN: Duration = Duration::from_secs(20);
 
-/// How often somebody looks whether the agent is still there.
+/// The time that [`Model::next`] waits for an event, so that its caller can check whether the agent still runs.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// It runs until it is dropped.
+/// A running stand-in. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Model {
     child: Child,
@@ -27,27 +27,27 @@ pub struct Model {
     pub url: String,
 }
 
-/// What it tells.
+/// An event that the stand-in reports.
 #[derive(Debug)]
 pub enum ModelEvent {
-    /// The agent asks for the next step.
+    /// The agent queries its model for the next step.
     Wants {
-        /// What it told of each of the steps before.
+        /// The agent's messages to its model about each of the previous steps.
         told: Vec<String>,
-        /// All of the conversation.
+        /// The whole conversation.
         heard: String,
-        /// The tools that it may use.
+        /// The tools that the agent offers.
         offered: Vec<OfferedTool>,
     },
-    /// None of the tools for the last step is offered.
+    /// The agent offers no tool for the last step.
     Lacks,
 }
 
 impl Model {
-    /// Starts it.
+    /// Starts the stand-in, and waits until it reports its address.
     ///
     /// # Errors
-    /// It does not start, or says nothing.
+    /// It does not start, or reports no address.
     pub fn start(program: &Path, talks: bool) -> io::Result<Self> {
         let tool = Tool::at(program)?.arg("model").args(talks.then_some("--talks")).alone([]);
         let mut child = tool.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).start()?;
@@ -72,10 +72,10 @@ impl Model {
         Ok(model)
     }
 
-    /// What it tells next; `None` when it told nothing for a moment.
+    /// Returns the next event, or `None` if there is none within a short time.
     ///
     /// # Errors
-    /// It is gone.
+    /// The stand-in has stopped.
     pub fn next(&self) -> io::Result<Option<ModelEvent>> {
         let line = match self.lines.recv_timeout(BEAT) {
             Ok(line) => line,
@@ -96,10 +96,10 @@ impl Model {
         })
     }
 
-    /// Tells it what to propose.
+    /// Tells the stand-in which steps to propose.
     ///
     /// # Errors
-    /// It is gone.
+    /// The stand-in has stopped.
     pub fn propose(&mut self, step: &Value) -> io::Result<()> {
         let stdin = self.child.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{step}")?;

@@ -1,4 +1,4 @@
-//! What a file becomes when guard is wired in or taken out. Texts in, texts out.
+//! Edits an agent's file: adds guard to it or removes guard from it. Input and output are texts.
 
 use super::super::hosts::{Form, HookFile, ListEntry};
 use super::super::json::{self, JsonKind, Node, SyntaxError, quoted};
@@ -6,10 +6,10 @@ use super::super::{toml, yaml};
 use super::{Wiring, at, list, root, strs, wrong_kind};
 
 impl Wiring<'_> {
-    /// The file with guard wired in, once.
+    /// Returns the file with exactly one entry of guard.
     ///
     /// # Errors
-    /// The file is not surely understood, or is somebody else's.
+    /// The file cannot be parsed reliably, or belongs to another program.
     pub fn installed(&self, wire: &HookFile, text: Option<&str>) -> Result<String, SyntaxError> {
         let before = text.unwrap_or_default();
         match &wire.form {
@@ -67,11 +67,11 @@ impl Wiring<'_> {
         }
     }
 
-    /// The file without guard; `None` when nothing of it is left. `before` is what it was before guard came, where that
-    /// is known (`Some(None)`: it was not there): it tells which empty keys are not guard's own.
+    /// Returns the file without guard, or `None` if nothing remains. `before` is the file as it was before guard was
+    /// added, if that is known (`Some(None)`: it did not exist). It shows which empty keys guard did not create.
     ///
     /// # Errors
-    /// The file is not surely understood.
+    /// The file cannot be parsed reliably.
     pub fn uninstalled(
         &self,
         wire: &HookFile,
@@ -92,7 +92,7 @@ impl Wiring<'_> {
                     let root = root(&text)?;
                     let guards_own = original.as_ref().is_none_or(|original| original.get(key).is_none());
                     let index = root.members().iter().position(|member| member.key == *key);
-                    // Without the old file it is guard's own only where nothing else is left.
+                    // If the original file is unknown, treat the key as guard's only if nothing else is left.
                     if let Some(index) = index.filter(|_| guards_own && (before.is_some() || root.members().len() == 1))
                     {
                         text = json::removed(&text, &root, index);
@@ -152,13 +152,14 @@ impl Wiring<'_> {
             return json::added(text, container, None, &wanted);
         };
         if rest {
-            // More than one: the last goes, and the rest is looked at again.
+            // If guard has several entries, remove the last and start again.
             return self.with_entry(&remove(text, container, ours.last().copied().unwrap_or_default()), entry);
         }
         let Some(old) = items.get(*first) else { return Ok(text.to_owned()) };
         let wanted_node = json::parse(&wanted)?;
         match inner {
-            // Somebody keeps it among others: theirs to arrange, as long as guard is called as it should be.
+            // The user keeps guard in a group with other hooks. Leave the group as it is, and correct only guard's own
+            // call.
             Some(inner) => {
                 let Some(old) = old.get("hooks").and_then(|list| list.items().get(*inner)) else {
                     return Ok(text.to_owned());
@@ -184,7 +185,7 @@ impl Wiring<'_> {
                 None => break,
             }
         }
-        // Keys that are empty now go, unless they were there before guard.
+        // Remove the keys that are now empty, unless the original file had them.
         for depth in (0..entry.keys.len()).rev() {
             let (path, key) = (
                 entry.keys.get(..depth).unwrap_or_default(),

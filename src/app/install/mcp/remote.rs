@@ -1,13 +1,13 @@
-//! Servers with an address: converts their entry to one with `guard mcp --http`, and back.
+//! Converts the entries of servers with an address to entries with `guard mcp --http`, and back.
 //!
-//! The headers become variables of the entry, so that no key is among the arguments of a process. Input and output are
-//! texts. Out of scope: servers that are started as programs.
+//! The headers become environment variables of the entry, so that no key is among the arguments of a process. Input and
+//! output are texts. Out of scope: servers that are started as programs.
 
 use serde::Deserialize;
 
 use crate::app::install::json::{JsonKind, Node, quoted};
 
-/// Why a server is not changed.
+/// A reason why a server is not changed.
 pub(super) const NO_KEY: &str = "it uses HTTP without a header: its client may log in there, which guard mcp --http \
                                  cannot do";
 const OTHER: &str = "it uses a transport that guard mcp --http does not support";
@@ -15,18 +15,18 @@ const NAMED: &str = "its entry has a key for its connection or credentials that 
 const VARIABLE: &str = "its address contains a variable, which guard mcp --http does not expand";
 const COMMENT: &str = "its entry contains a comment that would be lost";
 
-/// The prefix of the variables with the values of the headers. A number follows it.
+/// The prefix of the variables that contain the values of the headers. A number follows it.
 const HEADER: &str = "GUARD_MCP_HEADER_";
 
-/// How a client's configuration describes such servers.
+/// The form of such servers in a client's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Shape {
-    /// The key of the address of a server that speaks streamable HTTP.
+    /// The key of the address of a streamable HTTP server.
     pub address: String,
-    /// The key of the variables of a program.
+    /// The key of the environment variables of a program.
     pub env: String,
-    /// What `type` says of a server that is reached over HTTP, and of a program.
+    /// The values of `type` for a server that is reached over HTTP, and for a program.
     pub types: [String; 2],
 }
 
@@ -36,15 +36,15 @@ impl Default for Shape {
     }
 }
 
-/// Whether an entry names its server by any address.
+/// Reports whether an entry contains an address of a server, in any of the known keys.
 pub(super) fn is_one(node: &Node) -> bool {
     ["url", "httpUrl", "serverUrl"].iter().any(|key| node.get(key).is_some())
 }
 
-/// The entry with guard in front; `words` makes the members for a command of these words.
+/// Returns the entry with guard in front. `command` creates the members that start a command with the given words.
 ///
 /// # Errors
-/// Why it is left as it is.
+/// The reason why the entry is not changed.
 pub(super) fn put_in(
     text: &str,
     name: &str,
@@ -75,7 +75,8 @@ pub(super) fn put_in(
         if header.key.is_empty() || !header.key.chars().all(plain) {
             return Err(OTHER);
         }
-        // Clients replace ${} in arguments by what they know, and refuse what they do not.
+        // The value is passed in a variable, because clients expand `${}` in arguments and reject variables that they
+        // do not know.
         words.extend(["--header-env".to_owned(), format!("{}={HEADER}{at}", header.key)]);
         env.push(format!("{}: {}", quoted(&format!("{HEADER}{at}")), quoted(value)));
     }
@@ -90,7 +91,8 @@ pub(super) fn put_in(
     written(text, node, members, &["type", &shape.address, "headers"])
 }
 
-/// The entry as it was before; `None` where its words are not those of [`put_in`]. `words` are those after guard itself.
+/// Returns the original entry, or `None` if its words are not those that [`put_in`] writes. `words` are the words after
+/// guard itself.
 pub(super) fn take_out(text: &str, node: &Node, shape: &Shape, words: &[&str]) -> Option<Result<String, &'static str>> {
     let [address, more @ ..] = behind(words)? else { return None };
     let env = node.get(&shape.env);
@@ -109,7 +111,7 @@ pub(super) fn take_out(text: &str, node: &Node, shape: &Shape, words: &[&str]) -
     if !headers.is_empty() {
         members.push(("headers".to_owned(), format!("{{{}}}", headers.join(", "))));
     }
-    // What somebody put beside them stays.
+    // Keep the variables that the user added.
     let own: Vec<_> =
         env.map(Node::members).unwrap_or_default().iter().filter(|one| !one.key.starts_with(HEADER)).collect();
     let mut gone = vec!["type", "command", "args"];
@@ -119,7 +121,7 @@ pub(super) fn take_out(text: &str, node: &Node, shape: &Shape, words: &[&str]) -
     Some(written(text, node, members, &gone))
 }
 
-/// The address and the headers, where these words are of a server behind `guard mcp --http`.
+/// Returns the address and the header options if these words run a server behind `guard mcp --http`.
 pub(super) fn behind<'w, 's>(words: &'w [&'s str]) -> Option<&'w [&'s str]> {
     match words {
         ["mcp", "--name", _, "--http", rest @ ..] if !rest.is_empty() => Some(rest),
@@ -127,7 +129,7 @@ pub(super) fn behind<'w, 's>(words: &'w [&'s str]) -> Option<&'w [&'s str]> {
     }
 }
 
-/// Whether an address is of this machine, where no login is to be lost.
+/// Reports whether an address is on this machine. Such a server is assumed to need no login.
 fn is_here(address: &str) -> bool {
     let rest = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://")).unwrap_or_default();
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -138,7 +140,8 @@ fn is_here(address: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"].contains(&name)
 }
 
-/// An object of these members and of those of the old one that are not named, as the old one was laid out.
+/// Returns an object with these members, followed by those of the old object that are not in `gone`, in the layout of
+/// the old one.
 fn written(text: &str, node: &Node, members: Vec<(String, String)>, gone: &[&str]) -> Result<String, &'static str> {
     let JsonKind::Object(_) = node.kind else { return Err(OTHER) };
     let old = node.members();

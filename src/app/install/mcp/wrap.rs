@@ -1,5 +1,5 @@
-//! What the configuration of an MCP client becomes when `guard mcp` stands in front of its servers, and when it goes
-//! again. Texts in, texts out; all that is not of a server's command stays to the byte.
+//! Puts `guard mcp` in front of the servers in the configuration of an MCP client, and removes it again. Input and
+//! output are texts; everything but the commands of the servers is preserved byte for byte.
 
 use std::ops::Range;
 
@@ -10,58 +10,58 @@ use super::remote::{self, Shape};
 use crate::app::install::file::line_of;
 use crate::app::install::json::{self, JsonKind, Node, quoted};
 
-/// A text with its servers behind guard, or before it again.
+/// A configuration whose servers were put behind guard, or restored.
 #[derive(Debug, Default, PartialEq)]
 pub struct Wrapped {
     pub text: String,
-    /// How many are behind guard when it is written.
+    /// The number of servers behind guard in `text`; on removal, the number of servers that guard was removed from.
     pub servers: usize,
-    /// Servers that are left alone, and why.
+    /// The servers that are not changed, each with the reason.
     pub left: Vec<(String, &'static str)>,
 }
 
-/// Why a configuration cannot be changed.
+/// The reason why a configuration cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WrapError {
     #[error("line {line}: {what}")]
     Json { line: usize, what: String },
     #[error(transparent)]
     Toml(#[from] toml_edit::TomlError),
-    /// What was made of it is no JSON.
+    /// The edited text is not valid JSON.
     #[error("cannot be changed: {0}")]
     Result(String),
 }
 
-/// Why a server is left alone.
+/// A reason why a server is not changed.
 const REMOTE: &str = "it uses HTTP, which guard does not configure in TOML; see guard mcp --http";
 const UNCLEAR: &str = "its start command is not known";
 
-/// How a client writes its servers.
+/// The format in which a client stores its servers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConfigStyle<'a> {
     pub form: ServersFormat,
     pub http: &'a Shape,
 }
 
-/// The words in front of a server's own command.
+/// Returns the words that precede a server's own command.
 fn front(name: &str) -> [String; 4] {
     ["mcp".to_owned(), "--name".to_owned(), name.to_owned(), "--".to_owned()]
 }
 
-/// The words after guard itself; `None` where another program is started.
+/// Returns the words after guard itself, or `None` if the command starts another program.
 fn own_words<'w, 's>(words: &'w [&'s str], guard: &str) -> Option<&'w [&'s str]> {
     let (program, rest) = words.split_first()?;
     (*program == guard || program.rsplit('/').next() == Some("guard")).then_some(rest)
 }
 
-/// The words of a server without those of guard; `None` where guard is not in front.
+/// Returns the words of a server without those of guard, or `None` if guard is not in front.
 fn behind<'w>(words: &'w [&'w str], guard: &str) -> Option<&'w [&'w str]> {
     let rest = own_words(words, guard)?;
     let at = rest.iter().position(|word| *word == "--").filter(|_| rest.first() == Some(&"mcp"))?;
     rest.get(at + 1..).filter(|own| !own.is_empty())
 }
 
-/// JSON, with comments as people write them.
+/// Changes the servers of a configuration in JSON with comments.
 pub(super) fn json(
     text: &str,
     keys: &[Vec<String>],
@@ -94,13 +94,13 @@ pub(super) fn json(
     for (span, with) in edits {
         new.replace_range(span, &with);
     }
-    // What was made of it must be as readable as it was.
+    // Verify that the edited text can be parsed.
     json::parse(&new).map_err(|error| WrapError::Result(error.what))?;
     done.text = new;
     Ok(done)
 }
 
-/// All that a path of keys leads to.
+/// Returns every node that a path of keys matches; `*` matches any key.
 fn all<'n>(root: &'n Node, path: &[String]) -> Vec<&'n Node> {
     path.iter().fold(vec![root], |nodes, key| {
         nodes
@@ -111,7 +111,7 @@ fn all<'n>(root: &'n Node, path: &[String]) -> Vec<&'n Node> {
     })
 }
 
-/// One server.
+/// The change of one server.
 struct Change<'a> {
     text: &'a str,
     name: &'a str,
@@ -120,11 +120,12 @@ struct Change<'a> {
     guard: &'a str,
 }
 
-/// What is cut out of a text, and what comes to stand there.
+/// The ranges of a text to replace, each with its replacement.
 type Edits = Vec<(Range<usize>, String)>;
 
 impl Change<'_> {
-    /// What is cut out and put in; `None` where it is already so, and the reason where it cannot be.
+    /// Returns the edits of this server. Returns `None` if there is nothing to change, and the reason if it cannot be
+    /// changed.
     fn edits(&self, takes_out: bool) -> Result<Option<Edits>, &'static str> {
         let Some(command) = self.node.get("command") else {
             return match remote::is_one(self.node) {
@@ -194,7 +195,7 @@ impl Change<'_> {
         }
         match (args, items.first()) {
             (Some(args), Some(item)) => {
-                // As the elements that are there stand: one a line, or one beside the other.
+                // Keep the layout of the existing elements: one per line, or all on one line.
                 let gap = self.text.get(args.span.start + 1..item.span.start).unwrap_or_default();
                 let between =
                     if gap.contains('\n') && gap.trim().is_empty() { format!(",{gap}") } else { ", ".to_owned() };
@@ -234,7 +235,7 @@ impl Change<'_> {
     }
 }
 
-/// TOML.
+/// Changes the servers of a configuration in TOML.
 pub(super) fn toml(text: &str, keys: &[Vec<String>], guard: &str, takes_out: bool) -> Result<Wrapped, WrapError> {
     let mut document: DocumentMut = text.parse()?;
     let mut done = Wrapped::default();
@@ -258,7 +259,7 @@ pub(super) fn toml(text: &str, keys: &[Vec<String>], guard: &str, takes_out: boo
     Ok(done)
 }
 
-/// Changes one server, and says whether there was anything to change.
+/// Changes one server, and returns whether there was anything to change.
 fn of_table(name: &str, server: &mut dyn TableLike, guard: &str, takes_out: bool) -> Result<bool, &'static str> {
     let Some(command) = server.get("command") else {
         return Err(if server.get("url").is_some() { REMOTE } else { UNCLEAR });
@@ -336,7 +337,7 @@ mod tests {
             done.text.contains("// mine\n  \"x\": 1.50")
                 && done.text.contains("        \"-y\",\n        \"pkg\"\n      ]")
         );
-        // Twice is once, and out again it is as it was but for the lists that were made.
+        // A second run changes nothing. Removal restores the original, except for the `args` lists that were added.
         assert_eq!(json(&done.text, &keys(), split(), GUARD, false).unwrap().text, done.text);
         let out = json(&done.text, &keys(), split(), GUARD, true).unwrap();
         assert_eq!(out.text, text.replace("\"command\": \"srv\"", "\"command\": \"srv\", \"args\": []"));
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(json(&done.text, &keys(), array(), GUARD, true).unwrap().text, text);
     }
 
-    /// Behind guard and before it again; what it is behind guard.
+    /// Puts a server behind guard, removes guard again, and returns the entry behind guard.
     #[track_caller]
     fn there_and_back(text: &str, how: ConfigStyle) -> serde_json::Value {
         let done = json(text, &keys(), how, GUARD, false).unwrap();
@@ -374,7 +375,7 @@ mod tests {
                 "env": { "GUARD_MCP_HEADER_1": "Bearer ${KEY}", "GUARD_MCP_HEADER_2": "ops" },
             })
         );
-        // One of this machine needs no key, and stays on one line.
+        // A server on this machine needs no key, and its entry stays on one line.
         let a = there_and_back(r#"{"mcpServers": {"a": { "url": "http://localhost:3000/mcp" }}}"#, split());
         assert_eq!(
             a,

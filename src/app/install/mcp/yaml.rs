@@ -1,13 +1,14 @@
-//! Which servers a configuration in YAML names. It is read as far as plain block style goes, and never changed.
+//! Finds the servers in an MCP client's YAML configuration. It parses only plain block style, and never changes the
+//! file.
 
-/// One line: how far it is indented, and what it says.
+/// The indentation of a line, and its text.
 type Row<'a> = (usize, &'a str);
 
-/// The names of the entries below a key of the top that have one of the keys of `starts` and do not start guard; `None`
-/// where what stands below that key is not surely understood.
+/// Returns the names of the entries below a top-level key that have one of the keys of `starts` and do not start guard.
+/// Returns `None` if the content below that key cannot be parsed reliably.
 pub(super) fn servers(text: &str, key: &str, starts: &[String]) -> Option<Vec<String>> {
     let rows: Vec<Row> = text.lines().filter_map(row).collect();
-    // Another way to write the key, or all of it on one line.
+    // Without this line the key is absent, or is written in another form, or all of it is on one line.
     let Some(at) = rows.iter().position(|(indent, says)| *indent == 0 && value(says, key).is_some()) else {
         let is_odd = |says: &str| says.starts_with(['{', '"', '\'', '?']) && says.contains(key);
         return if rows.iter().any(|(indent, says)| *indent == 0 && is_odd(says)) { None } else { Some(Vec::new()) };
@@ -31,7 +32,7 @@ pub(super) fn servers(text: &str, key: &str, starts: &[String]) -> Option<Vec<St
             continue;
         }
         let (name, rest) = says.split_once(':')?;
-        // An entry on one line or elsewhere: whatever it holds, it is named.
+        // The content of an entry in flow style or behind an alias is not parsed, so report its name in any case.
         if !rest.trim().is_empty() {
             names.push(unquoted(name).to_owned());
             continue;
@@ -51,7 +52,7 @@ fn row(line: &str) -> Option<Row<'_>> {
     (!says.is_empty() && !says.starts_with('#')).then_some((plain.len() - says.len(), says))
 }
 
-/// The value of `key:` on a line, without a comment behind it.
+/// Returns the value of `key:` on a line, without a trailing comment.
 fn value<'a>(says: &'a str, key: &str) -> Option<&'a str> {
     let rest = says.strip_prefix(key)?.strip_prefix(':')?;
     let value = rest.split_once(" #").map_or(rest, |(value, _)| value);

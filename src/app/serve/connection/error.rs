@@ -1,4 +1,4 @@
-//! Why the service refuses a request of a connection. The client gets the text as [`Reply::Error`].
+//! The reasons why the service refuses a request of a connection. The client gets the text as [`Reply::Error`].
 //!
 //! [`Reply::Error`]: crate::service::message::Reply::Error
 
@@ -11,7 +11,7 @@ use crate::judge::policy::Refusal;
 use crate::service::message::VERSION;
 use crate::store::StoreError;
 
-/// Why the service refuses a request.
+/// The reason why the service refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     #[error(transparent)]

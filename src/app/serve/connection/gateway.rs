@@ -169,7 +169,7 @@ fn message(whole: &FullRequest, scope: AnswerScope) -> Vec<u8> {
     whole.approval(&whole.fresh, &whole.digest, &whole.bindings, scope).message()
 }
 
-/// Returns why a request can be approved only at a terminal, even with a signature.
+/// Returns the reason why a request can be approved only at a terminal, even with a signature.
 fn at_terminal_alone(pending: &Pending) -> Option<String> {
     if pending.tier == Tier::Critical {
         return Some("tier 4 requests can only be answered at a terminal (guard review)".to_owned());
