@@ -200,7 +200,9 @@ fn read() -> Result<(SubmitInput, Receiver<String>), Failure> {
 fn invocation(engine: &Engine, input: &SubmitInput) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if input.client.is_empty() || input.client.len() > 64 || !input.client.chars().all(plain) {
-        return Err(Failure::Message("the name of a client may contain letters, digits and dashes only".to_owned()));
+        return Err(Failure::Message(
+            "the name of a client may contain only letters, digits, and the characters - _ .".to_owned(),
+        ));
     }
     if !input.cwd.is_absolute() {
         return Err(Failure::Message("cwd must be an absolute path".to_owned()));

@@ -19,7 +19,7 @@ pub enum TimeError {
     Unknown(String),
 }
 
-/// Parses a time in the past, relative to `now` and in its time zone.
+/// Parses a time, in the time zone of `now`; a duration is counted back from `now`.
 ///
 /// # Errors
 /// The text is not a time, or out of range.

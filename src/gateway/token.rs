@@ -27,7 +27,7 @@ pub struct TokenArgs {
 enum TokenCommand {
     /// Create a token; it is shown once
     Add {
-        /// The name of the token in the record: letters, digits and dashes
+        /// The name of the token in the record: letters, digits, and the characters - _ .
         name: String,
         /// Its scopes, separated by commas: submit, read, decide
         #[arg(long, value_delimiter = ',', required = true, value_parser = scopes())]
@@ -63,7 +63,7 @@ pub enum TokenError {
     Backend(#[from] BackendError),
     #[error(transparent)]
     Person(#[from] PersonError),
-    #[error("invalid token name {0:?}: use at most 64 letters, digits and dashes")]
+    #[error("invalid token name {0:?}: use at most 64 letters, digits, and the characters - _ .")]
     Name(String),
     #[error("the name {0} is reserved; choose another name")]
     Reserved(String),

@@ -15,12 +15,12 @@ use utoipa::ToSchema;
 use super::access::Caller;
 use super::lists::find_action;
 use super::problem::Problem;
-use super::submit::read;
+use super::submit::{ALLOWED_MS, read};
 use super::{App, locked};
-use crate::backend::{Backend, BackendError, Scope};
+use crate::backend::{Backend, BackendError, Scope, Submission};
 use crate::secrets::{hash, same};
 
-/// The time that a client has to report a result, in milliseconds.
+/// The time that a client has to report a result after the command was allowed, in milliseconds.
 const REPORT_MS: i64 = 60 * 60 * 1000;
 
 /// The result of a command that a client ran.
@@ -61,7 +61,7 @@ pub async fn report(
     if !submission.once.is_some_and(|once| same(&once, &given)) {
         return Err(Problem::new("forbidden", "the token does not belong to this request").about(&id));
     }
-    if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
+    if is_late(&submission, &result, Timestamp::now()) {
         return Err(Problem::new("too-late", "too late: an hour has passed, so its outcome remains unknown").about(&id));
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
@@ -77,4 +77,40 @@ pub async fn report(
     }
     locked(&app.once).remove(&submission.action);
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Reports whether it is too late to report a result. The time before a person allowed the command does not count.
+fn is_late(submission: &Submission, result: &Value, now: Timestamp) -> bool {
+    let allowed_ms = result[ALLOWED_MS].as_i64().unwrap_or_else(|| submission.created.as_millisecond());
+    now.as_millisecond().saturating_sub(allowed_ms) > REPORT_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hour_for_a_report_begins_when_the_command_is_allowed() {
+        let at = |ms| Timestamp::from_millisecond(ms).unwrap();
+        let submission = Submission {
+            action: "a".into(),
+            request: None,
+            client: "c".into(),
+            body: String::new(),
+            idempotency: None,
+            body_hash: [0; 32],
+            created: at(1_000),
+            result: None,
+            once: None,
+            reported: false,
+            callback: None,
+        };
+        let allowed = json!({ ALLOWED_MS: 9 * REPORT_MS });
+        assert!(!is_late(&submission, &allowed, at(10 * REPORT_MS)));
+        assert!(is_late(&submission, &allowed, at(10 * REPORT_MS + 1)));
+        assert!(!is_late(&submission, &Value::Null, at(1_000 + REPORT_MS)));
+        assert!(is_late(&submission, &Value::Null, at(1_001 + REPORT_MS)));
+    }
 }

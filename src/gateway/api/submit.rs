@@ -29,6 +29,9 @@ use crate::submission::{LOST, SubmissionError, SubmitInput, SubmitProcess};
 /// The lifetime of a one-time token: the time that a client has to run an allowed command.
 const ONCE: Duration = Duration::from_secs(60);
 
+/// The field of a stored result that contains the time at which the command was allowed, in milliseconds.
+pub(super) const ALLOWED_MS: &str = "allowed_ms";
+
 /// The maximum number of commands in one batch.
 const BATCH: usize = 100;
 
@@ -327,6 +330,7 @@ pub(super) fn allowed(
     let mut value = said(told);
     let mut kept = value.clone();
     kept["row"] = told["row"].clone();
+    kept[ALLOWED_MS] = json!(Timestamp::now().as_millisecond());
     let token = secret::<32>("go_")?;
     let once = hash(&format!("{token} {}", told["digest"].as_str().unwrap_or_default()));
     value["token"] = json!(token);
