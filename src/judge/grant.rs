@@ -1,4 +1,4 @@
-//! Grants: what a grant covers, where, and for how long.
+//! Grants: what each covers, where, and for how long.
 
 use serde::{Deserialize, Serialize};
 
