@@ -55,7 +55,7 @@ pub enum ApproverKey {
     },
     /// An SSH key, `ssh-ed25519` or `sk-ssh-ed25519@openssh.com`, as a line of a `.pub` file.
     Ssh { public: String },
-    /// A secret that this machine shares with an authenticator app (RFC 6238), in base64. Anyone who can read it can
+    /// A secret that this machine shares with an authenticator (RFC 6238), in base64. Anyone who can read it can
     /// sign.
     Totp { secret: String },
     /// A passkey, on a phone, a security key or a computer.
@@ -268,7 +268,7 @@ impl Approver {
         Ok(Signed { approver: self.name.clone(), signature })
     }
 
-    /// Signs with a code of an authenticator app. `now` is in seconds since 1970; the codes of the previous and the
+    /// Signs with a code of an authenticator. `now` is in seconds since 1970; the codes of the previous and the
     /// next step are valid too, because clocks differ.
     ///
     /// # Errors
@@ -377,7 +377,7 @@ fn derive(passphrase: &str, salt: &[u8], cost: Cost) -> Option<SigningKey> {
     Some(SigningKey::from_bytes(&seed))
 }
 
-/// Returns the six-digit code for a time step (RFC 6238 with RFC 4226 and SHA-1, which every authenticator app
+/// Returns the six-digit code for a time step (RFC 6238 with RFC 4226 and SHA-1, which every authenticator
 /// supports).
 #[must_use]
 pub fn totp(secret: &[u8], step: u64) -> String {

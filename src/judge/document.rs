@@ -27,7 +27,7 @@ pub type Located<T> = Spanned<T>;
 pub struct Fault {
     /// The position in bytes.
     pub span: Range<usize>,
-    /// The key; empty if the error does not concern the value of a key.
+    /// The key; empty if it is unknown.
     pub key: String,
     pub what: String,
     /// A suggestion; empty if there is none but to read the manual.
