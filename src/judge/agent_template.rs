@@ -44,7 +44,7 @@ struct AgentDirectories<'a> {
     real: RealPath<'a>,
 }
 
-/// Returns the path of a directory with links resolved. The caller that reads the line provides it.
+/// A function that returns the path of a directory with links resolved. The caller that reads the line provides it.
 pub type RealPath<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl AgentDirectories<'_> {

@@ -83,7 +83,7 @@ pub struct Lexicon {
 #[serde(deny_unknown_fields)]
 pub struct Verbs {
     pub kind: String,
-    /// What a tool of this kind does, as the words after "it ".
+    /// The action of a tool of this kind, as the words after "it ".
     pub says: String,
     pub words: Vec<String>,
 }

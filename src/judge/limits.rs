@@ -8,7 +8,7 @@ use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
 
-/// Creates a line of about this number of bytes.
+/// A function that creates a line of about this number of bytes.
 type Shape = fn(usize) -> String;
 
 /// Joins parts until the next one would exceed the length.

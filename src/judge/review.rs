@@ -67,7 +67,7 @@ pub enum OpinionVerdict {
     Approve,
     Deny,
     Escalate,
-    /// No opinion: an error, a refusal, a timeout, or an answer with a wrong format.
+    /// No opinion: an error, a refusal, a timeout, or an invalid answer.
     Nothing,
 }
 

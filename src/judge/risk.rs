@@ -24,7 +24,7 @@ pub struct Finding {
     pub deny: bool,
     /// Whether the rule allows a reviewer to decide.
     pub yolo: bool,
-    /// Whether the rule says that the act can be undone, even if the effect of the program is unknown.
+    /// Whether the rule calls the act reversible, even if the effect of the program is unknown.
     pub reversible: bool,
     /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,

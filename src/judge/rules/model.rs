@@ -42,7 +42,7 @@ pub struct Rule {
     pub deny: bool,
     /// A reviewer, or a threshold above 3.0, may decide up to tier 3 (docs/risk.md, provenance).
     pub yolo: bool,
-    /// The act can be undone, although no description says what it does. A reviewer may then approve it (docs/risk.md,
+    /// The act can be undone, although no description defines its effect. A reviewer may then approve it (docs/risk.md,
     /// provenance).
     pub reversible: bool,
     /// The number of approvers who must sign an approval; 1: the number in the policy.

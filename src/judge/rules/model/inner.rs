@@ -96,7 +96,7 @@ pub struct Runs {
     /// Without code and script the program reads code from standard input.
     pub stdin: bool,
     /// Options with which the program reads code from standard input after the code or the script (`python -i`); `*`
-    /// stands for any arguments.
+    /// matches any arguments.
     pub stdin_after: Vec<String>,
     /// The position of the operand that is code, if it is not the first (`sqlite3 DB SQL`: 1).
     pub code_at: Option<u32>,

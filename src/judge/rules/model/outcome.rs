@@ -100,7 +100,7 @@ pub enum Printed {
     Files,
     /// Some lines of its input, if these are a list of names (`grep`).
     SomeLines,
-    /// The first lines of its input: ten, or as many as `-n COUNT` or `-COUNT` says (`head`).
+    /// The first lines of its input: ten, or the number in `-n COUNT` or `-COUNT` (`head`).
     FirstLines,
     /// The last lines of its input (`tail`).
     LastLines,

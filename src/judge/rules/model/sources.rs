@@ -143,7 +143,7 @@ pub struct Unpack {
     pub options: Vec<String>,
     /// The table does not apply with one of these options.
     pub unless: Vec<String>,
-    /// For a patch: the number of leading directories that are removed from its names if no option says so.
+    /// For a patch: the number of leading directories that are removed from its names if no option sets it.
     pub strip: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ use crate::judge::tier::{Tier, Weight};
 /// Verb keys that are neither programs nor effects: parts that could not be parsed, and fork bombs.
 const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
 
-/// A key that stands for two effects, and these effects.
+/// A key that matches two effects, and these effects.
 pub const WRITE: &str = ":write";
 pub const WRITE_STANDS_FOR: [&str; 2] = [Effect::Write.key(), Effect::Edit.key()];
 
