@@ -1,16 +1,16 @@
-//! Templates of agents: what they put around a command before they hand it to a shell.
+//! Recognises the envelopes that agents put around a command before they pass it to a shell.
 //!
-//! The templates are data (`patterns/agents/`, [`crate::judge::agents::model::Template`]); this is the one matcher for all of
-//! them. An envelope is recognised only when the whole string fits a template; the command in it is then what is
-//! judged, shown, granted and recorded, and the whole string is what runs. Whatever does not fit to the last byte is judged
-//! as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the envelope
-//! does in front of it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
+//! The templates are data (`patterns/agents/`, [`crate::judge::agents::model::Template`]), and this module is their
+//! only matcher. An envelope is recognised only if the whole string fits a template. The command in it is then judged,
+//! shown, granted and recorded, and the whole string runs. A string that does not fit to the last byte is judged as it
+//! is. An envelope never lowers a risk: the command is judged alone, and again after the commands that the envelope
+//! runs before it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
 //!
-//! An `eval` of one literal text among other commands, from an agent that has templates, is an envelope that is not known
-//! (in `unknown`). Whoever calls this opens it where what stands around the text is harmless; it is judged as it stands too.
+//! An `eval` of one literal text among other commands, from an agent that has templates, is an unknown envelope (module
+//! `unknown`). The caller opens it if the commands around the text are harmless; the whole string is judged as well.
 //!
-//! Out of scope: reading files, and what one agent alone does. Where a template names a file, its place must be the one
-//! that the agent uses.
+//! Out of scope: reading files, and behaviour specific to one agent. If a template contains the path of a file, the
+//! file must be in a directory that the agent uses.
 
 mod matching;
 mod scan;
@@ -24,7 +24,7 @@ use super::agents::model::Template;
 use super::envelope::Envelope;
 use super::invocation::{Environment, Invocation, Line, Origin, Request};
 
-/// A template that fits: what it holds.
+/// The content of a line that fits a template.
 #[derive(Debug, Default)]
 struct TemplateContent {
     inner: Vec<u8>,
@@ -32,23 +32,23 @@ struct TemplateContent {
     is_preparation: bool,
 }
 
-/// Where an agent may keep its files.
+/// The directories in which an agent may keep its files.
 struct AgentDirectories<'a> {
-    /// Home directories: the account's, and the one that the environment names.
+    /// The home directories: that of the account, and that of the environment.
     homes: Vec<&'a str>,
     /// Directories for temporary files.
     temporary: Vec<&'a str>,
     environment: &'a Environment,
-    /// The agent that asks, as far as its processes tell.
+    /// The agent that runs the command, if its processes identify one.
     agent: Option<&'a str>,
     real: RealPath<'a>,
 }
 
-/// The path that a directory really has, without links in it; whoever reads a line answers it.
+/// A function that returns the path of a directory with links resolved. The caller that reads the line provides it.
 pub type RealPath<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl AgentDirectories<'_> {
-    /// The directories that a pattern of a path may begin with.
+    /// Returns the directories with which a path pattern may begin.
     fn of(&self, name: &str) -> Vec<String> {
         let named = |all: &[&str]| all.iter().copied().map(str::to_owned).collect();
         match name {
@@ -59,8 +59,8 @@ impl AgentDirectories<'_> {
         }
     }
 
-    /// The directories above those of programs: as PATH names them, and as they really lie. A program that tells where it is
-    /// tells it without links.
+    /// Returns the parent directories of the directories in `PATH`, as written there and with links resolved, because a
+    /// program that reports its own location reports it with links resolved.
     fn prefixes(&self) -> Vec<String> {
         let searched = self.environment.get("PATH").unwrap_or_default().split(':');
         let named = searched.filter_map(|directory| directory.strip_suffix("/bin"));
@@ -73,7 +73,7 @@ impl AgentDirectories<'_> {
     }
 }
 
-/// A line as one of an agent's, where it fits this template.
+/// Matches a line with a template of the agent `of`; `None` if it does not fit.
 fn open(template: &Template, line: &Line, places: &AgentDirectories<'_>, of: &str) -> Option<TemplateContent> {
     if template.own && (line.options != ["-c"] || !line.positional.is_empty() || places.agent != Some(of)) {
         return None;
@@ -89,7 +89,7 @@ fn open(template: &Template, line: &Line, places: &AgentDirectories<'_>, of: &st
     Some(TemplateContent { inner, lead: lead(template, &fit, places, &hole)?, is_preparation: template.prepares })
 }
 
-/// The arguments behind the text that stand for holes; `None` where they are not as the template has them.
+/// Returns the arguments after the text that fill holes; `None` if the arguments do not fit the template.
 fn positional<'a>(template: &'a Template, line: &'a Line) -> Option<Vec<(&'a str, &'a [u8])>> {
     let Some(wanted) = &template.positional else { return Some(Vec::new()) };
     (wanted.len() == line.positional.len()).then_some(())?;
@@ -104,7 +104,7 @@ fn positional<'a>(template: &'a Template, line: &'a Line) -> Option<Vec<(&'a str
     Some(holes)
 }
 
-/// What the shell does before the command.
+/// Returns the commands that the shell runs before the command.
 fn lead<'a>(
     template: &Template,
     fit: &TemplateMatch,
@@ -128,7 +128,7 @@ fn lead<'a>(
     Some(before.join(&b'\n'))
 }
 
-/// The first hole of a text, with what stands around it.
+/// Returns the first hole of a text, with the text before and after it.
 fn marked(text: &str) -> Option<(&str, &str, &str)> {
     let (front, rest) = text.split_once('@')?;
     let (name, back) = rest.split_once('@')?;
@@ -136,7 +136,7 @@ fn marked(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 impl Invocation {
-    /// The same, with an envelope taken off when there is one. What came in an agent's envelope comes from an agent.
+    /// Removes the envelope, if there is a known one. A command in an agent's envelope has the origin agent.
     #[must_use]
     pub fn unwrapped(mut self, real: RealPath<'_>) -> Self {
         let Request::Line(line) = &self.request else { return self };
@@ -149,7 +149,7 @@ impl Invocation {
             environment: &self.env,
             agent: self.session.agent.as_deref(),
             real,
-            // The one that is named first: it may lie below the other.
+            // `TMPDIR` is first, because it may be below one of the others.
             temporary: self
                 .env
                 .get("TMPDIR")
@@ -174,8 +174,8 @@ impl Invocation {
         self
     }
 
-    /// What stands around the command in an envelope that no template describes, as a command of its own. `None` where it
-    /// comes in none, or in one that is known, or from somebody who puts none around it.
+    /// Returns the commands around the command of an unknown envelope, as an invocation. `None` if there is no
+    /// envelope, if it is a known one, or if the agent does not use envelopes.
     #[must_use]
     pub fn scaffold(&self) -> Option<Self> {
         let (_, unknown::Split { scaffold, .. }) = self.split()?;
@@ -194,8 +194,8 @@ impl Invocation {
         Some((agent.name, unknown::split(line)?))
     }
 
-    /// The same, with an envelope taken off that no template describes, when there is one. It is judged as it stands all the
-    /// same; whether what stands around the command is harmless, whoever calls this has to know.
+    /// Removes an unknown envelope, if there is one. The whole string is judged as well. The caller must check that the
+    /// commands around the command are harmless.
     #[must_use]
     pub fn opened(mut self) -> Self {
         let split = self.split();
@@ -212,8 +212,8 @@ impl Invocation {
         self
     }
 
-    /// The command behind what its envelope does in front of it, and how long that is. Of an envelope that no template
-    /// describes it is the whole string, of which no place is one of the command's.
+    /// Returns the invocation with the commands that the envelope runs before the command, and their length. For an
+    /// unknown envelope this is the whole string, none of whose positions is a position in the command.
     pub(super) fn led(&self) -> Option<(Self, usize)> {
         let Request::Line(line) = &self.request else { return None };
         let envelope = line.envelope.as_deref().filter(|envelope| !envelope.lead.is_empty())?;

@@ -1,7 +1,7 @@
-//! The agents that guard knows, as data: one description each in `patterns/agents/`, read when guard is built.
+//! The agents that guard knows, as data: one description each in `patterns/agents/`, which is read when guard is built.
 //!
-//! What is needed at every start (how a process is recognised) is there without being read; the rest of a description is
-//! read when it is asked for. Out of scope: what is done with a description.
+//! The data that every start needs (how to recognise a process) is constant; the rest of a description is decoded on
+//! first use. Out of scope: the use of the descriptions.
 
 pub mod model;
 
@@ -9,22 +9,22 @@ use std::sync::OnceLock;
 
 use model::{Agent, Template};
 
-/// How an agent is recognised, and its description.
+/// A known agent: the data by which it is recognised, and its description.
 #[derive(Debug)]
 pub struct RecognisedAgent {
-    /// The name that guard uses for it.
+    /// The name of the agent in guard.
     pub name: &'static str,
-    /// What its process is called (at most 15 bytes are known of a longer name).
+    /// The names of its processes (only the first 15 bytes of a longer name are known).
     pub processes: &'static [&'static str],
-    /// What the path of its program contains where the process is called after an interpreter (`node`, `python3`).
+    /// Parts of the path of its program, for a process that has the name of an interpreter (`node`, `python3`).
     pub packages: &'static [&'static str],
-    /// Variables that it sets for the commands that it runs, and their value; an empty one stands for any.
+    /// The variables that it sets for the commands that it runs, with their values; an empty value matches any.
     pub markers: &'static [(&'static str, &'static str)],
-    /// The variable that names its session.
+    /// The variable that contains its session ID.
     pub session: Option<&'static str>,
     packed: &'static [u8],
     read: OnceLock<Agent>,
-    /// A text that every line of each of its templates contains.
+    /// For each template, a text that every line that fits it contains.
     marks: &'static [&'static str],
     packed_templates: &'static [u8],
     read_templates: OnceLock<Vec<Template>>,
@@ -33,14 +33,14 @@ pub struct RecognisedAgent {
 include!(concat!(env!("OUT_DIR"), "/agents.rs"));
 
 impl RecognisedAgent {
-    /// The whole description.
+    /// Returns the whole description.
     #[must_use]
     pub fn described(&self) -> &Agent {
-        // The build script reads back all that it packs, so that there is no other outcome.
+        // The build script decodes everything that it packs, so this cannot fail.
         self.read.get_or_init(|| postcard::from_bytes(self.packed).unwrap_or_default())
     }
 
-    /// Whether it puts something around its commands, as far as is known.
+    /// Reports whether a template of the agent puts an envelope around its commands.
     #[must_use]
     pub fn wraps(&'static self) -> bool {
         self.all_templates().iter().any(|template| !template.prepares)
@@ -50,22 +50,22 @@ impl RecognisedAgent {
         self.read_templates.get_or_init(|| postcard::from_bytes(self.packed_templates).unwrap_or_default())
     }
 
-    /// The templates of its lines that this text may fit.
+    /// Returns the templates that this text may fit.
     pub fn templates<'a>(&'static self, text: &'a [u8]) -> impl Iterator<Item = &'static Template> + 'a {
         let marked = self.marks.iter().enumerate();
         let may = marked.filter(|(_, mark)| memchr::memmem::find(text, mark.as_bytes()).is_some());
-        // Read only where one of them may fit: this is done at every command.
+        // The templates are decoded only if one of them may fit, because this runs for every command.
         may.filter_map(|(number, _)| self.all_templates().get(number))
     }
 }
 
-/// All of them, by name.
+/// Returns all agents, sorted by name.
 #[must_use]
 pub fn known() -> &'static [RecognisedAgent] {
     &KNOWN
 }
 
-/// The agent of this name, or of which it is another name.
+/// Returns the agent with this name or alias.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Agent> {
     match KNOWN.iter().find(|agent| agent.name == name) {
@@ -74,7 +74,7 @@ pub fn named(name: &str) -> Option<&'static Agent> {
     }
 }
 
-/// Every description, by name.
+/// Returns all descriptions, sorted by name.
 pub fn all() -> impl Iterator<Item = &'static Agent> {
     KNOWN.iter().map(RecognisedAgent::described)
 }

@@ -1,7 +1,8 @@
-//! How far a yes from elsewhere reaches: this once, or on, as a grant of exactly this command in its directory.
+//! The scope of an approval that is given elsewhere: only this request, or also a grant of exactly this command in its
+//! directory.
 //!
-//! Whoever answers asks for a scope, and the guard that waits gives the grant once it has judged again. Whether one is
-//! offered at all was decided when the command was filed. Out of scope: giving the grant, and the record.
+//! The approver selects a scope, and the waiting guard gives the grant after it has judged the command again. Whether a
+//! grant is offered was decided when the command was queued. Out of scope: giving the grant, and the record.
 
 use std::fmt;
 
@@ -10,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use super::approved::GrantExpiry;
 use super::risk::Tier;
 
-/// The longest that a grant given with an answer may hold when it names a time, in days.
+/// The longest validity of a grant that is given with an answer and has a date, in days.
 pub const MOST_DAYS: i64 = 14;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerScope {
-    /// This request alone.
+    /// Only this request.
     #[default]
     Once,
-    /// Until the session that asked ends.
+    /// Until the session of the request ends.
     Session,
     /// Until this time, in seconds since 1970.
     Until(i64),
@@ -30,13 +31,13 @@ pub enum AnswerScope {
     Always,
 }
 
-/// Why a scope is not to be had.
+/// The reason why a scope is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOffered {
     /// The card offers no grant.
     #[error("this command can only be approved once at a time")]
     Grant,
-    /// Nobody knows which session it was.
+    /// The session is unknown.
     #[error("the session of the request is not known, so an approval cannot last until it ends")]
     Session,
     #[error("the end of the approval is in the past")]
@@ -46,19 +47,20 @@ pub enum NotOffered {
 }
 
 impl AnswerScope {
-    /// Whether it is a yes to this request and no other.
+    /// Reports whether the approval is valid only for this request.
     #[must_use]
     pub fn is_once(&self) -> bool {
         *self == Self::Once
     }
 
-    /// As of which tier a yes that reaches so far is signed: a grant may let run what is of tier 3, again and again.
+    /// Returns the tier as of which an approval with this scope is signed. A grant may allow commands of tier 3
+    /// repeatedly, so it is signed as of tier 3 at least.
     #[must_use]
     pub fn signed_as(self, tier: Tier) -> Tier {
         if self.is_once() { tier } else { tier.max(Tier::High) }
     }
 
-    /// Until when a grant of it holds, for what this session asked; `None`: no grant.
+    /// Returns the expiry of the grant, for a request of this session; `None` if there is no grant.
     #[must_use]
     pub fn until(self, session: &str) -> Option<GrantExpiry> {
         match self {
@@ -69,7 +71,7 @@ impl AnswerScope {
         }
     }
 
-    /// The scope of a grant that holds so long, or of none.
+    /// Returns the scope of a grant with this expiry, or of no grant.
     #[must_use]
     pub const fn of(until: Option<&GrantExpiry>) -> Self {
         match until {
@@ -80,11 +82,11 @@ impl AnswerScope {
         }
     }
 
-    /// That it may be had. `may_grant` says whether the card offers a grant, `session` names the session that asked and is
-    /// empty where nobody knows it, `now` is in seconds since 1970.
+    /// Checks that the scope is available. `may_grant` is whether the card offers a grant, `session` is the session of
+    /// the request (empty: unknown), `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason why the scope is not available.
     pub fn check(self, may_grant: bool, session: &str, now: i64) -> Result<(), NotOffered> {
         match self {
             Self::Once => Ok(()),
@@ -96,17 +98,17 @@ impl AnswerScope {
         }
     }
 
-    /// The words of the scopes that may be had, for whoever chooses.
+    /// Returns the words of the available scopes, for a selection.
     #[must_use]
     pub fn offered(may_grant: bool, session: &str) -> Vec<&'static str> {
-        // Some time may be had where the next second may.
+        // A date is available if the next second is.
         let all =
             [("once", Self::Once), ("session", Self::Session), ("until", Self::Until(1)), ("always", Self::Always)];
         all.into_iter().filter(|(_, scope)| scope.check(may_grant, session, 0).is_ok()).map(|(word, _)| word).collect()
     }
 }
 
-/// As it is signed and sealed: `once`, `session`, `until` and seconds since 1970, `always`.
+/// Formats the scope as it is signed and sealed: `once`, `session`, `until` and seconds since 1970, `always`.
 impl fmt::Display for AnswerScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

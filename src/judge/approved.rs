@@ -56,7 +56,8 @@ impl Receipt {
     }
 }
 
-/// What a grant that is given with an answer covers: exactly this command, in its directory and below.
+/// Returns the subject and the place of a grant that is given with an answer: exactly this command, in its directory
+/// and below.
 #[must_use]
 pub fn exactly(invocation: &Invocation) -> (GrantSubject, GrantPlace) {
     let path = invocation.cwd.to_string_lossy().into_owned();

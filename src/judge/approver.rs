@@ -1,7 +1,8 @@
-//! Approver keys: who is enrolled, what is signed when one of them says yes, and whether a signature holds.
+//! Approver keys: the enrolled approvers, the messages that they sign for an approval, and the verification of
+//! signatures.
 //!
-//! A yes that is signed over the request is worth something where a row in a database is not: whoever can write the
-//! database cannot sign. Out of scope: files, terminals, and the choice of who is asked.
+//! An approval that is signed over the request is proof, unlike a row in a database: a user who can write the database
+//! cannot sign. Out of scope: files, terminals, and the selection of approvers.
 
 use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
@@ -24,44 +25,45 @@ pub use confirm::ConfirmCode;
 pub use passkey::{BadPasskey, Passkey};
 pub use sshsig::{NAMESPACE, PublicKey, UnreadableKey};
 
-/// The shortest passphrase, in characters. What it protects may be read, and guessed at, by whoever can read the file.
+/// The minimum length of a passphrase, in characters. A user who can read the file can try to guess it offline.
 pub const MIN_PASSPHRASE: usize = 12;
 
-/// Seconds that one TOTP code holds (RFC 6238).
+/// The validity of a TOTP code, in seconds (RFC 6238).
 pub const TOTP_STEP: u64 = 30;
 
-/// A person who may approve, by the half of their key that may be known.
+/// A person who may approve, with the part of their key that guard stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Approver {
-    /// What the record calls them.
+    /// The name in the record.
     pub name: String,
     #[serde(flatten)]
     pub key: ApproverKey,
 }
 
-/// What an approver proves themselves with.
+/// The key of an approver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ApproverKey {
-    /// An Ed25519 key that is worked out of a passphrase by Argon2id (RFC 9106).
+    /// An Ed25519 key that is derived from a passphrase with Argon2id (RFC 9106).
     Passphrase {
-        /// The public half, in base64.
+        /// The public key, in base64.
         public: String,
-        /// In base64.
+        /// The salt, in base64.
         salt: String,
-        /// What working it out costs.
+        /// The cost of the derivation.
         cost: Cost,
     },
     /// An SSH key, `ssh-ed25519` or `sk-ssh-ed25519@openssh.com`, as a line of a `.pub` file.
     Ssh { public: String },
-    /// A secret that this machine shares with an authenticator (RFC 6238), in base64. Whoever can read it can sign.
+    /// A secret that this machine shares with an authenticator (RFC 6238), in base64. Anyone who can read it can
+    /// sign.
     Totp { secret: String },
-    /// A passkey, on a phone, a key or a computer.
+    /// A passkey, on a phone, a security key or a computer.
     Passkey(Passkey),
 }
 
 impl ApproverKey {
-    /// `passphrase`, `ssh`, `totp`, `passkey`.
+    /// Returns the kind: `passphrase`, `ssh`, `totp`, `passkey`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -72,7 +74,7 @@ impl ApproverKey {
         }
     }
 
-    /// Whether two are one key, however they are written down: who has the one can sign as the other.
+    /// Reports whether two keys are the same, regardless of their encoding: the owner of one can sign as the other.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let decoded = |text: &str| Base64::decode_vec(text).ok();
@@ -89,36 +91,36 @@ impl ApproverKey {
         }
     }
 
-    /// Whether it signs in a browser, and never at a terminal.
+    /// Reports whether the key signs in a browser and never at a terminal.
     #[must_use]
     pub const fn is_of_the_page(&self) -> bool {
         matches!(self, Self::Passkey(_))
     }
 }
 
-/// The cost of working a key out of a passphrase.
+/// The cost of deriving a key from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
-    /// KiB of memory.
+    /// The memory in KiB.
     pub memory: u32,
     pub passes: u32,
 }
 
 impl Default for Cost {
-    /// The second recommendation of RFC 9106, for memory that is scarce: 64 MiB, three passes.
+    /// Returns the second recommended option of RFC 9106, for memory-constrained environments: 64 MiB, three passes.
     fn default() -> Self {
         Self { memory: 64 * 1024, passes: 3 }
     }
 }
 
-/// A signature and whose it is.
+/// A signature and its approver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signed {
     pub approver: String,
     pub signature: String,
 }
 
-/// Why there is no signature, or why it does not hold.
+/// The reason why there is no signature, or why it is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadSignature {
     #[error("no approver {0} is enrolled")]
@@ -135,17 +137,17 @@ pub enum BadSignature {
     Passkey { name: String, why: BadPasskey },
 }
 
-/// What makes one asking another than all before it: a number that only the guard which asks makes up, and what its
-/// card says.
+/// The part that makes one prompt different from all earlier ones: a nonce that only the asking guard generates, and
+/// the digest of its card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalNonce {
     pub nonce: [u8; 16],
-    /// SHA-256 of what a person is shown.
+    /// The SHA-256 digest of the card that a person sees.
     pub card: [u8; 32],
 }
 
 impl ApprovalNonce {
-    /// Of a command that is asked about, with a number of the caller's.
+    /// Creates the nonce of a command with a random number from the caller.
     #[must_use]
     pub fn of(nonce: [u8; 16], invocation: &Invocation, risk: &Risk) -> Self {
         let mut card = Sha256::new();
@@ -168,29 +170,29 @@ impl ApprovalNonce {
     }
 }
 
-/// What is signed for a yes to a request.
+/// The content of the message that is signed to approve a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
     pub request: &'a str,
-    /// When it was filed, in milliseconds since 1970.
+    /// The time at which the request was queued, in milliseconds since 1970.
     pub filed: i64,
     pub fresh: &'a ApprovalNonce,
     pub digest: &'a Digest,
     pub bindings: &'a Bindings,
-    /// How many different approvers it wants, as it was filed.
+    /// The required number of different approvers, as of when the request was queued.
     pub approvals: u8,
-    /// How far the yes reaches.
+    /// The scope of the approval.
     pub scope: AnswerScope,
 }
 
 impl Approval<'_> {
-    /// The bytes that are signed. Nothing else that is signed begins alike.
+    /// Returns the bytes that are signed. No other signed message has the same prefix.
     #[must_use]
     pub fn message(&self) -> Vec<u8> {
         format!("guard approval 3\n{}scope {}\n", self.of_this_asking(), self.scope).into_bytes()
     }
 
-    /// What binds it to one asking.
+    /// Returns the lines that bind the approval to one prompt.
     fn of_this_asking(&self) -> String {
         let Self { request, filed, digest, approvals, .. } = self;
         let bindings = Digest(self.bindings.digest());
@@ -202,8 +204,8 @@ impl Approval<'_> {
         )
     }
 
-    /// What earlier versions signed for a yes, which does not say which asking it answers, or not how far it reaches:
-    /// known so that it is refused by name.
+    /// Returns the messages that earlier versions signed for an approval. They lack the prompt or the scope; they are
+    /// recognised so that the error can name the cause.
     #[must_use]
     pub fn earlier_messages(&self) -> [Vec<u8>; 2] {
         let Self { request, digest, .. } = self;
@@ -215,31 +217,32 @@ impl Approval<'_> {
     }
 }
 
-/// What is signed to enrol or remove an approver. `change` is `add` or `remove`.
+/// Returns the message that is signed to enrol or remove an approver. `change` is `add` or `remove`.
 #[must_use]
 pub fn enrolment(change: &str, approver: &Approver) -> Vec<u8> {
     let key = serde_json::to_string(approver).unwrap_or_default();
     format!("guard approver 1\n{change}\n{key}\n").into_bytes()
 }
 
-/// What is signed to give a standing grant. `words` say what it covers, where and until when.
+/// Returns the message that is signed to give a standing grant. `words` describes what it covers, where, and until
+/// when.
 #[must_use]
 pub fn grant(words: &str) -> Vec<u8> {
     format!("guard grant 1\n{words}\n").into_bytes()
 }
 
 impl Approver {
-    /// Whether a name is one: it stands in file names and in the record.
+    /// Reports whether a name is valid. It is used in file names and in the record.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
         !name.is_empty() && name.len() <= 64 && !name.starts_with(['.', '-']) && name.bytes().all(plain)
     }
 
-    /// An approver with a passphrase. `salt` is random.
+    /// Creates an approver with a passphrase. `salt` must be random.
     ///
     /// # Errors
-    /// The cost is none that Argon2 takes.
+    /// Argon2 does not accept the cost.
     pub fn with_passphrase(name: &str, passphrase: &str, salt: [u8; 16], cost: Cost) -> Result<Self, BadSignature> {
         let key = derive(passphrase, &salt, cost)
             .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "invalid cost".to_owned() })?;
@@ -251,7 +254,7 @@ impl Approver {
     /// Signs with a passphrase.
     ///
     /// # Errors
-    /// It is not theirs, or they have none.
+    /// The passphrase is wrong, or the key is of another kind.
     pub fn sign_with_passphrase(&self, passphrase: &str, message: &[u8]) -> Result<Signed, BadSignature> {
         let ApproverKey::Passphrase { public, salt, cost } = &self.key else {
             return Err(self.bad_key("the key is not a passphrase"));
@@ -265,11 +268,11 @@ impl Approver {
         Ok(Signed { approver: self.name.clone(), signature })
     }
 
-    /// Signs with a code of an authenticator. `now` is in seconds since 1970; a code of the step before and of the next
-    /// one counts too, because clocks differ.
+    /// Signs with a code of an authenticator. `now` is in seconds since 1970; the codes of the previous and the
+    /// next step are valid too, because clocks differ.
     ///
     /// # Errors
-    /// It is no code of theirs that holds now.
+    /// The code is not valid now, or the key is of another kind.
     pub fn sign_with_code(&self, code: &str, message: &[u8], now: u64) -> Result<Signed, BadSignature> {
         let ApproverKey::Totp { secret } = &self.key else {
             return Err(self.bad_key("the key is not an authenticator"));
@@ -285,10 +288,10 @@ impl Approver {
         Ok(Signed { approver: self.name.clone(), signature })
     }
 
-    /// Whether a signature of theirs holds for a message.
+    /// Verifies a signature of this approver over a message.
     ///
     /// # Errors
-    /// It does not.
+    /// The signature is not valid.
     pub fn verify(&self, message: &[u8], signed: &Signed) -> Result<(), BadSignature> {
         let wrong = || BadSignature::Wrong(self.name.clone());
         match &self.key {
@@ -317,10 +320,10 @@ impl Approver {
         }
     }
 
-    /// That what the key says of itself can be read.
+    /// Checks that the name is valid and the key can be parsed.
     ///
     /// # Errors
-    /// It cannot.
+    /// The name is not valid, or the key cannot be parsed.
     pub fn check(&self) -> Result<(), BadSignature> {
         if !Self::is_name(&self.name) {
             return Err(self.bad_key("a name may contain only a-z, 0-9, -, _ and ."));
@@ -337,17 +340,17 @@ impl Approver {
     }
 }
 
-/// How many can sign by themselves: those with the same key are one.
+/// Returns the number of approvers with different keys: approvers with the same key count as one.
 #[must_use]
 pub fn people(enrolled: &[Approver]) -> usize {
     let is_first = |at: usize, one: &Approver| !enrolled.iter().take(at).any(|before| before.key.is_same(&one.key));
     enrolled.iter().enumerate().filter(|(at, one)| is_first(*at, one)).count()
 }
 
-/// The approvers of all signatures that hold, each once; of several names for one key the first that signed.
+/// Returns the approvers of all signatures, each once; if several names have one key, the first that signed.
 ///
 /// # Errors
-/// One does not hold: then something is wrong with all of them.
+/// A signature is not valid. Then all are rejected.
 pub fn signers<'a>(
     enrolled: &'a [Approver],
     message: &[u8],
@@ -365,7 +368,7 @@ pub fn signers<'a>(
     Ok(found.into_iter().map(|approver| approver.name.as_str()).collect())
 }
 
-/// The key that a passphrase stands for. Blanks around it do not count.
+/// Derives the key from a passphrase. Whitespace around the passphrase is ignored.
 fn derive(passphrase: &str, salt: &[u8], cost: Cost) -> Option<SigningKey> {
     let parameters = argon2::Params::new(cost.memory, cost.passes, 1, Some(32)).ok()?;
     let argon = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, parameters);
@@ -374,7 +377,8 @@ fn derive(passphrase: &str, salt: &[u8], cost: Cost) -> Option<SigningKey> {
     Some(SigningKey::from_bytes(&seed))
 }
 
-/// The code of six digits for a step of time (RFC 6238 over RFC 4226, SHA-1, as every authenticator has it).
+/// Returns the six-digit code for a time step (RFC 6238 with RFC 4226 and SHA-1, which every authenticator
+/// supports).
 #[must_use]
 pub fn totp(secret: &[u8], step: u64) -> String {
     let Ok(mut mac) = Hmac::<sha1::Sha1>::new_from_slice(secret) else {

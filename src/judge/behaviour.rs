@@ -1,4 +1,4 @@
-//! What earlier commands of a session add to the risk of a command (docs/risk.md, behaviour).
+//! The effect of a session's earlier commands on the risk of a command (docs/risk.md, behaviour).
 //!
 //! Out of scope: reading the record. The caller passes the [`SessionState`].
 

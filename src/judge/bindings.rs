@@ -1,7 +1,7 @@
-//! What an approval is bound to, in a form that can be kept: for an answer that is given in another process, or used
-//! later than it was given.
+//! The facts to which an approval is bound, in a form that can be stored: for an answer that is given in another
+//! process, or used later.
 //!
-//! The working directory's identity is part of it. Out of scope: the circumstances of the session, which change
+//! The identity of the working directory is one of them. Out of scope: the circumstances of the session, which change
 //! with every command.
 
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,19 @@ use sha2::{Digest as _, Sha256};
 use super::sort;
 use super::{Judgment, describe};
 
-/// The working directory (device and inode), what of the world the judgment rests on, and the findings.
+/// The working directory (device and inode), the facts about the system on which the judgment depends, and the
+/// findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bindings {
     #[serde(rename = "folder")]
     directory: Option<(u64, u64)>,
-    /// What each part is, in words, and a digest of it.
+    /// A description of each fact, and its digest.
     rests_on: Vec<(String, [u8; 16])>,
     findings: [u8; 16],
 }
 
 impl Bindings {
-    /// The bindings of a judgment. `directory` is the device and inode of the working directory.
+    /// Returns the bindings of a judgment. `directory` is the device and inode of the working directory.
     #[must_use]
     pub fn of(judgment: &Judgment, directory: Option<(u64, u64)>) -> Self {
         let rests_on = judgment.rests_on.iter();
@@ -37,7 +38,8 @@ impl Bindings {
         Self { directory, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
     }
 
-    /// In what `fresh` differs, so that an approval that is bound to this does not hold; `None` when it does.
+    /// Returns the difference because of which an approval with these bindings is not valid for `fresh`; `None` if it
+    /// is valid.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
         if self.directory != fresh.directory {
@@ -51,14 +53,15 @@ impl Bindings {
         (self.findings != fresh.findings).then(|| "what the command would do".to_owned())
     }
 
-    /// A digest over all of it.
+    /// Returns a digest of all bindings.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(format!("{self:?}").as_bytes()).into()
     }
 }
 
-/// Half of a SHA-256: these are compared with what was kept, never looked up.
+/// Returns the first half of a SHA-256 digest. Digests are only compared with stored ones and never used for a lookup,
+/// so half is sufficient.
 fn short(text: &str) -> [u8; 16] {
     let whole: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     let mut half = [0; 16];

@@ -1,8 +1,7 @@
-//! Reads the built-in pattern files, refuses to build on any fault in them, and packs them into what
-//! `src/judge/rules/catalog.rs` includes: `patterns.bin`, and `examples.bin` which only `guard patterns`
-//! reads.
+//! Reads the built-in pattern files, fails the build on any error in them, and packs them into the files that
+//! `src/judge/rules/catalog.rs` includes: `patterns.bin`, and `examples.bin`, which only `guard patterns` reads.
 //!
-//! The files are read by the same code that reads a user's, so that there is one format.
+//! The same code reads the pattern files of users, so there is only one format.
 
 #![allow(
     clippy::disallowed_methods,
@@ -56,22 +55,22 @@ use judge::rules::source::{NoLayers, read_all};
 use judge::rules::source_files::SourceFiles;
 use judge::rules::word_list::WordLists;
 
-/// Where they are: in the repository a link leads there, in a package it is the files themselves.
+/// The directory of the pattern files. In the repository it is a link; in a published package it contains the files.
 const DIRECTORY: &str = "patterns";
 
-/// The words that tools are guessed at by.
+/// The words by which the kind of a tool is guessed.
 const LEXICON: &str = "guess/tools.toml";
 
-/// What names mean in languages.
+/// The meaning of names in programming languages.
 const LANGUAGES: &str = "languages/names.toml";
 
-/// Which files hold code.
+/// The names of files that contain code.
 const SOURCE_FILES: &str = "languages/files.toml";
 
-/// Words that belong to no single program or rule.
+/// The lists of words that do not belong to one program or rule.
 const WORD_LISTS: [&str; 2] = ["words/shared.toml", "languages/words.toml"];
 
-/// Where programs take secrets.
+/// The arguments in which programs accept secrets.
 const SECRETS: &str = "redaction/programs.toml";
 
 fn main() -> ExitCode {
@@ -85,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), Box<dyn Error>> {
-    // Its own modules need no line: a build script that was compiled again runs again.
+    // The modules of the build script need no such line: Cargo runs a build script again after it was recompiled.
     println!("cargo::rerun-if-changed={DIRECTORY}");
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(DIRECTORY)? {
@@ -105,7 +104,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     contents.packages.extend(packages()?);
     let blob = pack(&contents)?;
     read_back(&blob, &contents)?;
-    // Only `guard patterns` reads them, so that they may take a while to read and should take little room.
+    // Only `guard patterns` reads the examples, so their size matters more than the time to decode them.
     let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
     let lexicon = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LEXICON))?;
     let lexicon: Lexicon = toml::from_str(&lexicon).map_err(|error| format!("patterns/{LEXICON}: {error}"))?;
@@ -145,7 +144,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The lists of words, as constants.
+/// Returns the word lists, as source code of constants.
 fn word_lists() -> Result<String, Box<dyn Error>> {
     let mut constants = String::new();
     for file in WORD_LISTS {
@@ -158,8 +157,8 @@ fn word_lists() -> Result<String, Box<dyn Error>> {
     Ok(constants)
 }
 
-/// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each
-/// packed beside it.
+/// Returns the descriptions of the agents, as source code: the data by which they are recognised as constants, so that
+/// every start has them without decoding, and the rest of each packed in a file.
 fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
     let directory = Path::new(DIRECTORY).join("agents");
     let mut files: Vec<PathBuf> =
@@ -216,7 +215,7 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
     Ok(source)
 }
 
-/// The lists of well-known packages: a file of names for each index, one a line.
+/// Returns the lists of well-known packages: one file for each index, with one name per line.
 fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
     let mut lists = Vec::new();
     for entry in std::fs::read_dir(format!("{DIRECTORY}/packages"))? {
@@ -232,7 +231,7 @@ fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
     Ok(lists)
 }
 
-/// What was packed comes back as it was: reading it later cannot fail.
+/// Checks that the packed data decodes to the original, so that decoding it later cannot fail.
 fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
     let blob = Blob::new(Cow::Owned(bytes.to_vec()));
     for (number, program) in contents.programs.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Programs that wait at a terminal for something to run, and what of a line starts one.
+//! Recognises programs that wait at a terminal for commands, and the parts of a line that start one.
 //!
-//! Out of scope: names of programs. That one waits is in its description (`runs`, `[[consoles]]`).
+//! Out of scope: names of programs. The description of a program states whether it waits (`runs`, `[[consoles]]`).
 
 pub use super::analysis::is_shell;
 
@@ -13,10 +13,11 @@ use super::rules::glob;
 use super::rules::model::{Console, Program, Runs};
 use super::tier::{Reversibility, Tier};
 
-/// The rule of what is typed later and told to nobody.
+/// The rule for input that is typed later and that guard cannot see.
 pub const UNSEEN: &str = "typed.unseen";
 
-/// What is found of a line whose host tells nobody what is typed later into what the line starts.
+/// Returns the findings for programs of a line that later execute typed input, for a host that does not report that
+/// input.
 pub(super) fn unseen(facts: &Facts, catalog: &Catalog) -> Vec<Finding> {
     let of = |(id, act): (usize, &Act)| {
         console(act, catalog)?;
@@ -29,13 +30,14 @@ pub(super) fn unseen(facts: &Facts, catalog: &Catalog) -> Vec<Finding> {
     facts.acts.iter().enumerate().filter_map(of).collect()
 }
 
-/// The language of what the first program of a line waits for that waits for anything.
+/// Returns the language of the input for which a line waits: that of the first program that waits.
 #[must_use]
 pub fn listener(facts: &Facts, catalog: &Catalog) -> Option<String> {
     facts.acts.iter().find_map(|act| listens(act, catalog))
 }
 
-/// Whether an act waits at the terminal at which the line was started, and for which language.
+/// Returns the language of the input for which an act waits at the terminal at which the line was started; `None` if it
+/// does not wait.
 fn listens(act: &Act, catalog: &Catalog) -> Option<String> {
     let Verb::Program { name, .. } = &act.verb else { return None };
     let program = catalog.program(name)?;
@@ -44,7 +46,7 @@ fn listens(act: &Act, catalog: &Catalog) -> Option<String> {
     language.or_else(|| console(act, catalog).map(|console| console.language))
 }
 
-/// Whether an interpreter is given neither code nor a script.
+/// Reports whether an interpreter gets neither code nor a script.
 fn reads_stdin(runs: &Runs, program: &Program, act: &Act) -> bool {
     let given = |option: &String| is_given(option, program, act);
     let takes = runs.script_operand || runs.code_operand || runs.code_at.is_some();
@@ -57,7 +59,7 @@ fn reads_stdin(runs: &Runs, program: &Program, act: &Act) -> bool {
         && !runs.unless.iter().any(|test| test.names.iter().any(given))
 }
 
-/// The description of how an act waits, where it does.
+/// Returns the description of how an act waits for input, if it does.
 fn console(act: &Act, catalog: &Catalog) -> Option<Console> {
     let Verb::Program { name, .. } = &act.verb else { return None };
     let program = catalog.program(name).filter(|_| !act.dry_run)?;

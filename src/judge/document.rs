@@ -1,9 +1,9 @@
-//! TOML documents, read key by key: what is asked for is what may stand in a table, and everything else is named with
-//! its place and the nearest key.
+//! Reads TOML documents key by key. The requested keys are the ones that a table may contain; any other key is reported
+//! with its position and the nearest known key.
 //!
-//! One reader for all documents, and not a type derived for each: what is derived is compiled once for every type and
-//! every way to read it, which took more room than the rest of the reading together. The build script reads the
-//! built-in pattern files with it too.
+//! There is one reader for all documents instead of a derived implementation for each type: derived code is compiled
+//! once for each type and each way to read it, which made the binary larger than the rest of the reader. The build
+//! script reads the built-in pattern files with this module too.
 
 mod text;
 
@@ -19,18 +19,18 @@ pub use self::text::{found, integer, quoted};
 use super::nearest::nearest;
 use super::tier::Tier;
 
-/// A value and where it stands in the file.
+/// A value and its position in the file.
 pub type Located<T> = Spanned<T>;
 
-/// Something that is wrong in a document.
+/// An error in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// In bytes.
+    /// The position in bytes.
     pub span: Range<usize>,
-    /// The key; empty when there is no such key.
+    /// The key; empty if it is unknown.
     pub key: String,
     pub what: String,
-    /// Empty when nothing better is known than to read the manual.
+    /// A suggestion; empty if there is none but to read the manual.
     pub remedy: String,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A table while it is read.
+/// A table that is being read.
 #[derive(Debug)]
 pub struct Fields<'a> {
     table: &'a DeTable<'a>,
@@ -54,7 +54,7 @@ pub struct Fields<'a> {
 /// Reads a table.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the table.
 pub fn read<'a, T>(table: &'a Spanned<DeTable<'a>>, shape: impl FnOnce(&mut Fields<'a>) -> T) -> Result<T, Vec<Fault>> {
     let mut fields = Fields::new(table.get_ref(), table.span());
     let read = shape(&mut fields);
@@ -67,7 +67,7 @@ impl<'a> Fields<'a> {
         Self { table, span, asked: Vec::new(), missing: Vec::new(), faults: Vec::new() }
     }
 
-    /// Everything that is wrong, once all keys have been asked for.
+    /// Returns all errors, after all keys were requested.
     fn faults(self) -> Vec<Fault> {
         let mut faults = self.faults;
         let before = faults.len();
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
                 faults.push(Fault { span: key.span(), key: String::new(), what, remedy });
             }
         }
-        // One that is spelled wrongly is not missing as well.
+        // A misspelled key is not reported as missing too.
         if faults.len() == before {
             let missing = |key: &&str| Fault {
                 span: self.span.clone(),
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         self.faults.push(Fault { span, key: key.to_owned(), what, remedy: remedy.to_owned() });
     }
 
-    /// Says that the value of a key is none of those that it may have.
+    /// Reports that the value of a key is not one of the allowed values.
     pub fn refuse(&mut self, key: &str, what: &str) {
         let span = self.table.get(key).map_or_else(|| self.span.clone(), Spanned::span);
         self.fault(key, span, what.to_owned(), "");
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
         self.table.get(key)
     }
 
-    /// What must be there. Without it there is a fault, and the value is of no use.
+    /// Reads a required value. If it is missing, an error is reported and the returned value is meaningless.
     pub fn need<T: Default>(
         &mut self,
         key: &'static str,
@@ -121,7 +121,7 @@ impl<'a> Fields<'a> {
         self.need_or(key, read, T::default())
     }
 
-    /// What must be there, where `T` has no value that says nothing.
+    /// Reads a required value, if `T` has no suitable default.
     pub fn need_or<T>(
         &mut self,
         key: &'static str,
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
         read(self, key).unwrap_or_else(|| Spanned::new(self.span.clone(), stand_in))
     }
 
-    /// A string.
+    /// Reads a string with its position.
     pub fn text(&mut self, key: &'static str) -> Option<Located<String>> {
         let value = self.take(key)?;
         match value.get_ref() {
@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string whose place is of no matter.
+    /// Reads a string without its position.
     pub fn line(&mut self, key: &'static str) -> Option<String> {
         self.text(key).map(Spanned::into_inner)
     }
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Strings, each with its place; none when the key is not there.
+    /// Reads strings, each with its position; none if the key is missing.
     pub fn texts(&mut self, key: &'static str) -> Vec<Located<String>> {
         let array = self.array(key, "an array of strings");
         self.strings(key, array)
@@ -179,19 +179,19 @@ impl<'a> Fields<'a> {
         texts
     }
 
-    /// Strings whose places are of no matter.
+    /// Reads strings without their positions.
     pub fn lines(&mut self, key: &'static str) -> Vec<String> {
         plain(self.texts(key))
     }
 
-    /// An array of strings and where it stands.
+    /// Reads an array of strings with its position.
     pub fn list(&mut self, key: &'static str) -> Option<Located<Vec<String>>> {
         let span = self.table.get(key).map(Spanned::span);
         let lines = self.lines(key);
         span.map(|span| Spanned::new(span, lines))
     }
 
-    /// A string, or an array of them.
+    /// Reads a string or an array of strings.
     pub fn one_or_many(&mut self, key: &'static str) -> Option<Located<Vec<String>>> {
         let value = self.take(key)?;
         let texts = match value.get_ref() {
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
         Some(Spanned::new(value.span(), texts))
     }
 
-    /// A string, or the digits of a number.
+    /// Reads a string, or a whole number as its digits.
     pub fn word_or_number(&mut self, key: &'static str) -> Option<String> {
         match self.table.get(key).map(Spanned::get_ref) {
             Some(DeValue::Integer(whole)) => {
@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `true`, or an array of strings in the place of a condition.
+    /// Reads a boolean, or an array of strings in place of a condition.
     pub fn flag_or_texts(&mut self, key: &'static str) -> Option<(bool, Vec<Located<String>>)> {
         let value = self.take(key)?;
         match value.get_ref() {
@@ -229,7 +229,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `true` or `false`, with its place.
+    /// Reads a boolean with its position.
     pub fn flag_at(&mut self, key: &'static str) -> Option<Located<bool>> {
         let value = self.take(key)?;
         match value.get_ref() {
@@ -241,17 +241,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `true` or `false`, or not said.
+    /// Reads a boolean; `None` if the key is missing.
     pub fn choice(&mut self, key: &'static str) -> Option<bool> {
         self.flag_at(key).map(Spanned::into_inner)
     }
 
-    /// `true`; `false` when the key is not there.
+    /// Reads a boolean; `false` if the key is missing.
     pub fn flag(&mut self, key: &'static str) -> bool {
         self.choice(key).unwrap_or_default()
     }
 
-    /// A whole number that is not negative, and where it stands.
+    /// Reads a non-negative whole number with its position.
     pub fn count_at(&mut self, key: &'static str) -> Option<Located<u32>> {
         let value = self.take(key)?;
         match whole(value.get_ref()).and_then(|number| u32::try_from(number).ok()) {
@@ -263,12 +263,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Reads a non-negative whole number.
     pub fn count(&mut self, key: &'static str) -> Option<u32> {
         self.count_at(key).map(Spanned::into_inner)
     }
 
-    /// The least and the most.
+    /// Reads a minimum and a maximum.
     pub fn range(&mut self, key: &'static str) -> Option<Located<[u32; 2]>> {
         let value = self.take(key)?;
         let number = |value: &Spanned<DeValue<'_>>| whole(value.get_ref()).and_then(|number| number.try_into().ok());
@@ -282,7 +282,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number(&mut self, key: &'static str) -> Option<Located<f64>> {
         let value = self.take(key)?;
         let number = match value.get_ref() {
@@ -299,7 +299,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A tier, by its number.
+    /// Reads a tier, given as its number.
     pub fn tier(&mut self, key: &'static str) -> Option<Located<Tier>> {
         let value = self.take(key)?;
         let number = whole(value.get_ref()).and_then(|number| u8::try_from(number).ok());
@@ -313,13 +313,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// One of the words that `T` is written with, and where it stands.
+    /// Reads a word that names a value of `T`, with its position.
     pub fn word<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<Located<T>> {
         let text = self.text(key)?;
         self.named(key, &text).map(|word| Spanned::new(text.span(), word))
     }
 
-    /// Words that `T` is written with.
+    /// Reads words that name values of `T`.
     pub fn words<T: Deserialize<'a>>(&mut self, key: &'static str) -> Vec<T> {
         let texts = self.texts(key);
         let mut words = Vec::with_capacity(texts.len());
@@ -329,7 +329,7 @@ impl<'a> Fields<'a> {
         words
     }
 
-    /// Words that `T` is written with, and where they stand.
+    /// Reads words that name values of `T`, with the position of the array.
     pub fn words_at<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<Located<Vec<T>>> {
         let span = self.table.get(key).map(Spanned::span);
         let words = self.words(key);
@@ -341,7 +341,8 @@ impl<'a> Fields<'a> {
         read.map_err(|error| self.no_such_word(key, text, &error)).ok()
     }
 
-    /// serde names the words there are, in backticks, after the one that was given.
+    /// Reports an unknown word. The message of serde contains the given word and then the known ones, each in
+    /// backticks.
     fn no_such_word(&mut self, key: &str, text: &Located<String>, error: &WordError) {
         let message = error.to_string();
         let near = nearest(text.get_ref(), message.split('`').skip(3).step_by(2));
@@ -350,13 +351,13 @@ impl<'a> Fields<'a> {
         self.fault(key, text.span(), format!("`{}` is not known, {known}", text.get_ref()), &remedy);
     }
 
-    /// A table.
+    /// Reads a table.
     pub fn table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Option<Located<T>> {
         let value = self.take(key)?;
         self.inner(key, value, shape)
     }
 
-    /// A table that must be there; `stand_in` is what there is without it, which is of no use.
+    /// Reads a required table. If it is missing, an error is reported and `stand_in` is returned, which is meaningless.
     pub fn need_table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T, stand_in: T) -> T {
         if !self.table.contains_key(key) {
             self.missing.push(key);
@@ -364,7 +365,7 @@ impl<'a> Fields<'a> {
         self.table(key, shape).map_or(stand_in, Spanned::into_inner)
     }
 
-    /// Tables, in an array or under heads of their own.
+    /// Reads an array of tables, inline or under `[[key]]` headers.
     pub fn tables<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Vec<Located<T>> {
         let array = self.array(key, "an array of tables");
         array.iter().filter_map(|value| self.inner(key, value, shape)).collect()
@@ -393,12 +394,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Texts without their places.
+/// Returns texts without their positions.
 fn plain(texts: Vec<Located<String>>) -> Vec<String> {
     texts.into_iter().map(Spanned::into_inner).collect()
 }
 
-/// A whole number.
+/// Returns a whole number.
 fn whole(value: &DeValue<'_>) -> Option<i64> {
     match value {
         DeValue::Integer(number) => integer(number),

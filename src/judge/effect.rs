@@ -1,32 +1,32 @@
-//! The effects that programs are described by and that rules are keyed by.
+//! The effects by which programs are described and by which rules are indexed.
 //!
-//! Nothing but the list: the build script reads this file too, so it stands on `serde` alone.
+//! Only the list: the build script includes this file too, so it depends on `serde` alone.
 
 use serde::{Deserialize, Serialize};
 
-/// The effects that programs are described by.
+/// The effects by which programs are described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// Reads a file into something that is meant to use it.
+    /// Reads a file to use its content.
     Load,
-    /// Prints a file's content, or hands it on.
+    /// Prints the content of a file or passes it on.
     Show,
-    /// Replaces a file's content.
+    /// Replaces the content of a file.
     Write,
-    /// Changes a file's content where it lies: what was there is read first.
+    /// Changes the content of a file in place, after reading it.
     Edit,
-    /// Adds to a file.
+    /// Appends to a file.
     Append,
     /// Removes a file or directory.
     Delete,
-    /// Takes a file away from where it is.
+    /// Moves a file away from its path.
     Move,
-    /// Changes owner, mode, attributes.
+    /// Changes the owner, mode or attributes.
     Permit,
-    /// Links to a file under another name.
+    /// Creates a link to a file.
     Link,
-    /// Sends data out.
+    /// Sends data over the network.
     Send,
     /// Fetches from the network.
     Fetch,
@@ -35,20 +35,20 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether files are other than before: what only reads, and what concerns the network, does not.
+    /// Reports whether it changes files. Effects that only read, execute or use the network do not.
     #[must_use]
     pub const fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Edit | Self::Append | Self::Delete | Self::Move | Self::Permit | Self::Link)
     }
 
-    /// Whether a file holds other content afterwards than before.
+    /// Reports whether it changes the content of a file.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Edit | Self::Append)
     }
 
-    /// `:show` and so on: what a rule's `program` says to match an effect. `:write` stands for [`Self::Write`] and
-    /// [`Self::Edit`] there.
+    /// Returns the key by which the `program` of a rule matches the effect (`:show` and so on). In a rule, `:write`
+    /// matches both [`Self::Write`] and [`Self::Edit`].
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {

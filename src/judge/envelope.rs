@@ -1,20 +1,20 @@
-//! What an agent puts around a command before it hands it to a shell.
+//! The envelope that an agent puts around a command before it passes it to a shell.
 
 use std::ffi::OsString;
 
-/// What stood around a command.
+/// The envelope of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The agent whose template it is.
+    /// The agent that uses it.
     pub agent: &'static str,
     /// The string that runs.
     pub whole: Vec<u8>,
-    /// The arguments behind that string.
+    /// The arguments after that string.
     pub positional: Vec<OsString>,
-    /// What it does in front of the command, as commands.
+    /// The commands that it runs before the command.
     pub lead: Vec<u8>,
-    /// It holds no command: the agent prepares its own files.
+    /// Whether it contains no command, because the agent prepares its own files.
     pub is_preparation: bool,
-    /// A template describes it.
+    /// Whether a template describes it.
     pub is_known: bool,
 }

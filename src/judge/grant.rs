@@ -1,4 +1,4 @@
-//! Grants: what a grant covers, where, and for how long.
+//! Grants: their subject, place and expiry.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl std::fmt::Display for GrantId {
     }
 }
 
-/// What a grant covers.
+/// The commands that a grant covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantSubject {
@@ -48,7 +48,7 @@ pub enum GrantSubject {
     UpTo { tier: Tier },
 }
 
-/// Where a grant is valid.
+/// The directories in which a grant is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantPlace {
@@ -60,7 +60,7 @@ pub enum GrantPlace {
     Anywhere,
 }
 
-/// How long a grant is valid.
+/// The validity period of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GrantExpiry {

@@ -1,7 +1,7 @@
-//! What was asked, exactly.
+//! The exact request.
 //!
-//! An [`Invocation`] is a value: nothing downstream reads the process's own arguments, environment or
-//! working directory again.
+//! An [`Invocation`] is a value: later code does not read the arguments, environment or working directory of the
+//! process again.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,14 +19,14 @@ use super::sort;
 use super::syntax::tree::Dialect;
 use super::tools::ToolCall;
 
-/// One command that somebody wants to run.
+/// A command that is to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     pub request: Request,
-    /// Absolute, as the caller names it (`$PWD` when that is true, else the physical path).
+    /// The absolute path, as the caller names it (`$PWD` if that is correct, else the physical path).
     pub cwd: PathBuf,
     pub env: Environment,
-    /// The account's home directory from the account database, whatever `HOME` says.
+    /// The home directory of the account, from the account database and independent of `HOME`.
     pub home: Option<PathBuf>,
     pub uid: u32,
     pub user: String,
@@ -37,38 +37,38 @@ pub struct Invocation {
 /// The command itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Arguments as given; no shell reads them.
+    /// Arguments that are passed without a shell.
     Argv(Vec<OsString>),
     /// A string for a shell.
     Line(Line),
-    /// Files that an agent's own tool changes, with no command.
+    /// Files that an agent changes with its own tool, without a command.
     Files(Vec<FileChange>),
-    /// A tool that is no command.
+    /// A call of a tool that is not a command.
     Tool(Box<ToolCall>),
 }
 
-/// What is done to one file.
+/// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileChange {
     pub kind: ChangeKind,
-    /// As the tool names it: absolute, or from the working directory.
+    /// The path as the tool names it: absolute, or relative to the working directory.
     pub path: String,
 }
 
 /// The ways in which a tool changes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// Its whole content is new.
+    /// Replaces the whole content.
     Write,
-    /// A part of its content is new.
+    /// Replaces a part of the content.
     Edit,
     Delete,
-    /// It goes elsewhere, and is no longer where it was.
+    /// Moves the file to another path.
     Move,
 }
 
 impl ChangeKind {
-    /// `write`, `edit`, `delete`, `move`: the word in front of the path.
+    /// Returns the word that is displayed before the path: `write`, `edit`, `delete`, `move`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -80,29 +80,29 @@ impl ChangeKind {
     }
 }
 
-/// A command string and the shell that will read it.
+/// A command string and the shell that executes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub text: Vec<u8>,
     pub dialect: Dialect,
-    /// The real shell, absolute; never guard.
+    /// The real shell, as an absolute path; never guard.
     pub shell: PathBuf,
-    /// The arguments of the shell in front of the string (`-c`, `-lc`, `-o pipefail -c`).
+    /// The arguments of the shell before the string (`-c`, `-lc`, `-o pipefail -c`).
     pub options: Vec<OsString>,
-    /// What follows the string: `$0`, `$1`, …
+    /// The arguments after the string: `$0`, `$1`, …
     pub positional: Vec<OsString>,
-    /// What this shell has run before and what still holds: directories, variables, functions, aliases. It does not run
-    /// again and says nothing of the risk.
+    /// The commands that this shell ran before and whose state is still in effect: directories, variables, functions,
+    /// aliases. They do not run again and do not affect the risk.
     pub before: Vec<u8>,
-    /// What an agent put around the string. It runs; the string is what is judged and shown.
+    /// The envelope that an agent put around the string. The envelope runs; the string in it is judged and shown.
     pub envelope: Option<Box<Envelope>>,
 }
 
-/// Gives what follows an input of which nobody can tell what will be in it.
+/// A command that gives the commands after it an input with unknown content.
 const TYPED: &[u8] = b"exec < <(cat /dev/tty)";
 
 impl Line {
-    /// What `bash -c` is handed, with nothing before it or around it.
+    /// Creates a line for `bash -c`, with no earlier commands and no envelope.
     #[must_use]
     pub fn of_bash(text: impl Into<Vec<u8>>) -> Self {
         Self {
@@ -124,7 +124,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The value of a variable, when it is set and UTF-8.
+    /// Returns the value of a variable, if it is set and valid UTF-8.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(OsStr::new(name)).and_then(|value| value.to_str())
@@ -137,11 +137,11 @@ impl FromIterator<(OsString, OsString)> for Environment {
     }
 }
 
-/// Where a command comes from.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A person's own terminal.
+    /// The terminal of a person.
     Cli,
     /// A hook, guard as an agent's shell, or a process below a known agent.
     Agent,
@@ -154,13 +154,13 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The origin of this name.
+    /// Returns the origin with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Cli, Self::Agent, Self::Api, Self::Discord, Self::Telegram].into_iter().find(|one| one.name() == name)
     }
 
-    /// `cli`, `agent`, `api`, `discord`, `telegram`.
+    /// Returns the name: `cli`, `agent`, `api`, `discord`, `telegram`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -172,25 +172,26 @@ impl Origin {
         }
     }
 
-    /// Nobody typed it: a guarded session.
+    /// Reports whether the command is from a guarded session, in which no person types the commands.
     #[must_use]
     pub const fn is_guarded(self) -> bool {
         matches!(self, Self::Agent | Self::Api)
     }
 }
 
-/// The session that a command belongs to.
+/// The session of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Session {
-    /// What grants apply to: the host's session id, else the nearest agent ancestor, else the terminal session.
+    /// The ID to which grants apply: the session ID of the host, else the nearest agent ancestor, else the terminal
+    /// session.
     pub id: String,
-    /// What counters and behaviour are keyed by: account and root process. `GUARD_SESSION` does not change it.
+    /// The key for counters and behaviour: the account and the root process. `GUARD_SESSION` does not change it.
     pub root: String,
-    /// The name of the known agent above, when there is one.
+    /// The name of the known agent that is an ancestor process, if there is one.
     pub agent: Option<String>,
 }
 
-/// A SHA-256 over what was asked and what its meaning depends on.
+/// A SHA-256 digest of the request and of everything on which its meaning depends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Digest(pub [u8; 32]);
 
@@ -206,7 +207,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Variables that change what a command means without being named in it. A trailing `*` is a prefix.
+/// Variables that change the meaning of a command that does not name them. A trailing `*` matches any suffix.
 const MATTERS: &[&str] = &[
     "PATH",
     "LD_*",
@@ -237,8 +238,9 @@ const MATTERS: &[&str] = &[
 ];
 
 impl Invocation {
-    /// The digest over argv or string, working directory and the environment that matters: a fixed list and every
-    /// variable in `expanded`. Each field is prefixed by its length, so that no two invocations share an encoding.
+    /// Returns the digest of argv or string, the working directory and the relevant environment: a fixed list of
+    /// variables, and every variable in `expanded`. Each field is prefixed with its length, so that no two invocations
+    /// have the same encoding.
     #[must_use]
     pub fn digest(&self, expanded: &BTreeSet<String>) -> Digest {
         let mut hash = Sha256::new();
@@ -258,7 +260,8 @@ impl Invocation {
                 line.options.iter().for_each(|option| field(option.as_bytes()));
                 field(b"positional");
                 line.positional.iter().for_each(|argument| field(argument.as_bytes()));
-                // Its own files change their names from call to call.
+                // The envelope is not hashed as a whole, because the names of the agent's own files in it change with
+                // every call.
                 if let Some(envelope) = &line.envelope {
                     field(b"envelope");
                     field(envelope.agent.as_bytes());
@@ -280,7 +283,7 @@ impl Invocation {
                 field(b"tool");
                 field(call.name.as_bytes());
                 field(call.input.to_string().as_bytes());
-                // What it says of itself can raise what it is judged as.
+                // The server's description of the tool can raise the risk.
                 for told in [&call.schema, &call.hints] {
                     field(told.as_ref().map(ToString::to_string).unwrap_or_default().as_bytes());
                 }
@@ -308,7 +311,8 @@ impl Invocation {
         Digest(hash.finalize().into())
     }
 
-    /// The same where what is typed later into what it starts is told to nobody.
+    /// Returns the invocation for a host that does not report the input that is typed later into the programs that it
+    /// starts.
     #[must_use]
     pub fn typed_into(&self) -> Self {
         let Request::Line(line) = &self.request else { return self.clone() };
@@ -316,7 +320,7 @@ impl Invocation {
         Self { request: Request::Line(line), ..self.clone() }
     }
 
-    /// The line by itself, where [`Self::typed_into`] made this.
+    /// Returns the original invocation, if [`Self::typed_into`] created this one.
     #[must_use]
     pub fn untyped(&self) -> Option<Self> {
         let Request::Line(line) = &self.request else { return None };
@@ -324,7 +328,8 @@ impl Invocation {
         (line.before == TYPED).then(|| Self { request: Request::Line(plain()), ..self.clone() })
     }
 
-    /// The same without characters that the judge keeps for itself. Each part is as long as it was.
+    /// Returns the invocation without the characters that are reserved for the judge. The length of each part is
+    /// unchanged.
     #[must_use]
     pub fn taken_in(&self) -> Cow<'_, Self> {
         fn plain(text: &OsStr) -> OsString {
@@ -339,7 +344,7 @@ impl Invocation {
                     && !line.positional.iter().any(|word| may_hold(word))
             }
             Request::Files(changes) => !changes.iter().any(|change| reserved::may_hold(change.path.as_bytes())),
-            // Of its input only what it holds is read, and that is taken in where it is found.
+            // Only the values in the input are read, and they are converted when they are read.
             Request::Tool(_) => true,
         };
         if is_plain && !may_hold(self.cwd.as_os_str()) {
@@ -369,7 +374,7 @@ impl Invocation {
         Cow::Owned(Self { request, cwd, ..self.clone() })
     }
 
-    /// The call of a tool, where it is one.
+    /// Returns the tool call, if it is one.
     #[must_use]
     pub fn tool(&self) -> Option<&ToolCall> {
         match &self.request {
@@ -378,21 +383,22 @@ impl Invocation {
         }
     }
 
-    /// Whether a part of it is shown to nobody and not kept.
+    /// Reports whether a part of it is neither shown nor stored.
     #[must_use]
     pub fn hides(&self) -> bool {
         self.tool().is_some_and(|call| !call.hidden.is_empty())
     }
 
-    /// Whether a part of it is not there, because nothing keeps it: it came out of the queue.
+    /// Reports whether such a part is missing here, because it was not stored and the invocation was read from the
+    /// queue.
     #[must_use]
     pub fn hides_here(&self) -> bool {
         self.tool().is_some_and(|call| !call.hidden.is_empty() && call.shown().as_ref() == &call.input)
     }
 
-    /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;
-    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`), and of any other its
-    /// name and its input as JSON (`calendar.delete_event {"id":"1"}`).
+    /// Returns the command as one string for display: the string itself; the arguments, quoted for a shell; for a tool
+    /// that changes files, the changes (`write ~/notes.txt; delete old.txt`); for any other tool, its name and its
+    /// input as JSON (`calendar.delete_event {"id":"1"}`).
     #[must_use]
     pub fn display(&self) -> String {
         match &self.request {
@@ -407,7 +413,7 @@ impl Invocation {
     }
 }
 
-/// A word as a shell needs it written, quoted only where it must be.
+/// Quotes a word for a shell, if it is necessary.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);

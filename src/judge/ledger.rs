@@ -1,16 +1,19 @@
-//! What a session has done to files: which paths its commands and file tools made, changed, moved and took away, when,
-//! and what was there before. From it judgment tells the session's own work from a person's.
+//! The changes that a session has made to files: the paths that its commands and file tools created, changed, moved and
+//! deleted, the times, and the previous states. From these, the judge distinguishes the session's own files from those
+//! of people.
 //!
-//! A change is what a command was about to do; whether it did is told by the file. The kernel keeps two times that no
-//! program sets: of birth, and of the last change of anything about the file, its name and its mode included. A file is
-//! the session's own while it was born and last changed within the windows in which the session's commands ran, so a
-//! file that a person edits, or puts in its place, is theirs again, whatever its other times say.
+//! A change is recorded before the command runs; the file itself shows whether it happened. The kernel maintains two
+//! times that programs cannot set: the birth time, and the time of the last change of the file, including its name and
+//! mode. A file belongs to the session if it was created and last changed within the windows in which the session's
+//! commands ran. A file that a person edits or replaces therefore belongs to the person again, whatever its other times
+//! are.
 //!
-//! Of a command whose end nobody saw it is known only that the session's next call came after it. A directory that it
-//! names, and that was born in between, is its own, with all that came into it without a pause. A file that it names is its
-//! own where it runs programs and the next call came soon. `books` adds that up.
+//! If the end of a command was not observed, only the time of the session's next call limits its window. A directory
+//! that the command names, and that was created in between, belongs to the session, with everything that was created in
+//! it without a pause. A file that the command names belongs to the session if the command runs programs and the next
+//! call came soon. The module `books` combines these facts.
 //!
-//! Out of scope: I/O, the clock, and how changes are worked out of a command.
+//! Out of scope: I/O, the clock, and deriving the changes from a command.
 
 use std::collections::HashSet;
 
@@ -20,40 +23,40 @@ mod books;
 
 use self::books::{LedgerTotals, PathOwner};
 
-/// For how long after it was let go a command is taken to have run where nothing tells when it ended: as long as it
-/// takes to write a file, and shorter than a person needs to open one.
+/// The assumed running time of a command whose end was not observed, from its release: enough to write a file, and less
+/// than a person needs to open one.
 pub const UNSEEN_MS: i64 = 2_000;
 
-/// How soon after a command that runs programs the session's next call comes where all that the command names, and that
-/// changed until then, is taken for its work: in less time than a person needs to see a file, edit it and go on.
+/// The maximum time between a command that runs programs and the session's next call for which all changes to the paths
+/// that the command names are attributed to it: less than a person needs to see a file, edit it and continue.
 pub const SOON_MS: i64 = 60_000;
 
-/// The longest time that a command's end, or the session's next call, makes of a window.
+/// The maximum length of a window that ends with a command's end or with the session's next call.
 pub const LONGEST_MS: i64 = 600_000;
 
-/// The kernel's clock for files lags behind the one that guard reads, by no more than this.
+/// The maximum lag of the kernel's clock for file times behind the clock that guard reads.
 const LAG_MS: i64 = 20;
 
-/// The most changes that are kept of one command.
+/// The maximum number of changes that are stored for a command.
 pub const MAX_CHANGES: usize = 64;
 
-/// The most entries of a directory that are looked at.
+/// The maximum number of entries of a directory that are examined.
 pub const MAX_BELOW: usize = 4096;
 
-/// What the kernel says of a file.
+/// The metadata of a file from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     #[serde(rename = "k")]
     pub kind: FileKind,
-    /// Its birth, in milliseconds since 1970; `None` where the file system does not keep it.
+    /// The birth time, in milliseconds since 1970; `None` if the file system does not store it.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub born: Option<i64>,
-    /// The last change of its content, name, links, owner or mode, in milliseconds since 1970.
+    /// The time of the last change of its content, name, links, owner or mode, in milliseconds since 1970.
     #[serde(rename = "c")]
     pub changed: i64,
 }
 
-/// Kinds of what lies at a path, links not followed.
+/// The kinds of files; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
@@ -63,30 +66,30 @@ pub enum FileKind {
     Other,
 }
 
-/// What lies at a path now.
+/// The current state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSnapshot {
     pub stat: Stat,
-    /// What a directory holds, all the way down, by absolute path; `None` when it holds more than [`MAX_BELOW`] or could
-    /// not be read.
+    /// The entries of a directory, recursively, by absolute path; `None` if there are more than [`MAX_BELOW`] or it
+    /// could not be read.
     pub below: Option<Vec<(String, Stat)>>,
 }
 
-/// What was at a path before.
+/// The state of a path before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PriorState {
     Nothing,
-    /// A file that git tracks, as it is in HEAD.
+    /// A file that git tracks, unchanged since HEAD.
     Clean,
-    /// Something else.
+    /// Any other file.
     Kept(Stat),
 }
 
-/// One thing that a command was about to do.
+/// A change that a command was about to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathChange {
-    /// Absolute, every link followed.
+    /// The absolute path, with all links resolved.
     #[serde(rename = "p")]
     pub path: String,
     #[serde(rename = "d")]
@@ -97,30 +100,32 @@ pub struct PathChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PathChangeKind {
-    /// Made anew, written or edited.
+    /// Created, written or edited.
     Made(PriorState),
     /// Deleted or moved away.
     Gone,
-    /// Moved here from another path, where this lay.
+    /// Moved here from another path, where it had this metadata.
     Moved { from: String, was: Stat },
 }
 
-/// What was brought to a place where things are made again or thrown away, or made of what lay elsewhere.
+/// Content that a command brought to a path at which files are regenerated or discarded, or a file that was made of
+/// content from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BroughtContent {
     pub to: String,
     pub from: String,
-    /// It is no longer where it was. Of a copy, a link or an archive nothing is lost while the first is there.
+    /// Whether it is no longer at its previous path. A copy, a link or an archive can be lost without harm as long as
+    /// the original exists.
     pub moved: bool,
 }
 
 impl BroughtContent {
-    /// Where it lies when what is at one path is brought to another, if it lay there, in it or around it.
+    /// Returns where the content is after `from` is brought to `to`, if it was at `from`, below it or above it.
     #[must_use]
     pub fn on(&self, from: &str, to: &str, moved: bool) -> Option<Self> {
         let to = match self.to.strip_prefix(from).filter(|_| is_within(&self.to, from)) {
             Some(rest) => format!("{to}{rest}"),
-            // It may be in what is brought on.
+            // The content may be a part of what is brought to `to`.
             None if is_within(from, &self.to) => to.to_owned(),
             None => return None,
         };
@@ -129,8 +134,8 @@ impl BroughtContent {
     }
 }
 
-/// What a command made or began that is known by its name alone: a container, a branch, a terminal; or what it typed
-/// into such a terminal. As the command was given, in canonical names.
+/// An object that a command created or started and that is known only by its name (a container, a branch, a terminal),
+/// or input that it typed into such a terminal: the command as it was given, with canonical names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedObject {
     #[serde(rename = "p")]
@@ -146,19 +151,19 @@ pub struct NamedObject {
 }
 
 impl NamedObject {
-    /// Everything in it that a person wrote.
+    /// Returns all texts in it that the author of the command wrote.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let values = self.flags.iter().filter_map(|(_, value)| value.as_deref());
         values.chain(self.operands.iter().map(String::as_str))
     }
 }
 
-/// What one command of a session did.
+/// The changes of one command of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandChanges {
     #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<PathChange>,
-    /// It ran code or programs that may have made and changed any file.
+    /// Whether it ran code or programs that may have created or changed any file.
     #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
     pub ran: bool,
     #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
@@ -168,22 +173,22 @@ pub struct CommandChanges {
 }
 
 impl CommandChanges {
-    /// Whether there is nothing to remember.
+    /// Reports whether there is nothing to record.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.done.is_empty() && !self.ran && self.brought.is_empty() && self.named.is_empty()
     }
 }
 
-/// A command of the session, as it was written down.
+/// A recorded command of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// When it was let go, in milliseconds since 1970.
+    /// The time at which it was released, in milliseconds since 1970.
     pub at: i64,
-    /// When it had ended, where that is known.
+    /// The time at which it ended, if that is known.
     pub until: Option<i64>,
-    /// When the session's next command or tool was called, in milliseconds since 1970, where that is known; now, where there
-    /// was none yet.
+    /// The time of the session's next call of a command or tool, in milliseconds since 1970, if that is known; the
+    /// current time if there was none yet.
     #[serde(default)]
     pub next: Option<i64>,
     #[serde(rename = "deeds")]
@@ -198,7 +203,7 @@ impl LedgerEntry {
         })
     }
 
-    /// In which it may have run, as far as is known.
+    /// Returns the longest window in which it may have run.
     fn reach(&self) -> TimeWindow {
         match (self.until, self.next) {
             (None, Some(next)) => self.window_to(next.max(self.at + UNSEEN_MS)),
@@ -206,7 +211,7 @@ impl LedgerEntry {
         }
     }
 
-    /// In which what it names may have been changed by it and hardly by anybody else.
+    /// Returns the window in which changes to the paths that it names are attributed to it.
     fn named(&self) -> TimeWindow {
         let is_soon = self.next.is_some_and(|next| next - self.at <= SOON_MS);
         if self.changes.ran && is_soon { self.reach() } else { self.window() }
@@ -218,58 +223,59 @@ impl LedgerEntry {
     }
 }
 
-/// A time in which a command of the session ran.
+/// A period in which a command of the session ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TimeWindow {
     from: i64,
     until: i64,
 }
 
-/// Whether a time lies in one of these windows.
+/// Reports whether a time is in one of these windows.
 fn holds(windows: &[TimeWindow], time: i64) -> bool {
     windows.iter().any(|window| (window.from..=window.until).contains(&time))
 }
 
-/// How the session stands to a file.
+/// The way in which a file belongs to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
-    /// It made it.
+    /// The session created it.
     Made,
-    /// It was in the last commit as it was, and the session alone changed it since.
+    /// It was unchanged since the last commit, and only the session has changed it since then.
     Edited,
 }
 
-/// The changes of a session, and what was brought anywhere by any session of the account.
+/// The changes of a session, and the content that any session of the account brought elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Of this session, in the order of time.
+    /// The commands of this session, in chronological order.
     pub entries: Vec<LedgerEntry>,
-    /// Of the account, as far as it is there still.
+    /// The content that sessions of the account brought elsewhere, as far as it still exists.
     pub brought: Vec<BroughtContent>,
-    /// What was brought is not known to its end: it may be anywhere.
+    /// Whether the list of that content is incomplete. Such content may then be at any path.
     pub unknown: bool,
 }
 
 impl Ledger {
-    /// What this session made by name and typed into it, in the order of time.
+    /// Returns the named objects that this session created and the input that it typed into them, in chronological
+    /// order.
     pub fn named(&self) -> impl Iterator<Item = &NamedObject> {
         self.entries.iter().flat_map(|entry| &entry.changes.named)
     }
 
-    /// Whether this session made a file at the path where nothing was, whatever lies there now.
+    /// Reports whether this session created a file at a path where there was none, whatever is there now.
     #[must_use]
     pub fn has_made(&self, path: &str) -> bool {
         LedgerTotals::of(self).whose(path) == PathOwner::Own
     }
 
-    /// Whether this session wrote the file at the path, or moved one there, whatever lay there before.
+    /// Reports whether this session wrote the file at the path or moved one there, whatever was there before.
     #[must_use]
     pub fn has_written(&self, path: &str) -> bool {
         let wrote = |change: &PathChange| change.path == path && !matches!(change.done, PathChangeKind::Gone);
         self.entries.iter().any(|entry| entry.changes.done.iter().any(wrote))
     }
 
-    /// The paths at which this session wrote something and took nothing away later, the latest first, each once.
+    /// Returns the paths that this session wrote and did not delete or move away later, the latest first, each once.
     pub fn written(&self) -> impl Iterator<Item = &str> {
         let mut seen = HashSet::new();
         let changes = self.entries.iter().rev().flat_map(|entry| entry.changes.done.iter().rev());
@@ -277,14 +283,15 @@ impl Ledger {
         latest.filter(|change| !matches!(change.done, PathChangeKind::Gone)).map(|change| &*change.path)
     }
 
-    /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
+    /// Returns the way in which the path still belongs to this session, if it does. A directory belongs to it only with
+    /// all of its entries.
     #[must_use]
     pub fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Ownership> {
         LedgerTotals::of(self).owns(path, look)
     }
 
-    /// Whether something that may be a person's only copy was brought to the path, above it or below it. `look` says what
-    /// lies at a path.
+    /// Reports whether content that may be a person's only copy was brought to the path, above it or below it. `look`
+    /// returns the current state of a path.
     #[must_use]
     pub fn holds_what_was_brought<'s>(&self, path: &str, look: impl Fn(&str) -> Option<&'s FileSnapshot>) -> bool {
         let books = std::cell::OnceCell::new();
@@ -302,7 +309,7 @@ impl Ledger {
     }
 }
 
-/// Whether a path is another one or lies below it.
+/// Reports whether a path is equal to another one or below it.
 fn is_within(path: &str, directory: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,76 +1,79 @@
-//! The words that a tool's kind is guessed by, and how much each says.
+//! The format of the words and weights by which the kind of a tool is guessed.
 //!
-//! Nothing but the form: the words are data (`patterns/guess/tools.toml`). The build script reads this file too, so it
-//! stands on `serde` alone.
+//! Only the format: the words are data (`patterns/guess/tools.toml`). The build script includes this file too, so it
+//! depends on `serde` alone.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-/// All that a guess goes by.
+/// The words and thresholds of the guess.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lexicon {
-    /// The least sum of first numbers at which a tool is no plain read.
+    /// The minimum sum of the first numbers at which a tool is not a plain read.
     pub acts: f64,
-    /// The least sum of second numbers at which it is of tier 3.
+    /// The minimum sum of the second numbers at which a tool has tier 3.
     pub high: f64,
-    /// What both sums begin with.
+    /// The initial values of the two sums.
     pub start: (f64, f64),
-    /// Kinds of verb that are never taken for a read.
+    /// Kinds of verbs that are never treated as a read.
     pub changes: Vec<String>,
-    /// Words of a name that no plain read has.
+    /// Words that do not occur in the name of a plain read.
     pub secrets: Vec<String>,
-    /// Kinds of verb whose sums a description may raise and not lower.
+    /// Kinds of verbs whose sums a description can raise but not lower.
     pub firm: Vec<String>,
-    /// Kinds of verb that leave all as it is: what the description of a tool begins with whose name has no verb. `none`
-    /// stands for no verb at all.
+    /// Kinds of verbs that change nothing: for a tool whose name has no verb, the kind of verb with which its
+    /// description begins. `none` is a description without a verb.
     pub harmless: Vec<String>,
-    /// Kinds of verb that say nothing of what is done: a tool that is not described is no plain read by one of them.
+    /// Kinds of verbs that do not tell what is done: without an entry in the patterns, a tool with such a verb is not a
+    /// plain read.
     pub open: Vec<String>,
     pub verbs: Vec<Verbs>,
     pub nouns: Vec<Words>,
-    /// Words that are a verb only where they stand first.
+    /// Words that are verbs only as the first word.
     pub only_first: Vec<String>,
-    /// Last words of a name that is about what its verb names.
+    /// Last words of the names of tools that give information about the action of their verb.
     pub about: Vec<String>,
-    /// Kinds of verb that are no change where all their nouns are of these kinds.
+    /// Kinds of verbs that change nothing if all their nouns are of these kinds.
     pub mild: Vec<(String, Vec<String>)>,
-    /// Verbs that are a change whatever they are done to.
+    /// Verbs that are always a change, whatever their nouns are.
     pub never_mild: Vec<String>,
-    /// Names of input properties that choose what of a list is read.
+    /// Names of input properties that select the part of a list to read.
     pub page: Vec<String>,
-    /// Last words of input properties that choose what is done.
+    /// Last words of input properties that select an action.
     pub action: Vec<String>,
-    /// Names of switches that have secrets shown, in plain spelling without separators.
+    /// Names of switches that reveal secrets, normalised and without separators.
     pub reveal: Vec<String>,
-    /// Words of a name or of its server's that say that what it runs runs elsewhere, or as another account.
+    /// Words in the name of a tool or server that mean that its commands run on another machine or as another account.
     pub elsewhere: Vec<String>,
-    /// Words of a name or of its server's by which money may move where the tool is no plain read.
+    /// Words in the name of a tool or server that mean that the tool may move money, if it is not a plain read.
     pub money: Vec<String>,
-    /// What descriptions say of tools that destroy, in small letters, and words that say in front of it that they do not.
+    /// Words in the descriptions of tools that destroy something, in lower case, and words before them that negate
+    /// them.
     pub destroys: Vec<String>,
     pub denies: Vec<String>,
-    /// What properties of these names hold, of a tool that nothing describes.
+    /// The content of properties with these names, for a tool without an entry in the patterns.
     pub held: Vec<PropertyWords>,
-    /// What a URL begins with of which something is fetched, beside a file.
+    /// Schemes of URLs that are fetched, in addition to `file`.
     pub schemes: Vec<String>,
-    /// Names of properties that hold commands of which each is one of its own.
+    /// Names of properties that contain several independent commands.
     pub commands: Vec<String>,
-    /// Names of properties that hold code: of the language that is named beside it or by the tool.
+    /// Names of properties that contain code. Another property or the tool names its language.
     pub code: Vec<String>,
-    /// Names of properties that name that language.
+    /// Names of properties that contain the name of that language.
     pub language: Vec<String>,
-    /// The names of languages that are read.
+    /// The names of the languages that guard can parse.
     pub languages: Vec<PropertyWords>,
-    /// Names of properties that name a program, and of those that hold its arguments.
+    /// Names of properties that contain a program, and of those that contain its arguments.
     pub program: Vec<String>,
     pub arguments: Vec<String>,
-    /// How a call of another tool is written.
+    /// The properties of a call of another tool.
     pub calls: Calls,
-    /// Names of properties whose values are secrets, in plain spelling without separators.
+    /// Names of properties whose values are secrets, normalised and without separators.
     pub hidden: Vec<String>,
-    /// What descriptions of tools hold that speak to the model and not of the tool, in small letters with single blanks.
+    /// Texts in descriptions of tools that are addressed to the model and do not describe the tool, in lower case with
+    /// single spaces.
     pub instructions: Vec<String>,
     pub signals: BTreeMap<String, (f64, f64)>,
 }
@@ -80,7 +83,7 @@ pub struct Lexicon {
 #[serde(deny_unknown_fields)]
 pub struct Verbs {
     pub kind: String,
-    /// What a tool of this kind does, behind "it ".
+    /// The action of a tool of this kind, as the words after "it ".
     pub says: String,
     pub words: Vec<String>,
 }
@@ -93,7 +96,7 @@ pub struct Words {
     pub words: Vec<String>,
 }
 
-/// Names of properties, in plain spelling, and what they hold, as the pattern files write it.
+/// Names of properties, normalised, and their content, in the notation of the pattern files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PropertyWords {
@@ -102,21 +105,21 @@ pub struct PropertyWords {
     pub words: Vec<String>,
 }
 
-/// Names of properties, in plain spelling, that together make a call of another tool.
+/// Names of properties, normalised, that together make up a call of another tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
-    /// Of its tool, the likelier first.
+    /// Properties that contain the name of the tool, in order of likelihood.
     pub name: Vec<String>,
-    /// Of its input.
+    /// Properties that contain its input.
     pub input: Vec<String>,
-    /// Of the server that offers the tool.
+    /// Properties that contain the server of the tool.
     pub server: Vec<String>,
-    /// Of a list of calls.
+    /// Properties that contain a list of calls.
     pub list: Vec<String>,
 }
 
-/// A lexicon with its words by name.
+/// A lexicon with its words indexed by name.
 #[derive(Debug)]
 pub struct LexiconIndex {
     pub lexicon: Lexicon,
@@ -125,7 +128,7 @@ pub struct LexiconIndex {
 }
 
 impl LexiconIndex {
-    /// Of the stored form.
+    /// Creates the index of a lexicon.
     #[must_use]
     pub fn new(lexicon: Lexicon) -> Self {
         let mut verbs = HashMap::new();
@@ -143,20 +146,20 @@ impl LexiconIndex {
         Self { lexicon, verbs, nouns }
     }
 
-    /// The verbs that a word is one of.
+    /// Returns the verbs to which a word belongs.
     #[must_use]
     pub fn verb(&self, word: &str) -> Option<&Verbs> {
         self.verbs.get(word).and_then(|number| self.lexicon.verbs.get(*number))
     }
 
-    /// The kinds of noun that a word is.
+    /// Returns the kinds of nouns to which a word belongs.
     pub fn nouns<'a>(&'a self, word: &str) -> impl Iterator<Item = &'a str> {
         let kinds = self.nouns.get(word).map(Vec::as_slice).unwrap_or_default();
         kinds.iter().filter_map(|number| self.lexicon.nouns.get(*number)).map(|list| list.kind.as_str())
     }
 
-    /// The place of the verb among the words of a sentence: the first that is a verb wherever it stands, else the first
-    /// word of all.
+    /// Returns the index of the verb among the words of a sentence: the first word that is a verb in any position, else
+    /// the first word if it is a verb there.
     #[must_use]
     pub fn head(&self, words: &[String]) -> Option<usize> {
         let is_verb = |word: &String| self.verbs.contains_key(word);
@@ -164,7 +167,7 @@ impl LexiconIndex {
         anywhere.or_else(|| words.first().is_some_and(is_verb).then_some(0))
     }
 
-    /// Whether an input property of these words chooses what is done.
+    /// Reports whether an input property with these words selects an action.
     #[must_use]
     pub fn is_action(&self, words: &[String]) -> bool {
         words.last().is_some_and(|last| self.lexicon.action.contains(last))

@@ -1,4 +1,4 @@
-//! What any line may cost, by counted steps: shapes that tempt a judge to work that grows faster than the line.
+//! Tests of the work limit, in counted steps, with lines for which a naive judge needs more than linear work.
 
 use super::Judgment;
 use super::analysis::TOO_LARGE;
@@ -8,10 +8,10 @@ use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
 
-/// A line of about so many bytes.
+/// A function that creates a line of about this number of bytes.
 type Shape = fn(usize) -> String;
 
-/// Parts until there is room for no more, joined.
+/// Joins parts until the next one would exceed the length.
 fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String {
     let mut line = String::new();
     for number in 0.. {
@@ -27,7 +27,7 @@ fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String
     line
 }
 
-/// What takes as many steps for twice the line as twice the steps, or comes to its end on the way.
+/// Lines for which twice the length must cost at most about twice the steps, or reach the work limit.
 const SHAPES: &[(&str, Shape)] = &[
     ("commands", |n| parts(n, ";", |i| format!("ls d{i}"))),
     ("words", |n| format!("rm {}", parts(n, " ", |i| format!("f{i}")))),
@@ -77,7 +77,7 @@ fn judged(line: &str) -> Judgment {
     CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &Answers::none()))
 }
 
-/// A line judged to the end, in a world where nothing is at any path: how often it was too much, and what it took.
+/// Judges a line in a world without files. Returns whether the work limit was reached, and the steps.
 fn judged_to_the_end(line: &str) -> (bool, u64) {
     thread_local!(static CATALOG: Catalog = Catalog::builtin());
     let invocation = super::testing::line(super::invocation::Origin::Agent, line);
@@ -161,9 +161,9 @@ fn a_script_that_is_too_much_hides_nothing_that_stands_beside_it() {
     assert_eq!(judged("sh big.sh; ls", &too_much), (false, Tier::Medium));
     assert_eq!(judged("sudo sh big.sh; ls", &too_much).1, Tier::High);
     assert_eq!(judged("sh big.sh; rm -rf /", &too_much), (false, Tier::Critical));
-    // What the script says before the end counts as well.
+    // The commands of the script before the limit count too.
     assert_eq!(judged("sh big.sh; ls", &format!("rm -rf /\n{too_much}")), (true, Tier::Critical));
-    // And where the line alone is too much, that is what is said.
+    // If the line itself exceeds the limit, the finding is about the line.
     let line = format!("sh big.sh; {}", too_much.replace('\n', ";"));
     assert!(judged(&line, &too_much).0);
 }

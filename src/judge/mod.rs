@@ -59,7 +59,7 @@ pub mod tools;
 mod limits;
 #[cfg(test)]
 mod properties;
-/// The rule of a finding that says that the analysis exceeded its work limit.
+/// The rule of a finding for an analysis that exceeded its work limit.
 const LIMIT: &str = "opaque.limit";
 
 /// The judgment of an invocation, based on the available answers.
@@ -79,8 +79,8 @@ pub struct Judgment {
     /// Whether a grant may cover it. A grant never covers tier 4, a shell, an interpreter, a wrapper, or a command that
     /// requires several approvers.
     pub may_grant: bool,
-    /// Whether it runs a program or script of unknown effect, and no rule says that the effect can be undone. For the
-    /// decisions that a reviewer may take, it is then irreversible.
+    /// Whether it runs a program or script of unknown effect, which no rule calls reversible. For the decisions that a
+    /// reviewer may take, it is then irreversible.
     pub unread: bool,
     /// The cost of the analysis, in units of fuel.
     pub spent: u64,
@@ -100,7 +100,7 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let Some(beside) = answers.with_files_too_large() else { return judgment };
     let inquiry = Inquiry::with(&beside, Fuel::half());
     let mut whole = judge_once(invocation, catalog, policy, &inquiry);
-    // What was found before the limit may be more severe than a script of unknown content.
+    // The findings from before the limit may be more severe than a script of unknown content.
     let gravest =
         judgment.risk.findings.iter().filter(|finding| finding.rule != LIMIT).map(|finding| finding.tier).max();
     if !inquiry.fuel.lasts() || gravest.is_some_and(|tier| tier > whole.risk.tier) {

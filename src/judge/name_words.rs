@@ -1,6 +1,7 @@
-//! Names and sentences taken apart into words.
+//! Splits names and sentences into words.
 
-/// The words of a name, in lower case and in the singular: `TwilioApiV2010--ListKeys` is `twilio api v2010 list key`.
+/// Returns the words of a name, in lower case and in the singular: `TwilioApiV2010--ListKeys` is `twilio api v2010 list
+/// key`.
 #[must_use]
 pub fn of_name(name: &str) -> Vec<String> {
     parts(name).iter().map(|word| stem(&word.to_ascii_lowercase())).collect()
@@ -9,14 +10,14 @@ pub fn of_name(name: &str) -> Vec<String> {
 /// A word of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameWord {
-    /// In lower case and in the singular.
+    /// The word in lower case and in the singular.
     pub text: String,
-    /// It was not in the singular: a name does not say what it does in such words.
+    /// Whether it was in the plural. A word in the plural does not tell what a tool does.
     pub plural: bool,
 }
 
-/// The words of a tool's name, without those at its front that only repeat the name of its server. `keep` says which
-/// stay all the same. Whether any were left out comes with them.
+/// Returns the words of a tool's name without those at the start that repeat the name of its server, and whether any
+/// were removed. Words for which `keep` returns true are not removed.
 #[must_use]
 pub fn of_tool(name: &str, server: Option<&str>, keep: &dyn Fn(&str) -> bool) -> (Vec<NameWord>, bool) {
     let word = |part: &String| {
@@ -33,13 +34,13 @@ pub fn of_tool(name: &str, server: Option<&str>, keep: &dyn Fn(&str) -> bool) ->
     (all, repeated > 0)
 }
 
-/// A name in plain spelling: `deleteEvent`, `delete-event` and `Delete Event` are `delete_event`.
+/// Normalises a name: `deleteEvent`, `delete-event` and `Delete Event` become `delete_event`.
 #[must_use]
 pub fn plain(name: &str) -> String {
     parts(name).join("_").to_ascii_lowercase()
 }
 
-/// The same of a glob, whose wildcards stay.
+/// Normalises a glob and keeps its wildcards.
 #[must_use]
 pub fn plain_glob(glob: &str) -> String {
     let mut all = String::new();
@@ -57,7 +58,7 @@ pub fn plain_glob(glob: &str) -> String {
     all
 }
 
-/// Adds a run without wildcards. A separator at its end stays where a wildcard stands beside it.
+/// Adds a part without wildcards. A separator between it and a wildcard is kept.
 fn push_run(all: &mut String, run: &str) {
     let is_separator = |letter: char| !letter.is_ascii_alphanumeric();
     if run.starts_with(is_separator) && !all.is_empty() {
@@ -70,7 +71,7 @@ fn push_run(all: &mut String, run: &str) {
     }
 }
 
-/// The parts of a name between separators, and between small and capital letters.
+/// Returns the parts of a name, split at separators and between lower and upper case.
 fn parts(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let letter_at = |at: Option<usize>| at.and_then(|at| letters.get(at)).copied().unwrap_or(' ');
@@ -96,7 +97,7 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// The words of a text, in lower case and in the singular, as many as `most`.
+/// Returns at most `most` words of a text, in lower case and in the singular.
 #[must_use]
 pub fn of_text(text: &str, most: usize) -> Vec<String> {
     let mut words = Vec::new();
@@ -115,7 +116,7 @@ pub fn of_text(text: &str, most: usize) -> Vec<String> {
     words
 }
 
-/// The first sentence of a text, or its first line.
+/// Returns the first sentence of a text, or its first line.
 #[must_use]
 pub fn first_sentence(text: &str) -> &str {
     let text = text.trim();
@@ -124,7 +125,8 @@ pub fn first_sentence(text: &str) -> &str {
     text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
 
-/// A word in the singular. What is no word is treated like the rest, and stays comparable.
+/// Returns a word in the singular. A text that is not a word is shortened by the same rules, so it can still be
+/// compared.
 fn stem(word: &str) -> String {
     let length = word.len();
     if length > 4 && word.ends_with("ies") {

@@ -1,6 +1,6 @@
-//! The name that was meant by one that does not exist.
+//! Finds the known name that is most similar to an unknown one.
 
-/// The name among `known` that is nearest to `given`, when it is near enough to be meant.
+/// Returns the name in `known` that is most similar to `given`, if it is similar enough for a suggestion.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known

@@ -26,7 +26,7 @@ pub struct Policy {
     pub preset: Preset,
     /// The scores from which guard asks, by origin.
     pub thresholds: Thresholds,
-    /// What each circumstance adds to the score. A trusted directory has a negative weight.
+    /// The amount that each circumstance adds to the score. A trusted directory has a negative weight.
     pub weights: BTreeMap<CircumstanceFact, Weight>,
     /// The time to answer a prompt, in seconds, for tiers 2, 3 and 4.
     pub timeouts: Timeouts,
@@ -180,7 +180,7 @@ impl Approvals {
     }
 }
 
-/// Who decides about commands that guard asks about.
+/// The decision maker for commands that guard asks about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -238,7 +238,7 @@ pub struct Timeouts {
     pub critical_finish: u32,
 }
 
-/// Which commands the record contains.
+/// The commands that the record contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Record {

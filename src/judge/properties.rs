@@ -1,6 +1,6 @@
-//! What holds of the judge as a whole, tried on the rows of the corpus.
+//! Properties of the judge as a whole, tested with the rows of the corpus.
 //!
-//! Each row is judged with a made-up world that answers every question. No row is run.
+//! Each row is judged with a synthetic world that answers every question. No row is executed.
 
 mod calls;
 mod code;
@@ -17,7 +17,7 @@ use super::risk::Tier;
 use super::rules::catalog::Catalog;
 use super::{Judgment, judge};
 
-/// The commands of the corpus, with the names of their rows.
+/// Returns the commands of the corpus, with the names of their rows.
 fn rows() -> Vec<(String, Vec<u8>)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -29,7 +29,8 @@ fn rows() -> Vec<(String, Vec<u8>)> {
     files.iter().flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(row).collect::<Vec<_>>()).collect()
 }
 
-/// A command of a row, with `\n \t \r \\ \xHH` taken for what they say.
+/// Returns the command of a row, with the escapes `
+///  \t \r \\ \xHH` decoded.
 fn written(text: &str) -> Vec<u8> {
     let mut all = Vec::new();
     let mut bytes = text.bytes();
@@ -51,7 +52,7 @@ fn written(text: &str) -> Vec<u8> {
     all
 }
 
-/// A line in a project, with a variable `V` in the environment.
+/// Creates a line in a project, with a variable `V` in the environment.
 fn invocation(line: impl Into<Vec<u8>>, value: &[u8]) -> Invocation {
     use std::os::unix::ffi::OsStringExt as _;
     let value = std::ffi::OsString::from_vec(value.to_vec());
@@ -69,7 +70,8 @@ fn invocation(line: impl Into<Vec<u8>>, value: &[u8]) -> Invocation {
     }
 }
 
-/// A world in which a name with `letter` in it is a link to `/usr`, and `v.txt` says `letter`.
+/// Answers for a world in which a name that contains `letter` is a link to `/usr`, and the content of `v.txt` is
+/// `letter`.
 fn answer(question: &Question, letter: &str) -> WorldAnswer {
     match question {
         Question::Path(path) => {
@@ -113,7 +115,7 @@ fn answer(question: &Question, letter: &str) -> WorldAnswer {
     }
 }
 
-/// The judgment of an invocation with all that it asks answered.
+/// Judges an invocation in a world that answers all questions.
 fn judged(
     catalog: &Catalog,
     policy: &Policy,
@@ -123,10 +125,10 @@ fn judged(
     judge(invocation, catalog, policy, &Answers::of(world))
 }
 
-/// The letter that all others are compared with.
+/// The letter with which all other characters are compared.
 const LETTER: &str = "Q";
 
-/// Characters that are private, control or none, or that the judge used for itself.
+/// Characters that are private, control characters or noncharacters, or that the judge used internally.
 const CHARACTERS: [&str; 22] = [
     "\u{fffc}",
     "\u{fffd}",
@@ -152,7 +154,8 @@ const CHARACTERS: [&str; 22] = [
     "\u{85}",
 ];
 
-/// More of them: all controls but blanks, all that are no characters, and samples of the private and unassigned ranges.
+/// Returns these and more characters: all control characters except whitespace, all noncharacters, and samples of the
+/// private and unassigned ranges.
 fn characters() -> Vec<String> {
     let controls = (0x1..0x20).filter(|at| ![0x9, 0xa, 0xd].contains(at)).chain(0x7f..=0x9f);
     let ends = (0..=0x10).flat_map(|plane| [plane << 16 | 0xfffe, plane << 16 | 0xffff]);
@@ -164,12 +167,12 @@ fn characters() -> Vec<String> {
     CHARACTERS.into_iter().map(str::to_owned).chain(all).collect()
 }
 
-/// The characters that stand for the replacement character, and for a stand-in, within the judge.
+/// Returns the characters that represent the replacement character, and its stand-in, in the judge.
 fn stand_ins() -> impl Iterator<Item = String> {
     ["\u{fdd0}", "\u{fdd1}"].into_iter().map(str::to_owned)
 }
 
-/// The ways in which a character comes into a line.
+/// The ways in which a line can contain a character.
 const WAYS: [fn(&str) -> String; 8] = [
     |letter| letter.to_owned(),
     |letter| format!("$'{letter}'"),
@@ -194,24 +197,24 @@ impl Judge {
         Self { catalog: Catalog::builtin(), policy: Policy::default() }
     }
 
-    /// The tier of a line in which `letter` stands.
+    /// Returns the tier of a line that contains `letter`.
     fn tier(&self, line: impl Into<Vec<u8>>, letter: &str) -> Tier {
         let invocation = invocation(line, letter.as_bytes());
         judged(&self.catalog, &self.policy, &invocation, &|question| answer(question, letter)).risk.tier
     }
 }
 
-/// How far apart two characters stand that are tried one after the other: a prime, so that each has its turn.
+/// The step between characters that are tested in succession: a prime number, so that all characters are tested.
 const TURN: usize = 61;
 
-/// Whether a byte belongs to the name of a variable: another character there ends the name.
+/// Reports whether a byte is part of the name of a variable, which any other character would end.
 fn is_in_a_variable(row: &[u8], at: usize) -> bool {
     let name = row[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let before = &row[..at - name];
     before.ends_with(b"$") || before.ends_with(b"${")
 }
 
-/// P1: whatever character a command holds, by whatever way it came in, is judged no lower than a letter.
+/// P1: no character in a command, however it got there, lowers the tier compared with a letter.
 #[test]
 fn no_character_means_anything_but_itself() {
     let (judge, rows, characters) = (Judge::new(), rows(), characters());
@@ -234,7 +237,7 @@ fn no_character_means_anything_but_itself() {
                 }
             }
         }
-        // Bytes that are no text.
+        // Bytes that are not valid UTF-8.
         for class in [0x80, 0xa0, 0xc0, 0xe0] {
             let byte = class + (index / every % 0x20) as u8;
             let line = [&row[..at], &[byte], &row[at + 1..]].concat();
@@ -249,7 +252,7 @@ fn no_character_means_anything_but_itself() {
     assert!(wrong.is_empty(), "{} are lower:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Lines in which a character once stood for what is not known, or for what `mktemp` made.
+/// Lines in which a character once represented an unknown part, or a directory that `mktemp` creates.
 #[test]
 fn a_private_character_is_no_place_that_mktemp_made() {
     let (judge, characters) = (Judge::new(), characters());
@@ -277,7 +280,7 @@ fn a_private_character_is_no_place_that_mktemp_made() {
     }
 }
 
-/// No question can be asked about a path with such a character, so a person is asked about the line.
+/// guard cannot query a path with such a character, so a person is asked about the line.
 #[test]
 fn a_stand_in_that_is_written_is_judged_no_lower_than_a_letter() {
     let judge = Judge::new();
@@ -295,7 +298,7 @@ fn a_stand_in_that_is_written_is_judged_no_lower_than_a_letter() {
     }
 }
 
-/// The same of a name that is no text: a link of that name may lead anywhere.
+/// The same for a name that is not valid UTF-8: a link with that name may lead anywhere.
 #[test]
 fn a_name_that_is_no_text_is_asked_about() {
     let judge = Judge::new();
@@ -307,7 +310,7 @@ fn a_name_that_is_no_text_is_asked_about() {
     }
 }
 
-/// A directory that somebody else made under a name which looks made up is not the one that the line makes.
+/// A directory that another user created with a similar random name is not the one that the line creates.
 #[test]
 fn a_path_that_is_written_is_no_place_that_mktemp_made() {
     let judge = Judge::new();
@@ -335,7 +338,7 @@ fn a_file_and_an_alias_hold_no_private_characters_either() {
     }
 }
 
-/// Names in a statement are names, whatever the reader of code says by words of its own.
+/// A name in a statement is only a name, even if it equals a word that the parser of the code uses internally.
 #[test]
 fn a_name_in_a_statement_is_no_fact() {
     let judge = Judge::new();
@@ -361,12 +364,12 @@ fn a_name_in_a_statement_is_no_fact() {
     }
 }
 
-/// A value in a form that does not hang on how it is kept.
+/// Formats a value independently of its internal representation.
 fn shown(value: &Value) -> String {
     format!("{}/{}/{:?}", value.rough(), value.is_dynamic(), value.taint())
 }
 
-/// All that was found and worked out, as one text.
+/// Formats all findings and facts as one text.
 fn rendition(judgment: &Judgment) -> String {
     let mut all = format!("{:?} {:?} {:?}\n", judgment.risk.tier, judgment.risk.score, judgment.risk.reversibility);
     for finding in &judgment.risk.findings {
@@ -401,7 +404,7 @@ fn rendition(judgment: &Judgment) -> String {
     all
 }
 
-/// Writes a digest of each row's rendition, with no answers and with those of the made-up world, so that two versions
+/// Writes a digest of each row's rendition, without answers and with those of the synthetic world, so that two versions
 /// of the judge can be compared:
 ///
 ///     GUARD_PIN=/tmp/before cargo test -p guard-judge pin -- --ignored

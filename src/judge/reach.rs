@@ -87,7 +87,7 @@ mod tests {
         assert!(within(&[inside], None));
         assert!(within(&[], None));
         assert!(!within(&[Some("/real/project/b")], None));
-        // By a link above the project.
+        // Through a link above the project.
         assert!(within(&[inside, Some("/real/project/b")], Some("/home/me/project")));
         assert!(!within(&[inside, Some("/real/projects")], Some("/home/me/project")));
         assert!(!within(&[inside, Some("/bin/bash")], Some("/home/me/project")));

@@ -1,18 +1,19 @@
-//! The replacement character, which the judge keeps for bytes that are no text, and what stands for it where it comes from
-//! outside.
+//! The replacement character, which the judge reserves for bytes that are not valid UTF-8, and the stand-in for one
+//! that comes from outside.
 //!
-//! A command, a file, the environment or an answer may hold it too, and must not mean lost bytes by it: what comes in is
-//! spelled with another one of the same length, and questions to the world spell it back.
+//! A command, a file, the environment or an answer may contain the replacement character too, which must not be
+//! confused with lost bytes: on input it is replaced with a stand-in of the same length, and questions to the world
+//! contain the original again.
 
 use std::borrow::Cow;
 
-/// What stands for a replacement character that was written: a code point that is no character and will be none.
+/// The stand-in for a replacement character in the input: a noncharacter, which Unicode will never assign.
 const REPLACEMENT: char = '\u{fdd0}';
 
-/// What stands for a stand-in that was written. Nothing can be asked about a name that holds one.
+/// The stand-in for a stand-in in the input. A name that contains one cannot be queried.
 const LOST: char = '\u{fdd1}';
 
-/// Whether a text may hold one of them at all: each begins with the byte 0xEF.
+/// Reports whether a text may contain one of them: each begins with the byte 0xEF.
 pub(super) fn may_hold(bytes: &[u8]) -> bool {
     bytes.contains(&0xef)
 }
@@ -25,14 +26,14 @@ fn mapped(text: &str, map: impl Fn(char) -> char) -> Cow<'_, str> {
     }
 }
 
-/// A text that comes from outside, without replacement characters. What already is a stand-in would be confused with what
-/// it stands for, so it becomes a character that stands for any of them.
+/// Returns a text from outside without replacement characters. A stand-in in the text would be ambiguous, so it is
+/// replaced with a character that represents all of them.
 #[must_use]
 pub fn taken_in(text: &str) -> Cow<'_, str> {
     mapped(text, taken_in_letter)
 }
 
-/// As [`taken_in`], of one character.
+/// Converts one character as [`taken_in`] does.
 #[must_use]
 pub const fn taken_in_letter(letter: char) -> char {
     match letter {
@@ -42,8 +43,8 @@ pub const fn taken_in_letter(letter: char) -> char {
     }
 }
 
-/// The bytes that `written` spells with escapes, where `written` has come in before: what the escapes spell is new, and
-/// where it cannot be told from what stands there, all of it counts as new.
+/// Converts the bytes that result from the escapes in `written`, which was converted before. Only the results of
+/// escapes are new; if they cannot be told from the rest, all bytes are converted.
 #[must_use]
 pub fn unescaped_bytes<'a>(written: &[u8], bytes: &'a [u8]) -> Cow<'a, [u8]> {
     let spells = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'U' | b'x' | b'0'..=b'7']);
@@ -53,7 +54,7 @@ pub fn unescaped_bytes<'a>(written: &[u8], bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// As [`taken_in`], for bytes that need not be UTF-8 and stay as they are where they are not.
+/// Converts bytes as [`taken_in`] does. Bytes that are not valid UTF-8 are unchanged.
 #[must_use]
 pub fn taken_in_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     if !may_hold(bytes) {
@@ -67,17 +68,17 @@ pub fn taken_in_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     all.into()
 }
 
-/// Why the world cannot be asked about a name.
+/// The reason why a name cannot be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaskableReason {
-    /// A part of it was no text.
+    /// A part of it was not valid UTF-8.
     NoText,
-    /// It holds a character that was lost on the way in.
+    /// It contains a character that was lost on input.
     Lost,
 }
 
 impl UnaskableReason {
-    /// The worse of two reasons.
+    /// Returns the more severe of two reasons.
     #[must_use]
     pub const fn worse(self, other: Self) -> Self {
         match (self, other) {
@@ -87,11 +88,11 @@ impl UnaskableReason {
     }
 }
 
-/// A text as the world spells it.
+/// Returns a text with the original characters, for questions to the world.
 ///
 /// # Errors
 ///
-/// Where a part of it was no text or was lost on the way in.
+/// A part of the text was not valid UTF-8, or was lost on input.
 pub fn given_out(text: &str) -> Result<Cow<'_, str>, UnaskableReason> {
     if may_hold(text.as_bytes()) {
         if text.contains(LOST) {
@@ -116,7 +117,7 @@ mod tests {
         assert!(!inside.contains(char::REPLACEMENT_CHARACTER));
         assert_eq!(given_out(&inside).unwrap(), text);
         assert_eq!(taken_in_bytes(&[text.as_bytes(), b"\xff"].concat()), [inside.as_bytes(), b"\xff"].concat());
-        // A stand-in that was written is none.
+        // A stand-in in the input is ambiguous.
         let taken = taken_in(&inside).into_owned();
         assert_eq!(given_out(&taken), Err(UnaskableReason::Lost));
         assert_eq!(taken_in(&taken), taken);
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn an_escape_spells_no_stand_in() {
         let stand = "\u{fdd0}".as_bytes();
-        // Written itself, and not by an escape.
+        // The character itself, without an escape.
         assert_eq!(unescaped_bytes(stand, stand), stand);
         assert_eq!(unescaped_bytes(b"\\ufffd", "\u{fffd}".as_bytes()), stand);
         for written in [r"\ufdd0", r"\xef\xb7\x90", r"\357\267\220", r"\U0000fdd0"] {

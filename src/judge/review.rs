@@ -1,10 +1,12 @@
-//! The reviewer's place: what another model's opinion may settle, and what it never does.
+//! The role of the reviewer: the decisions that the opinion of another model can make, and those that it can never
+//! make.
 //!
-//! The model is the part that can be talked into anything. What it says is therefore one value among others, and a pure
-//! function of the judgment, the policy and that value says what happens: whatever the value is, nothing irreversible,
-//! nothing of tier 3 and 4, and nothing but the command it was asked about runs on it.
+//! A model can be talked into anything. Its answer is therefore one value among others, and the decision is a pure
+//! function of the judgment, the policy and that value. Whatever the value is, it cannot approve anything of tier 4,
+//! anything irreversible or of tier 3 unless a rule with `yolo` allows it, or any other command than the one that the
+//! reviewer was asked about.
 //!
-//! Out of scope: asking it, and text that it reads.
+//! Out of scope: the request to the reviewer, and the text that it gets.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,61 +18,61 @@ use super::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use super::rules::catalog::Catalog;
 use super::tools;
 
-/// From here on a score is a person's, whatever the tier.
+/// The score from which a person has to decide, at any tier.
 const A_PERSONS: Weight = Weight(300);
 
-/// How much circumstances may add where a rule lends the reviewer its leave at tier 3.
+/// The weight that circumstances must not reach if a rule lends the reviewer its permission at tier 3.
 const LENT: Weight = Weight(100);
 
-/// How much of a digest an opinion must quote.
+/// The number of characters of a digest that an opinion must quote.
 pub const QUOTED: usize = 8;
 
-/// The longest reason that is kept, in characters.
+/// The maximum length of the stored reason, in characters.
 const MAX_REASON: usize = 300;
 
-/// What a reviewer says of one command.
+/// The opinion of a reviewer about one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
     pub says: OpinionVerdict,
-    /// Its reason, in its own words; where it says nothing, why that is.
+    /// The reason in the reviewer's own words; without an opinion, the cause of that.
     pub reason: String,
-    /// Which model, or which program.
+    /// The model or program.
     pub by: String,
-    /// The first characters of the digest of the command that it speaks of, as it quoted them.
+    /// The first characters of the digest of the command, as the reviewer quoted them.
     pub about: String,
-    /// The version of what it was told to go by.
+    /// The version of the review policy that the reviewer was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub policy: String,
-    /// Milliseconds until it was there.
+    /// The response time in milliseconds.
     #[serde(default)]
     pub ms: u64,
-    /// Tokens that it took, in and out.
+    /// The number of tokens, input and output.
     #[serde(default)]
     pub tokens: u64,
-    /// What they cost, in millionths.
+    /// The cost in millionths.
     #[serde(default)]
     pub cost: u64,
-    /// It was given before, and is used again.
+    /// Whether it is an earlier opinion that is reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// Rules whose `yolo` it counts by.
+    /// The rules whose `yolo` makes it count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub yolo: Vec<String>,
 }
 
-/// The word of an opinion.
+/// The verdict of an opinion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OpinionVerdict {
     Approve,
     Deny,
     Escalate,
-    /// There is none: an error, a refusal, no answer in time, an answer that broke a rule of asking.
+    /// No opinion: an error, a refusal, a timeout, or an invalid answer.
     Nothing,
 }
 
 impl OpinionVerdict {
-    /// As in the record.
+    /// Returns the name in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,7 +85,7 @@ impl OpinionVerdict {
 }
 
 impl Opinion {
-    /// That there is none, and why.
+    /// Creates the opinion for a reviewer that gave none, with the cause.
     #[must_use]
     pub fn nothing(by: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
@@ -100,7 +102,7 @@ impl Opinion {
         }
     }
 
-    /// With a reason that fits on a card, in one line.
+    /// Shortens the reason so that it fits on one line of a card.
     #[must_use]
     pub fn tidied(mut self) -> Self {
         let plain = |c: char| if c.is_control() { ' ' } else { c };
@@ -109,43 +111,44 @@ impl Opinion {
         self
     }
 
-    /// Whether it speaks of this command.
+    /// Reports whether the opinion is about this command.
     #[must_use]
     pub fn is_about(&self, digest: &Digest) -> bool {
         self.about.len() == QUOTED && digest.to_string().get(..QUOTED) == Some(self.about.as_str())
     }
 }
 
-/// What a reviewer may do with a command.
+/// The role of a reviewer for a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It may settle it. With these rules' leave, where it could not by itself.
+    /// The reviewer may decide. `with` lists the rules that give it this permission, if it needs one.
     Settles { with: Vec<String> },
-    /// A person settles it, and sees the opinion.
+    /// A person decides and sees the opinion.
     Advises,
-    /// It is not asked.
+    /// The reviewer is not asked.
     Absent,
 }
 
-/// What comes of an opinion.
+/// The outcome of an opinion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Run(Clearance),
     Refuse(Refusal),
-    /// A person is asked.
+    /// A person must decide.
     Ask,
 }
 
-/// What a reviewer may do with this command under this policy.
+/// Returns the role of a reviewer for this command under this policy.
 ///
-/// Never anything at tier 4, nor where several approvers are wanted, nor what is a person's decision every time: that
-/// is not even shown to it. It settles tier 2 and below under 3.0 where nothing is irreversible, nothing in production
-/// and nothing that was just denied. A rule with `yolo` lifts the first two up to tier 3 for what it alone stands for.
+/// The reviewer never decides at tier 4, if several approvers are required, or if a person has to decide every time: it
+/// does not even see such a command. It may decide about commands up to tier 2 with a score below 3.0 if nothing is
+/// irreversible, nothing affects production and nothing was just denied. A rule with `yolo` lifts the limits on tier
+/// (up to 3), score and reversibility for its own findings.
 #[must_use]
 pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     let risk = &judgment.risk;
     let is_others = risk.tier == Tier::Critical || policy.approvals.wanted(risk) > 1 || risk.is_decision();
-    // What guard's own doctor says to try who can approve costs no call of a model.
+    // The test commands of `guard doctor` must not cost a call of a model.
     let is_others = is_others || risk.is_probe();
     if policy.mode != Mode::Smart || is_others {
         return Role::Absent;
@@ -172,7 +175,8 @@ pub fn role(judgment: &Judgment, policy: &Policy) -> Role {
     Role::Advises
 }
 
-/// What comes of an opinion of this command. Whatever is no clear word about this very command is a person's.
+/// Returns the outcome of an opinion about this command. A person must decide unless the opinion is unambiguous and
+/// about exactly this command.
 #[must_use]
 pub fn gate(invocation: &Invocation, judgment: &Judgment, policy: &Policy, opinion: &Opinion) -> Outcome {
     let Role::Settles { with } = role(judgment, policy) else { return Outcome::Ask };
@@ -190,7 +194,8 @@ pub fn gate(invocation: &Invocation, judgment: &Judgment, policy: &Policy, opini
     }
 }
 
-/// Several opinions as one: all must approve, one no is a no, and where there is no opinion there is none.
+/// Combines several opinions into one: all must approve, one denial is a denial, and if one opinion is missing, the
+/// result is none.
 #[must_use]
 pub fn jury(opinions: Vec<Opinion>) -> Opinion {
     let worst = |says: OpinionVerdict| opinions.iter().find(|opinion| opinion.says == says).cloned();
@@ -212,22 +217,22 @@ pub fn jury(opinions: Vec<Opinion>) -> Opinion {
     one
 }
 
-/// Whether a program, script or tool runs of whose effect nothing is known and that no rule calls reversible.
+/// Reports whether a program, script or tool of unknown effect runs that no rule calls reversible.
 #[must_use]
 pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
-    // A tool that no entry describes, and an input that is not looked at whole.
+    // A tool that no entry describes, or an input that was not examined completely.
     let is_guess = |finding: &Finding| [tools::GUESS, tools::DEPTH].contains(&finding.rule.as_str());
     if !facts.opaque.is_empty() || risk.findings.iter().any(is_guess) {
         return true;
     }
-    // What an entry says of a tool is of no act: it holds for all that its input holds.
+    // A finding from the entry of a tool is not bound to an act: it applies to everything in the input.
     let is_of_tool = |finding: &Finding| finding.act.is_none() && catalog.rule(&finding.rule).is_none();
     let called_reversible = |act: usize| {
         let speaks = |finding: &&Finding| finding.act == Some(act) || is_of_tool(finding);
         risk.findings.iter().filter(speaks).any(|finding| finding.reversible)
     };
     facts.acts.iter().enumerate().any(|(number, act)| match &act.verb {
-        // What code in another language calls is known by its rules.
+        // Calls in code of another language are covered by their rules.
         Verb::Program { name, .. } if act.parent.is_none() && !name.contains(':') => {
             catalog.program(name).is_none() && !act.read && !called_reversible(number)
         }
@@ -235,7 +240,7 @@ pub fn has_unread(facts: &Facts, risk: &Risk, catalog: &Catalog) -> bool {
     })
 }
 
-/// The rules that say of a program that nothing describes that it can be undone: the opinion counts by their leave.
+/// Returns the rules that call the effect of an unknown program reversible. They give the reviewer its permission.
 fn reversible(risk: &Risk) -> Vec<String> {
     risk.findings.iter().filter(|finding| finding.reversible).map(rule_of).collect()
 }

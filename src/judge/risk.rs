@@ -24,12 +24,12 @@ pub struct Finding {
     pub deny: bool,
     /// Whether the rule allows a reviewer to decide.
     pub yolo: bool,
-    /// Whether the rule says that the act can be undone, even if the effect of the program is unknown.
+    /// Whether the rule calls the act reversible, even if the effect of the program is unknown.
     pub reversible: bool,
     /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,
     pub notes: Vec<super::rules::model::SessionNote>,
-    /// Why the finding has a lower tier than the rule, if a fact of docs/risk.md lowers it.
+    /// The reason why the finding has a lower tier than the rule, if a fact of docs/risk.md lowers it.
     pub lowered: Option<String>,
     /// The index of the act in the facts.
     pub act: Option<usize>,
@@ -79,7 +79,7 @@ impl Finding {
 pub struct Circumstance {
     pub fact: CircumstanceFact,
     pub weight: Weight,
-    /// What in the command or the session it was recognised by.
+    /// The part of the command or session from which it was recognised.
     pub detail: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl Risk {
     }
 
     /// Combines findings and circumstances: the highest tier, the sum of the highest weight and of the circumstances,
-    /// and the lowest reversibility. `base` is the tier of the programs without any finding.
+    /// and the reversibility of the least reversible finding. `base` is the tier of the programs without any finding.
     #[must_use]
     pub fn join(base: Tier, findings: Vec<Finding>, context: Vec<Circumstance>) -> Self {
         let tier = findings.iter().map(|finding| finding.tier).fold(base, Tier::max);

@@ -1,21 +1,21 @@
-//! Sorting, by one sort for all types: the standard library's is compiled anew for every type and every comparison,
-//! which is worth it where much is sorted, and nothing here sorts much. What it does not speed up is a program that
-//! is read from disk before each command.
+//! Sorting with one implementation for all types. The standard library's sort is compiled for each type and comparison,
+//! which is faster for large lists only, and no list here is large. The smaller binary starts faster, and it is started
+//! before each command.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Sorts a list. What is equal keeps its order.
+/// Sorts a list. The sort is stable.
 pub fn sort<T: Ord>(list: &mut [T]) {
     sort_by(list, Ord::cmp);
 }
 
-/// Sorts a list by what `key` makes of each. What is equal keeps its order.
+/// Sorts a list by the result of `key`. The sort is stable.
 pub fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(list, |one, other| key(one).cmp(&key(other)));
 }
 
-/// Sorts a list by a comparison. What is equal keeps its order.
+/// Sorts a list with a comparison. The sort is stable.
 pub fn sort_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let order = order_of(list.len(), &|one, other| match (list.get(one), list.get(other)) {
         (Some(one), Some(other)) => compare(one, other),
@@ -24,7 +24,7 @@ pub fn sort_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     put(list, order);
 }
 
-/// A map of these pairs; of several with one key the last. Collecting would sort them first.
+/// Creates a map from pairs; for equal keys, the last pair applies. `collect` would sort the pairs first.
 pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     for (key, value) in pairs {
@@ -33,7 +33,7 @@ pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V>
     map
 }
 
-/// For each place, which element belongs there.
+/// Returns, for each position, the index of the element that belongs there.
 fn order_of(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     if count < 2 {
         return Vec::new();
@@ -43,7 +43,7 @@ fn order_of(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usi
     order
 }
 
-/// Puts each element where it belongs, one round of exchanges after the other.
+/// Moves each element to its position, one cycle of the permutation at a time.
 fn put<T>(list: &mut [T], mut order: Vec<usize>) {
     for start in 0..order.len() {
         let mut at = start;

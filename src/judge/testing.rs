@@ -1,5 +1,5 @@
-//! Values for the unit tests of what decides: a finding, a risk, a judgment and an invocation with nothing special; and
-//! what is asked of the world.
+//! Values for unit tests: a finding, a risk, a judgment and an invocation without special properties; and the recorded
+//! questions of an inquiry.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use super::reach::Reach;
 use super::risk::{Finding, Reversibility, Risk, Tier};
 use super::syntax::tree::Span;
 
-/// A finding of this rule and tier that weighs what its tier does.
+/// Creates a finding of this rule and tier, with the weight of the tier.
 pub fn finding(rule: &str, tier: Tier) -> Finding {
     Finding::plain(rule, tier, Reversibility::Soft, "because", Span::new(0, 1))
 }
 
-/// A judgment with one finding of this tier, which a grant may cover.
+/// Creates a judgment with one finding of this tier, which a grant may cover.
 pub fn judgment(tier: Tier) -> Judgment {
     of(vec![finding("a.rule", tier)])
 }
 
-/// A judgment with these findings, which a grant may cover.
+/// Creates a judgment with these findings, which a grant may cover.
 pub fn of(findings: Vec<Finding>) -> Judgment {
     Judgment {
         risk: Risk::join(Tier::Low, findings, Vec::new()),
@@ -33,12 +33,12 @@ pub fn of(findings: Vec<Finding>) -> Judgment {
     }
 }
 
-/// These arguments, from this origin, in `/home/ada/project`.
+/// Creates an invocation with these arguments and this origin, in `/home/ada/project`.
 pub fn argv(origin: Origin, words: &[&str]) -> Invocation {
     of_request(origin, Request::Argv(words.iter().map(Into::into).collect()))
 }
 
-/// This line for bash, from this origin, in `/home/ada/project`.
+/// Creates an invocation of this bash line with this origin, in `/home/ada/project`.
 pub fn line(origin: Origin, text: &str) -> Invocation {
     of_request(origin, Request::Line(Line::of_bash(text)))
 }
@@ -56,7 +56,7 @@ fn of_request(origin: Origin, request: Request) -> Invocation {
     }
 }
 
-/// What is asked of a world that answers nothing.
+/// Returns the questions that `ask` asks; none of them is answered.
 pub fn asked(ask: impl FnOnce(&Inquiry<'_>)) -> Vec<Question> {
     let asked = RefCell::new(Vec::new());
     let source = |question: &Question| {

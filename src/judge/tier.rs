@@ -1,12 +1,12 @@
 //! The scales of docs/risk.md: tier, weight and reversibility.
 //!
-//! Nothing but the scales: the build script reads this file too, so it stands on `serde` alone.
+//! Only the scales: the build script includes this file too, so it depends on `serde` alone.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How bad the worst is that could happen (docs/risk.md, tiers).
+/// The severity of the worst possible effect (docs/risk.md, tiers).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Tier {
@@ -27,13 +27,13 @@ impl Tier {
     /// All tiers, lowest first.
     pub const ALL: [Self; 5] = [Self::Safe, Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The number, 0 to 4.
+    /// Returns the number, 0 to 4.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// `safe`, `low`, `medium`, `high`, `critical`.
+    /// Returns the name: `safe`, `low`, `medium`, `high`, `critical`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Tier {
         }
     }
 
-    /// The tier of this number; `None` above 4.
+    /// Returns the tier with this number; `None` above 4.
     #[must_use]
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
@@ -78,20 +78,20 @@ impl<'de> Deserialize<'de> for Tier {
 pub struct Weight(pub i32);
 
 impl Weight {
-    /// From whole and hundredth parts of one number, rounded to hundredths.
+    /// Converts a number, rounded to hundredths.
     #[must_use]
     pub fn from_f64(value: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and weights are small")]
         Self((value * 100.0).round() as i32)
     }
 
-    /// As a number.
+    /// Returns the number.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 
-    /// The weight a rule of this tier has when it names none.
+    /// Returns the default weight of a rule of this tier.
     #[must_use]
     pub const fn of_tier(tier: Tier) -> Self {
         Self(tier.number() as i32 * 100)
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for Weight {
     }
 }
 
-/// How far an act can be undone.
+/// The degree to which an act can be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reversibility {
@@ -140,14 +140,14 @@ pub enum Reversibility {
     /// Easily undone: a commit, a draft, a move.
     #[default]
     Soft,
-    /// Undone with effort or side effects.
+    /// Can be undone with effort or side effects.
     Hard,
-    /// Not undone.
+    /// Cannot be undone.
     Irreversible,
 }
 
 impl Reversibility {
-    /// `read-only`, `soft`, `hard`, `irreversible`.
+    /// Returns the name: `read-only`, `soft`, `hard`, `irreversible`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

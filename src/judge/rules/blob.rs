@@ -1,8 +1,8 @@
-//! The stored form of a set of pattern files: one run of bytes that is read where it lies.
+//! The packed form of a set of pattern files: a byte sequence that is read in place.
 //!
-//! Opening it reads nothing but a few offsets. Names are found by binary search in sorted tables; a
-//! program or rule is decoded when it is first asked for. The build script packs the built-in files,
-//! [`super::catalog`] packs the user's, and both are read by the same code.
+//! Opening it reads only a few offsets. Names are found by binary search in sorted tables; a program or rule is decoded
+//! on first use. The build script packs the built-in files, [`super::catalog`] packs those of users, and the same code
+//! reads both.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use super::glob;
 use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
 use crate::judge::path_class::PathClass;
 
-/// What one or more pattern files hold, checked.
+/// The checked content of one or more pattern files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
     pub programs: Vec<Program>,
@@ -32,7 +32,7 @@ pub struct Contents {
     pub examples: Vec<Examples>,
 }
 
-/// Why packing or reading failed: too much for 32-bit offsets, or bytes that are no blob.
+/// An error of packing or reading: the content is too large for 32-bit offsets, or the bytes are not a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadBlob;
 
@@ -50,29 +50,29 @@ enum Part {
     Programs,
     ProgramNames,
     ProgramGlobs,
-    /// Globs of calls, by language.
+    /// Globs of calls, sorted by language.
     ProgramCalls,
     Rules,
     RuleIds,
     RuleKeys,
     RuleGlobs,
-    /// Globs of calls, by language.
+    /// Globs of calls, sorted by language.
     RuleCalls,
     AnyRules,
-    /// By rule: what its form asks for, and the first words of the subcommands that it speaks of.
+    /// For each rule, the features that it requires, and the first words of its subcommands.
     RuleGates,
     TextRules,
     Lists,
     Paths,
     PathExcepts,
     PathNames,
-    /// A bit for each of these names, by [`bit_of`]: most names of a path are none of them.
+    /// A bit for each name in [`Part::PathNames`], at [`bit_of`]. Most names in a path are not among them.
     PathBits,
     PathSuffixes,
-    /// All others, each with what [`ends_of`] says of it.
+    /// All other globs, each with the result of [`ends_of`].
     PathRest,
     Hosts,
-    /// `index:name`, and by an index alone which characters it takes for one another.
+    /// `index:name`, and for each index alone the characters that it treats as equivalent.
     Packages,
     Tools,
     ToolNames,
@@ -82,26 +82,26 @@ enum Part {
 
 const PARTS: usize = Part::Support as usize + 1;
 
-/// Characters that an index may take for one another, in the order of their bits.
+/// Characters that an index can treat as equivalent, in the order of their bits.
 const ALIKE: &str = "-_.";
 
-/// Marks a number that stands for a list of its own.
+/// The mark of a number that is the only element of its list.
 const ALONE: u32 = 1 << 31;
 
-/// One glob of a path list, as it is stored.
+/// A glob of a path list, in its packed form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredPath<'a> {
     pub class: PathClass,
     pub glob: &'a str,
-    /// Which list it is of: [`Blob::excepted`] knows what that leaves out.
+    /// The number of its list, for [`Blob::excepted`].
     pub list: u32,
 }
 
-/// By what part of it a path glob is found.
+/// The part of a path glob by which it is looked up.
 enum PathKey<'a> {
-    /// A component without wildcards: the longest.
+    /// The longest component without wildcards.
     Name(&'a str),
-    /// What follows the last dot of a base name that begins with a star.
+    /// The text after the last dot of a base name that begins with a star.
     Suffix(&'a str),
     None,
 }
@@ -118,16 +118,17 @@ fn path_key(pattern: &str) -> PathKey<'_> {
     }
 }
 
-/// How many bits tell names apart.
+/// The number of bits for names.
 const BITS: usize = 1 << 13;
 
-/// The bit of a name.
+/// Returns the bit of a name.
 fn bit_of(name: &str) -> usize {
     let mix = |all: u32, byte: u8| (all ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     name.bytes().fold(0x811c_9dc5, mix) as usize % BITS
 }
 
-/// The letters that a base name covered by a path glob begins and ends with, where the glob says so; 0 where it does not.
+/// Returns the first and the last letter of the base names that a path glob matches; 0 for a letter that the glob does
+/// not fix.
 fn ends_of(pattern: &str) -> u32 {
     let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.~#".contains(byte);
     let letter = |byte: Option<&u8>| byte.filter(plain).map_or(0, |byte| u32::from(*byte));
@@ -135,7 +136,7 @@ fn ends_of(pattern: &str) -> u32 {
     letter(of_base.first()) | letter(of_base.last()) << 8
 }
 
-/// Whether a base name begins and ends with these letters.
+/// Reports whether a base name begins and ends with these letters.
 fn may_cover(ends: u32, base: &str) -> bool {
     let is = |letter: u32, byte: Option<&u8>| letter == 0 || byte.is_some_and(|byte| u32::from(*byte) == letter);
     is(ends & 0xff, base.as_bytes().first()) && is(ends >> 8, base.as_bytes().last())
@@ -148,19 +149,19 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Over bytes that [`pack()`] made. Nothing is read yet.
+    /// Creates a blob from bytes that [`pack()`] returned, without reading them.
     #[must_use]
     pub const fn new(bytes: Cow<'static, [u8]>) -> Self {
         Self { bytes }
     }
 
-    /// How many programs it describes.
+    /// Returns the number of programs.
     #[must_use]
     pub fn program_count(&self) -> usize {
         number(self.part(Part::Programs), 0).unwrap_or(0) as usize
     }
 
-    /// How many rules it holds.
+    /// Returns the number of rules.
     #[must_use]
     pub fn rule_count(&self) -> usize {
         number(self.part(Part::Rules), 0).unwrap_or(0) as usize
@@ -169,7 +170,7 @@ impl Blob {
     /// Decodes a program.
     ///
     /// # Errors
-    /// When the bytes are damaged.
+    /// The bytes are damaged.
     pub fn program(&self, program: usize) -> Result<Program, BadBlob> {
         decode(self.part(Part::Programs), program)
     }
@@ -177,20 +178,20 @@ impl Blob {
     /// Decodes a rule.
     ///
     /// # Errors
-    /// When the bytes are damaged.
+    /// The bytes are damaged.
     pub fn rule(&self, rule: usize) -> Result<Rule, BadBlob> {
         decode(self.part(Part::Rules), rule)
     }
 
-    /// Whether a rule may match an act with these features and this first word of a subcommand, as far as the rule's form
-    /// says: what cannot match need not be decoded.
+    /// Reports whether a rule may match an act with these features and this first word of a subcommand. Rules that
+    /// cannot match need not be decoded.
     #[must_use]
     pub fn may_match(&self, rule: usize, have: Features, sub: Option<&str>) -> bool {
         let gate = stored(self.part(Part::RuleGates), rule);
         gate.and_then(|gate| passes(gate, have, sub)).unwrap_or(true)
     }
 
-    /// How many entries for tools it holds.
+    /// Returns the number of entries for tools.
     #[must_use]
     pub fn tool_count(&self) -> usize {
         number(self.part(Part::Tools), 0).unwrap_or(0) as usize
@@ -199,12 +200,13 @@ impl Blob {
     /// Decodes an entry for tools.
     ///
     /// # Errors
-    /// When the bytes are damaged.
+    /// The bytes are damaged.
     pub fn tool(&self, tool: usize) -> Result<Tool, BadBlob> {
         decode(self.part(Part::Tools), tool)
     }
 
-    /// The entries for tools that name one of these, in plain spelling, by name or by glob: in their order, each once.
+    /// Returns the entries for tools that contain one of these normalised names, literally or as a glob: in their
+    /// order, each once.
     #[must_use]
     pub fn tools_named<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Vec<usize> {
         let exact = names.clone().filter_map(|name| find(self.part(Part::ToolNames), name));
@@ -216,41 +218,42 @@ impl Blob {
         all
     }
 
-    /// All support commands, decoded.
+    /// Decodes all support commands.
     ///
     /// # Errors
-    /// When the bytes are damaged.
+    /// The bytes are damaged.
     pub fn support(&self) -> Result<Vec<Support>, BadBlob> {
         let part = self.part(Part::Support);
         (0..number(part, 0).unwrap_or(0) as usize).map(|entry| decode(part, entry)).collect()
     }
 
-    /// The program that lists exactly this name.
+    /// Returns the program that has exactly this name.
     #[must_use]
     pub fn program_named(&self, name: &str) -> Option<usize> {
         find(self.part(Part::ProgramNames), name).map(|number| number as usize)
     }
 
-    /// The first program with a name glob that covers `name`.
+    /// Returns the first program with a name glob that matches `name`.
     #[must_use]
     pub fn program_globbed(&self, name: &str) -> Option<usize> {
         self.globs(Part::ProgramGlobs, Part::ProgramCalls, name).next().map(|number| number as usize)
     }
 
-    /// The rule of this id.
+    /// Returns the rule with this ID.
     #[must_use]
     pub fn rule_named(&self, id: &str) -> Option<usize> {
         find(self.part(Part::RuleIds), id).map(|number| number as usize)
     }
 
-    /// The rules that name this verb, by name or by glob. `*` rules are not among them.
+    /// Returns the rules for this verb, by name or by glob, without the `*` rules.
     pub fn rules_for(&self, key: &str) -> impl Iterator<Item = usize> + '_ {
         let exact = find(self.part(Part::RuleKeys), key);
         let globbed: Vec<u32> = self.globs(Part::RuleGlobs, Part::RuleCalls, key).collect();
         exact.into_iter().chain(globbed).flat_map(|list| self.list(list))
     }
 
-    /// The `*` rules whose form asks for no more than `have`. Those that name a literal are [`Self::text_rules`].
+    /// Returns the `*` rules that require no other features than `have`. Those with a literal are in
+    /// [`Self::text_rules`].
     pub fn any_rules(&self, have: Features) -> impl Iterator<Item = usize> + '_ {
         let part = self.part(Part::AnyRules);
         (0..part.len() / 8).filter_map(move |entry| {
@@ -259,15 +262,15 @@ impl Blob {
         })
     }
 
-    /// The `*` rules whose literal stands in `text`.
+    /// Returns the `*` rules whose literal occurs in `text`.
     pub fn text_rules<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
         entries(self.part(Part::TextRules))
             .filter(|(literal, _)| text.contains(literal))
             .flat_map(|(_, list)| self.list(list))
     }
 
-    /// The path globs that may cover a path with these components: those that name one of them, those that end like
-    /// the last, and the few that name none. Each is still to be matched.
+    /// Returns the path globs that may match a path: those with one of its components, those with the suffix of its
+    /// last component, and the few with neither. The caller must still match each.
     pub fn path_candidates<'a>(&'a self, path: &'a str) -> impl Iterator<Item = StoredPath<'a>> + 'a {
         let rest = self.part(Part::PathRest);
         let suffix = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix);
@@ -289,20 +292,20 @@ impl Blob {
         listed.chain(rest).filter_map(|number| decode(self.part(Part::Paths), number).ok())
     }
 
-    /// The globs that the list of a path glob leaves out.
+    /// Returns the exceptions of the list of a path glob.
     #[must_use]
     pub fn excepted(&self, path: &StoredPath<'_>) -> Vec<&str> {
-        // The build script reads back what it packs; without its exceptions a list is only stricter.
+        // The build script decodes everything that it packs; a list without its exceptions is only stricter.
         decode(self.part(Part::PathExcepts), path.list as usize).unwrap_or_default()
     }
 
-    /// All path globs.
+    /// Returns all path globs.
     pub fn all_paths(&self) -> impl Iterator<Item = StoredPath<'_>> + '_ {
         let part = self.part(Part::Paths);
         (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |number| decode(part, number).ok())
     }
 
-    /// The class of a host name in lower case: its own, else that of the nearest domain above it.
+    /// Returns the class of a host name in lower case: its own, else that of the nearest parent domain.
     #[must_use]
     pub fn host(&self, name: &str) -> Option<HostClass> {
         let part = self.part(Part::Hosts);
@@ -312,13 +315,13 @@ impl Blob {
         HostClass::ALL.into_iter().find(|known| *known as u32 == class)
     }
 
-    /// Which characters an index takes for one another in a name.
+    /// Returns the characters that an index treats as equivalent in names.
     pub fn alike(&self, index: &str) -> String {
         let bits = find(self.part(Part::Packages), index).unwrap_or_default();
         ALIKE.char_indices().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, c)| c).collect()
     }
 
-    /// Whether a list names this package, or all of its scope.
+    /// Reports whether a list contains this package, or all packages of its scope.
     #[must_use]
     pub fn has_package(&self, index: &str, name: &str) -> bool {
         let listed = |name: &str| find(self.part(Part::Packages), &format!("{index}:{name}")).is_some();
@@ -326,12 +329,12 @@ impl Blob {
         listed(name) || scopes().any(|scope| listed(&format!("{scope}*")))
     }
 
-    /// All packages of an index that the lists name.
+    /// Returns all packages of an index in the lists.
     pub fn packages<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         self.listed(index).filter(|name| !name.ends_with(':'))
     }
 
-    /// Whether a client of an index takes this before a name (`dev:`).
+    /// Reports whether a client of an index accepts this prefix before a name (`dev:`).
     #[must_use]
     pub fn has_mark(&self, index: &str, mark: &str) -> bool {
         mark.ends_with(':') && find(self.part(Part::Packages), &format!("{index}:{mark}")).is_some()
@@ -344,7 +347,8 @@ impl Blob {
         below.filter_map(move |(name, _)| name.strip_prefix(index)?.strip_prefix(':'))
     }
 
-    /// What the globs that cover a name lead to. Those of calls in another language than the name's are not looked at.
+    /// Returns the values of the globs that match a name. Globs of calls in languages other than that of the name are
+    /// skipped.
     fn globs<'a>(&'a self, all: Part, calls: Part, name: &'a str) -> impl Iterator<Item = u32> + 'a {
         let language = language(name);
         let calls = language.into_iter().flat_map(move |language| {
@@ -371,8 +375,8 @@ impl Blob {
     }
 }
 
-/// Whether a gate, which is what a rule needs and the words that it names, lets these pass; `None` where it is damaged.
-/// It is read as far as that takes: most acts are held against many rules.
+/// Reports whether a gate (the required features and the subcommand words of a rule) matches these; `None` if it is
+/// damaged. It is decoded only as far as necessary, because most acts are compared with many rules.
 fn passes(gate: &[u8], have: Features, sub: Option<&str>) -> Option<bool> {
     let (needs, rest) = postcard::take_from_bytes::<u32>(gate).ok()?;
     if !have.has(Features(needs)) {
@@ -389,7 +393,7 @@ fn passes(gate: &[u8], have: Features, sub: Option<&str>) -> Option<bool> {
     Some(count == 0)
 }
 
-/// The language of a call, with its colon (`python:`).
+/// Returns the language of a call, with its colon (`python:`).
 fn language(name: &str) -> Option<&str> {
     name.get(..=name.find(':')?).filter(|language| language.len() > 1)
 }

@@ -1,13 +1,12 @@
-//! The catalog: every program, rule, path list and host list that judging knows, by name.
+//! The catalog: all programs, rules, path lists and host lists for the judge, by name.
 //!
-//! Making one costs next to nothing: the built-in files were read, checked and packed when guard was built, and
-//! are looked up where they lie. A program or a rule is decoded when its name first comes up, a regular
-//! expression is compiled when it is first needed, and both are then kept. A catalog of ten times the
-//! size answers as fast.
+//! Creating one is cheap: the built-in files were read, checked and packed when guard was built, and are looked up in
+//! place. A program or rule is decoded when its name is first looked up, and a regular expression is compiled on first
+//! use; both are then cached. Lookups do not become slower with the size of the catalog.
 //!
-//! The files of machine, user and project come in as text. Of those only the index is taken at first: a file is
-//! read, whole, as soon as a name comes up that it speaks of, and every answer is then the same as if it had been read
-//! at once. Whether a file is right that never came up is not known until [`Catalog::problems`] is asked.
+//! The files of the machine, the user and the project are passed as text. At first only their index is built: a file is
+//! read completely when a name in it is first looked up, and every answer is the same as if it had been read
+//! immediately. Errors in a file that was never needed are found only by [`Catalog::problems`].
 //!
 //! Out of scope: I/O.
 
@@ -37,48 +36,48 @@ use crate::judge::rules::languages;
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
 
-/// What names mean in languages.
+/// The meaning of names in programming languages.
 static LANGUAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/languages.bin"));
 static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
-/// Which files hold code.
+/// The names of files that contain code.
 static SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
 
-/// What names mean in languages.
+/// Returns the meaning of names in programming languages.
 #[must_use]
 pub fn languages() -> &'static languages::LanguageIndex {
     static READ: OnceLock<languages::LanguageIndex> = OnceLock::new();
-    // The build script reads back what it packs. Without it nothing is told of what names mean.
+    // The build script decodes everything that it packs. With the empty default, names would have no meaning.
     READ.get_or_init(|| languages::LanguageIndex::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
 }
 
-/// Which files hold code, by their names.
+/// Returns the names of files that contain code.
 #[must_use]
 pub fn source_files() -> &'static SourceFiles {
     static READ: OnceLock<SourceFiles> = OnceLock::new();
-    // The build script reads back what it packs.
+    // The build script decodes everything that it packs.
     READ.get_or_init(|| postcard::from_bytes(SOURCES).unwrap_or_default())
 }
 
-/// Where programs take secrets, of all that guard comes with.
+/// Returns the built-in arguments in which programs accept secrets.
 #[must_use]
 pub fn secret_arguments() -> &'static SecretArguments {
     static READ: OnceLock<SecretArguments> = OnceLock::new();
-    // The build script reads back what it packs.
+    // The build script decodes everything that it packs.
     READ.get_or_init(|| postcard::from_bytes(SECRETS).unwrap_or_default())
 }
 
-/// What was found out by name before.
+/// A cache of earlier lookups by name.
 type NameCache<T> = RefCell<HashMap<Box<str>, T>>;
 
-/// A layer file, and the number of a program or rule there.
+/// The index of a layer file, and the number of a program or rule in it.
 pub type EntryPosition = (usize, usize);
 
-/// All layers together. Later layers add to earlier ones.
+/// All layers combined. Later layers add to earlier ones.
 #[derive(Debug)]
 pub struct Catalog {
     layer_files: Vec<LayerFile>,
-    /// Which description a name leads to. Globs are tried once for each name.
+    /// The description that a name resolves to. Globs are matched once for each name.
     described: NameCache<Option<EntryPosition>>,
     /// The rules for a verb key.
     keyed: NameCache<Rc<[EntryPosition]>>,
@@ -86,7 +85,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The built-in files alone.
+    /// Creates a catalog of the built-in files only.
     #[must_use]
     pub fn builtin() -> Self {
         let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
@@ -99,8 +98,8 @@ impl Catalog {
         }
     }
 
-    /// The built-in files and these, which come in the order of their layers. A file with a problem is left out whole
-    /// and reported; the others stay.
+    /// Creates a catalog of the built-in files and these, in the order of their layers. A file with a problem is
+    /// reported and left out completely; the others stay.
     #[must_use]
     pub fn with_files(files: impl IntoIterator<Item = PatternFile>) -> (Self, Vec<Problem>) {
         let mut catalog = Self::builtin();
@@ -109,8 +108,8 @@ impl Catalog {
         (catalog, problems)
     }
 
-    /// Takes one more file in, of the layer of the last one or a later one. It is read when something comes up that it
-    /// may speak of.
+    /// Adds a file of the layer of the last one, or of a later layer. It is read when a name that it may contain is
+    /// looked up.
     pub fn add(&mut self, file: PatternFile) {
         let index = Index::of(&file.text);
         self.layer_files.push(LayerFile { layer: file.layer, index, file: Some(file), read: OnceCell::new() });
@@ -118,7 +117,7 @@ impl Catalog {
         self.keyed.borrow_mut().clear();
     }
 
-    /// Everything that is wrong with any file. All of them are read for it. A file with a problem is left out whole.
+    /// Returns all problems of all files, which reads all of them. A file with a problem is left out completely.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         self.all().for_each(drop);
@@ -126,11 +125,11 @@ impl Catalog {
         broken.flatten().cloned().collect()
     }
 
-    /// A layer's file, read now if it was not.
+    /// Returns a layer file, and reads it if necessary.
     fn read(&self, at: usize) -> Option<&Packed> {
         let layer_file = self.layer_files.get(at)?;
         let read = || {
-            // Only what is built in has no file, and it is read already.
+            // Only the built-in files have no `file`, and they are already read.
             let file = layer_file.file.as_ref().ok_or_else(Vec::new)?;
             let beneath = LowerLayers { catalog: self, layer: layer_file.layer, below: at };
             let mut contents = source::read(&file.path, &file.text, &beneath)?;
@@ -141,12 +140,13 @@ impl Catalog {
         layer_file.read.get_or_init(read).as_ref().ok()
     }
 
-    /// All files, read, with their layer_files.
+    /// Reads all files and returns them with their indices in `layer_files`.
     fn all(&self) -> impl Iterator<Item = (usize, &Packed)> {
         (0..self.layer_files.len()).filter_map(|at| Some((at, self.read(at)?)))
     }
 
-    /// The files that lists, globs and `*` rules may stand in, read. One that is not read by now has none of them.
+    /// Returns the files that may contain lists, globs and `*` rules, and reads them. A file that has an index contains
+    /// none of these.
     fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Packed)> {
         self.open_below(self.layer_files.len())
     }
@@ -158,7 +158,7 @@ impl Catalog {
         })
     }
 
-    /// Reads the files below this layer that speak of `name`, under any of its spellings.
+    /// Reads the files below this layer that contain `name` or one of its other spellings.
     fn bring(&self, name: &str, below: usize) {
         for at in 1..below {
             let Some(layer_file) = self.layer_files.get(at) else { continue };
@@ -173,7 +173,8 @@ impl Catalog {
         }
     }
 
-    /// The description of the program of this name: by exact name, else by a name glob; a later layer's first.
+    /// Returns the description of the program with this name: by exact name, else by a name glob; that of the latest
+    /// layer first.
     #[must_use]
     pub fn program(&self, name: &str) -> Option<&Program> {
         self.described(name).map(|(_, program)| program)
@@ -195,7 +196,7 @@ impl Catalog {
         Some((layer_file.layer, layer_file.packed()?.program(number)?))
     }
 
-    /// Where the program of this name is described among the files below a layer that are read.
+    /// Returns the position of the description of this program in the files below a layer that are already read.
     fn find_program(&self, name: &str, below: usize) -> Option<EntryPosition> {
         let newest = || self.open_below(below).rev();
         newest()
@@ -203,8 +204,8 @@ impl Catalog {
             .or_else(|| newest().find_map(|(at, packed)| Some((at, packed.blob.program_globbed(name)?))))
     }
 
-    /// The rules for this verb key (a program's name, `language:callee`, `:effect`), of all layers. `*` rules are not
-    /// among them.
+    /// Returns the rules of all layers for this verb key (the name of a program, `language:callee`, `:effect`), without
+    /// the `*` rules.
     pub fn rules<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
         self.decoded(self.places(key), |_| true)
     }
@@ -220,7 +221,7 @@ impl Catalog {
         })
     }
 
-    /// Where the rules for a verb key stand.
+    /// Returns the positions of the rules for a verb key.
     fn places<'a>(&'a self, key: &'a str) -> Rc<[EntryPosition]> {
         let known = self.keyed.borrow().get(key).cloned();
         known.unwrap_or_else(|| {
@@ -232,8 +233,8 @@ impl Catalog {
         })
     }
 
-    /// Those of [`Self::rules`] that an act with these features and this first word of a subcommand could match. The others
-    /// are not decoded.
+    /// Returns the rules of [`Self::rules`] that an act with these features and this first word of a subcommand could
+    /// match. The others are not decoded.
     pub fn rules_for<'a>(
         &'a self,
         key: &'a str,
@@ -247,7 +248,8 @@ impl Catalog {
         self.decoded(self.places(key), may)
     }
 
-    /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
+    /// Returns the `*` rules that an act with these features could match. Harmless commands have none, so none are
+    /// decoded for them.
     pub fn any_rules(&self, have: Features, may: impl Fn(&Rule) -> bool) -> Rc<[EntryPosition]> {
         fn of((at, file): (usize, &Packed), have: Features) -> impl Iterator<Item = EntryPosition> + '_ {
             file.blob.any_rules(have).map(move |number| (at, number))
@@ -259,17 +261,17 @@ impl Catalog {
         self.open().flat_map(|file| of(file, have)).filter(may).collect()
     }
 
-    /// The rules that stand there.
+    /// Returns the rules at these positions.
     pub fn rules_at(&self, places: Rc<[EntryPosition]>) -> impl Iterator<Item = &Rule> {
         self.decoded(places, |_| true)
     }
 
-    /// The `*` rules of last resort whose literal stands in the original text.
+    /// Returns the last-resort `*` rules whose literal occurs in the original text.
     pub fn text_rules<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
         self.open().flat_map(move |(_, file)| file.blob.text_rules(text).filter_map(|number| file.rule(number)))
     }
 
-    /// Every entry for a tool, layer by layer.
+    /// Returns all entries for tools, layer by layer.
     pub fn tools(&self) -> impl Iterator<Item = (Layer, &Tool)> + '_ {
         self.all().flat_map(|(at, file)| {
             let layer = self.layer_files.get(at).map_or(Layer::Project, |layer_file| layer_file.layer);
@@ -277,7 +279,7 @@ impl Catalog {
         })
     }
 
-    /// The entries for a tool of one of these names, in plain spelling, layer by layer. The others are not decoded.
+    /// Returns the entries for tools with one of these normalised names, layer by layer. The others are not decoded.
     pub fn tools_named<'a, 'n>(
         &'a self,
         names: impl Iterator<Item = &'n str> + Clone,
@@ -289,10 +291,11 @@ impl Catalog {
         })
     }
 
-    /// The support commands that guard comes with.
+    /// Returns the built-in support commands.
     #[must_use]
     pub fn support(&self) -> Vec<Support> {
-        // The build script reads back what it packs; where the bytes are damaged, these are asked about like any other.
+        // The build script decodes everything that it packs. If the bytes are damaged, guard asks about these commands
+        // like any other.
         self.layer_files
             .first()
             .and_then(LayerFile::packed)
@@ -300,20 +303,20 @@ impl Catalog {
             .unwrap_or_default()
     }
 
-    /// The words that tools are guessed at by.
+    /// Returns the words by which the kind of a tool is guessed.
     #[must_use]
     pub fn lexicon(&self) -> &Words {
-        // The build script reads back what it packs. Without words nothing is a read.
+        // The build script decodes everything that it packs. Without words, no tool is treated as a read.
         self.words.get_or_init(|| Words::new(postcard::from_bytes::<Lexicon>(LEXICON).unwrap_or_default()))
     }
 
-    /// The rule of this id.
+    /// Returns the rule with this ID.
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.all().find_map(|(_, file)| file.rule(file.blob.rule_named(id)?))
     }
 
-    /// Where the rule of this id comes from: the layer, and the file if it is not built in.
+    /// Returns the origin of the rule with this ID: the layer, and the file if it is not built in.
     #[must_use]
     pub fn origin(&self, id: &str) -> Option<(Layer, Option<&str>)> {
         self.origin_below(id, self.layer_files.len())
@@ -326,45 +329,45 @@ impl Catalog {
         Some((layer_file.layer, layer_file.file.as_ref().map(|file| file.path.as_str())))
     }
 
-    /// Every rule, layer by layer.
+    /// Returns all rules, layer by layer.
     pub fn all_rules(&self) -> impl Iterator<Item = &Rule> + '_ {
         self.all().flat_map(|(_, file)| (0..file.blob.rule_count()).filter_map(|number| file.rule(number)))
     }
 
-    /// Every program description, layer by layer.
+    /// Returns all program descriptions, layer by layer.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> + '_ {
         self.all().flat_map(|(_, file)| (0..file.blob.program_count()).filter_map(|number| file.program(number)))
     }
 
-    /// The examples of every rule. The built-in ones are unpacked each time.
+    /// Returns the examples of all rules. The built-in ones are decompressed on each call.
     #[must_use]
     pub fn examples(&self) -> Vec<Examples> {
-        // The build script reads back what it packs.
+        // The build script creates these bytes.
         let unpacked = miniz_oxide::inflate::decompress_to_vec(EXAMPLES).unwrap_or_default();
         let builtin: Vec<Examples> = postcard::from_bytes(&unpacked).unwrap_or_default();
         builtin.into_iter().chain(self.all().flat_map(|(_, file)| file.examples.iter().cloned())).collect()
     }
 
-    /// The path lists.
+    /// Returns the path lists.
     #[must_use]
     pub const fn paths(&self) -> Paths<'_> {
         Paths { catalog: self }
     }
 
-    /// The host lists.
+    /// Returns the host lists.
     #[must_use]
     pub const fn hosts(&self) -> Hosts<'_> {
         Hosts { catalog: self }
     }
 
-    /// The lists of well-known packages.
+    /// Returns the lists of well-known packages.
     #[must_use]
     pub const fn packages(&self) -> Packages<'_> {
         Packages { catalog: self }
     }
 }
 
-/// Remembers what a name came to. A long batch of names that are all different does not fill the memory.
+/// Caches the result of a name lookup. The cache is limited, so that many different names do not fill the memory.
 fn keep<T>(known: &NameCache<T>, name: &str, value: T) {
     const MOST: usize = 4096;
     let mut known = known.borrow_mut();
@@ -374,7 +377,7 @@ fn keep<T>(known: &NameCache<T>, name: &str, value: T) {
     known.insert(name.into(), value);
 }
 
-/// What a file of one layer stands on: the files below its own.
+/// The files on which a file of one layer builds: those below it.
 struct LowerLayers<'a> {
     catalog: &'a Catalog,
     layer: Layer,

@@ -1,5 +1,4 @@
-//! Regular expressions as rules have them: how they are compiled, wherever they are, and what a text must hold for one to
-//! match.
+//! Compiles the regular expressions of rules, and finds the literals that a text must contain to match one.
 
 use std::borrow::Cow;
 
@@ -10,23 +9,24 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::judge::sort;
 
-/// The most memory that one compiled expression may take, in bytes.
+/// The maximum memory of one compiled expression, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
 
-/// Compiles an expression. It is over bytes: what commands are made of is ASCII, and the tables of all letters that
-/// there are would be brought in at every start, whether an expression is needed or not.
+/// Compiles an expression. It matches bytes, because the words of commands are ASCII, and the Unicode tables would be
+/// loaded at every start, even if no expression is used.
 ///
 /// # Errors
-/// It is none, it is too large, or it has letters beyond ASCII where only bytes can stand: in a class, or under `(?i)`.
+/// The expression is invalid or too large, or contains non-ASCII letters where only bytes are possible: in a class, or
+/// under `(?i)`.
 pub fn compile(expression: &str) -> Result<Regex, Error> {
     RegexBuilder::new(expression).unicode(false).size_limit(SIZE_LIMIT).build()
 }
 
-/// The most literals that are kept of one expression.
+/// The maximum number of literals of one expression.
 const MOST: usize = 48;
 
-/// Texts in lower case of which one stands, in lower case, in whatever the expression matches: looked for first, so that
-/// few expressions are ever compiled. None: nothing can be said.
+/// Returns lower-case texts one of which occurs, ignoring case, in every match of the expression. Searching them first
+/// avoids compiling most expressions. Empty: no such texts are known.
 #[must_use]
 pub fn literals(expression: &str) -> Vec<String> {
     let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(expression);
@@ -34,7 +34,7 @@ pub fn literals(expression: &str) -> Vec<String> {
     found.into_iter().filter_map(|literal| String::from_utf8(literal).ok()).collect()
 }
 
-/// Whether one of an expression's [`literals`] stands in a text, or it has none.
+/// Reports whether one of an expression's [`literals`] occurs in a text, or there are none.
 #[must_use]
 pub fn may_match(literals: &[String], text: &str) -> bool {
     if literals.is_empty() {
@@ -44,13 +44,13 @@ pub fn may_match(literals: &[String], text: &str) -> bool {
     if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         text.to_mut().make_ascii_lowercase();
     }
-    // Setting up a search costs more than most texts are long.
+    // Setting up a search costs more than a scan of most texts.
     literals.iter().any(|literal| literal.len() <= text.len() && text.contains(literal.as_str()))
 }
 
 type Literals = Vec<Vec<u8>>;
 
-/// Literals of which one stands in every match; of several such lists the one that says most.
+/// Returns literals one of which occurs in every match; of several such lists the most specific one.
 fn needed(hir: &Hir) -> Option<Literals> {
     let whole = exact(hir).and_then(useful);
     let inside = match hir.kind() {
@@ -66,7 +66,7 @@ fn needed(hir: &Hir) -> Option<Literals> {
     better(whole, inside)
 }
 
-/// The best list among those of the parts, and of parts in a row that are known whole.
+/// Returns the best list among those of the parts, and of consecutive parts whose matches are all known.
 fn in_row(parts: &[Hir]) -> Option<Literals> {
     let (mut best, mut row): (Option<Literals>, Literals) = (None, vec![Vec::new()]);
     for part in parts {
@@ -81,7 +81,7 @@ fn in_row(parts: &[Hir]) -> Option<Literals> {
     better(best, useful(row))
 }
 
-/// All that a part matches, in lower case, where that is a short list.
+/// Returns everything that a part matches, in lower case, if that is a short list.
 fn exact(hir: &Hir) -> Option<Literals> {
     let all = match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => vec![Vec::new()],
@@ -105,7 +105,7 @@ fn exact(hir: &Hir) -> Option<Literals> {
     short(all)
 }
 
-/// Each of the first with each of the second behind it.
+/// Concatenates each of the first with each of the second.
 fn joined(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Literals> {
     if first.len() * second.len() > MOST {
         return None;
@@ -120,12 +120,12 @@ fn short(mut all: Literals) -> Option<Literals> {
     (all.len() <= MOST).then_some(all)
 }
 
-/// A list that rules something out: nothing in it stands in every text.
+/// Returns the list if it can exclude a text: an empty literal occurs in every text.
 fn useful(all: Literals) -> Option<Literals> {
     short(all).filter(|all| all.iter().all(|literal| !literal.is_empty() && literal.is_ascii()))
 }
 
-/// The list whose shortest literal is longer.
+/// Returns the list whose shortest literal is longer.
 fn better(one: Option<Literals>, other: Option<Literals>) -> Option<Literals> {
     let shortest = |all: &[Vec<u8>]| all.iter().map(Vec::len).min().unwrap_or_default();
     match (one, other) {

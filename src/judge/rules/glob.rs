@@ -1,24 +1,25 @@
-//! Shell globs over names, texts and paths.
+//! Shell globs for names, texts and paths.
 //!
-//! `*` is any run of characters, `?` one, `[a-z]` and `[!a-z]` one of a set, `\` takes the next
-//! character as it is. Over paths `*` stays within a component and `**` crosses directories. Nothing
-//! is compiled, nothing is allocated, and the work is bounded by pattern length times text length.
+//! `*` matches any sequence of characters, `?` one character, `[a-z]` and `[!a-z]` one of a set, and `\` escapes the
+//! next character. In paths, `*` does not match a slash and `**` matches any directories. Nothing is compiled or
+//! allocated, and the work is limited by the product of the lengths of pattern and text.
 //!
-//! globset means something else by a glob: its `?` and sets match one byte, so that `[!a-c]` covers no `é`, braces are
-//! special, `/etc/**` leaves out `/etc`, and a bracket that is not closed is an error.
+//! The globs of the crate globset differ: `?` and sets match one byte, so that `[!a-c]` does not match `é`; braces are
+//! special; `/etc/**` does not match `/etc`; and an unclosed bracket is an error.
 
-/// Whether `pattern` covers all of `text`. `*` crosses slashes.
+/// Reports whether `pattern` matches all of `text`. `*` matches slashes too.
 #[must_use]
 pub fn text(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    // Most texts differ from most patterns in the last letter.
+    // A quick check: most texts differ from most patterns in the last letter.
     if let Some(last) = pattern.last().filter(|last| !b"*?]}".contains(last))
         && text.last() != Some(last)
     {
         return false;
     }
     let (mut p, mut t) = (0, 0);
-    // Where to resume after the last star: behind it in the pattern, and at the text it has not yet eaten.
+    // The positions at which to resume after the last star: after it in the pattern, and at the text that it has not
+    // consumed yet.
     let mut resume: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&b'*') {
@@ -44,8 +45,8 @@ pub fn text(pattern: &str, text: &str) -> bool {
     pattern.get(p..).unwrap_or_default().iter().all(|byte| *byte == b'*')
 }
 
-/// The first place from `from` on at which what stands behind a star at `p` could begin. `None`: there is none, or
-/// nothing stands there, and the star takes all.
+/// Returns the first position from `from` on at which the pattern after a star, at `p`, could match. `None`: there is
+/// none, or the star is at the end and matches the rest.
 fn next_place(pattern: &[u8], p: usize, text: &[u8], from: usize) -> Option<usize> {
     match *pattern.get(p)? {
         b'*' | b'?' | b'[' | b'\\' => Some(from),
@@ -53,8 +54,8 @@ fn next_place(pattern: &[u8], p: usize, text: &[u8], from: usize) -> Option<usiz
     }
 }
 
-/// Whether `pattern` covers all of `path`, component by component. A `**` component stands for any number of
-/// components, none included.
+/// Reports whether `pattern` matches all of `path`, component by component. A `**` component matches any number of
+/// components, including none.
 #[must_use]
 pub fn path(pattern: &str, path: &str) -> bool {
     let mut pattern = pattern.split('/');
@@ -70,7 +71,7 @@ pub fn path(pattern: &str, path: &str) -> bool {
             (None, None) => return true,
             (Some(glob), Some(name)) if text(glob, name) => {}
             _ => {
-                // The last `**` takes one component more.
+                // The last `**` consumes one more component.
                 let Some((after, mut eaten)) = resume.take() else { return false };
                 if eaten.next().is_none() {
                     return false;
@@ -83,20 +84,20 @@ pub fn path(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Whether a pattern has anything but literal characters.
+/// Reports whether a pattern contains a wildcard.
 #[must_use]
 pub fn is_glob(pattern: &str) -> bool {
     pattern.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Matches one character of text at `p` in the pattern; the place behind it, or `None`.
+/// Matches one character with the pattern at `p`. Returns the position after it, or `None`.
 fn one(pattern: &[u8], p: usize, character: &[u8]) -> Option<usize> {
     match *pattern.get(p)? {
         b'?' => Some(p + 1),
         b'[' => match class(pattern, p, character) {
             Some((true, next)) => Some(next),
             Some((false, _)) => None,
-            // No closing bracket: the bracket is itself.
+            // Without a closing bracket, the bracket is a literal character.
             None => (character == b"[").then_some(p + 1),
         },
         b'\\' if p + 1 < pattern.len() => literal(pattern, p + 1, character),
@@ -109,7 +110,7 @@ fn literal(pattern: &[u8], p: usize, character: &[u8]) -> Option<usize> {
     (pattern.get(p..end)? == character).then_some(end)
 }
 
-/// Reads the bracket expression at `p`: whether it holds the character, and the place behind it.
+/// Parses the bracket expression at `p`. Returns whether it contains the character, and the position after it.
 fn class(pattern: &[u8], p: usize, character: &[u8]) -> Option<(bool, usize)> {
     let mut at = p + 1;
     let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
@@ -137,7 +138,7 @@ fn class(pattern: &[u8], p: usize, character: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-/// The width of the UTF-8 character at `at`, at least 1.
+/// Returns the width of the UTF-8 character at `at`, at least 1.
 fn char_width(bytes: &[u8], at: usize) -> usize {
     let width = match bytes.get(at) {
         Some(0xf0..) => 4,
@@ -191,7 +192,7 @@ mod tests {
         assert!(text("*a*b", "xxaxxaxb"));
     }
 
-    /// All words of up to so many of these letters.
+    /// Returns all words of at most `most` of these letters.
     fn words(letters: &[&str], most: usize) -> Vec<String> {
         let mut all = vec![String::new()];
         let mut from = 0;

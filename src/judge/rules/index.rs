@@ -1,29 +1,29 @@
-//! What a pattern file speaks of, seen at a glance: the names that its programs and rules are found by.
+//! Indexes the text of a pattern file without parsing it: the names by which its programs and rules are looked up.
 //!
-//! A user's files are read anew at every start, and most of them say nothing of the command at hand. The index is
-//! worth a small part of reading a file, and tells whether the file has to be read at all.
+//! The files of users are read at every start, and most of them do not concern the command. Building the index costs a
+//! fraction of parsing a file, and tells whether the file has to be parsed.
 //!
-//! It names too much rather than too little: where a file is written in a way that this module does not surely
-//! understand, or speaks of more than named programs and effects, there is no index, and the file is read.
-//! Out of scope: judging whether a file is right. That is found out when it is read.
+//! The index contains too many names rather than too few. If a file uses syntax that this module does not fully
+//! understand, or contains anything other than named programs and effects, there is no index, and the file is parsed.
+//! Out of scope: validating a file, which happens when it is parsed.
 
 use std::collections::HashSet;
 
-// These do not ask what the processor can do, which costs more than a file of rules takes to look through where guard
-// runs in a virtual machine.
+// These searchers do not detect CPU features. In a virtual machine, the detection costs more than scanning a pattern
+// file.
 use memchr::arch::all::memchr::{One, Three};
 
 use super::glob;
 use super::source::{WRITE, WRITE_STANDS_FOR};
 
-/// The names of a file's programs, and the programs and effects that its rules name.
+/// The names of a file's programs, and the programs and effects of its rules.
 #[derive(Debug)]
 pub struct Index {
     names: HashSet<Box<str>>,
 }
 
 impl Index {
-    /// Looks through the text of a file. `None` when only reading it tells what it speaks of.
+    /// Scans the text of a file. `None` if only parsing it determines its names.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut look = IndexReader { rest: text.as_bytes(), names: HashSet::new() };
@@ -31,24 +31,24 @@ impl Index {
         Some(Self { names: look.names })
     }
 
-    /// Whether a program or a rule of the file is found by this name.
+    /// Reports whether a program or rule of the file has this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 }
 
-/// The table that a line stands in.
+/// The table that contains a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     Top,
     Rule,
     Program,
-    /// A table inside a rule or a program, whose keys name nothing that is looked up.
+    /// A table inside a rule or program, whose keys contain no names for lookups.
     Inner,
 }
 
-/// A set of bytes, as a table.
+/// Creates a set of bytes, as a table.
 const fn set(bytes: &[u8]) -> [bool; 256] {
     let mut set = [false; 256];
     let mut at = 0;
@@ -59,12 +59,12 @@ const fn set(bytes: &[u8]) -> [bool; 256] {
     set
 }
 
-/// Where the bytes of a value change what those behind them mean.
+/// The bytes in a value that change the meaning of the bytes after them.
 static TURNS: [bool; 256] = set(b"\"'[]{}#\n");
-/// What a bare key is written with.
+/// The bytes of a bare key.
 static BARE: [bool; 256] = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
-/// What is still to be looked through. Each step answers `None` where it does not understand.
+/// A scanner over the rest of the text. Each step returns `None` for syntax that it does not understand.
 struct IndexReader<'a> {
     rest: &'a [u8],
     names: HashSet<Box<str>>,
@@ -90,7 +90,7 @@ impl<'a> IndexReader<'a> {
         self.rest = self.rest.get(len..).unwrap_or_default();
     }
 
-    /// The end of a line with nothing but a comment before it.
+    /// Consumes the end of a line, which may be preceded only by a comment.
     fn line_end(&mut self) -> Option<()> {
         self.blanks();
         let len = One::new(b'\n').find(self.rest).unwrap_or(self.rest.len());
@@ -99,7 +99,8 @@ impl<'a> IndexReader<'a> {
         matches!(line, [] | [b'\r'] | [b'#', ..]).then_some(())
     }
 
-    /// `[[rule]]`, `[rule.operand]` and their like. Lists of paths and hosts concern every command.
+    /// Parses `[[rule]]`, `[rule.operand]` and similar headers. Lists of paths and hosts concern every command, so they
+    /// have no index.
     fn header(&mut self) -> Option<Table> {
         let end = self.rest.iter().position(|byte| *byte == b']')?;
         let (open, rest) = self.rest.split_at(end);
@@ -107,7 +108,7 @@ impl<'a> IndexReader<'a> {
             b"[[rule" => (Table::Rule, 2),
             b"[[program" => (Table::Program, 2),
             b"[[exception" => (Table::Inner, 2),
-            // All files are read for a tool.
+            // For a tool call, all files are parsed anyway.
             b"[[tool" => (Table::Inner, 2),
             [b'[', b'[', inner @ ..] if is_inner(inner) => (Table::Inner, 2),
             [b'[', inner @ ..] if is_inner(inner) => (Table::Inner, 1),
@@ -118,7 +119,7 @@ impl<'a> IndexReader<'a> {
         Some(table)
     }
 
-    /// `key = value`.
+    /// Parses `key = value`.
     fn entry(&mut self, table: Table) -> Option<()> {
         let key = self.bare_key()?;
         self.blanks();
@@ -142,7 +143,7 @@ impl<'a> IndexReader<'a> {
         (len > 0).then_some(key)
     }
 
-    /// A name, or an array of names.
+    /// Parses a name or an array of names.
     fn named(&mut self) -> Option<()> {
         if self.rest.first() != Some(&b'[') {
             return self.name();
@@ -162,7 +163,7 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// A name between quotes, and all its spellings.
+    /// Parses a quoted name and adds all of its spellings.
     fn name(&mut self) -> Option<()> {
         let (quote, rest) = self.rest.split_first()?;
         if !matches!(quote, b'"' | b'\'') {
@@ -186,7 +187,7 @@ impl<'a> IndexReader<'a> {
         Some(())
     }
 
-    /// Any value, to the end of its last line.
+    /// Skips a value, to the end of its last line.
     fn value(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
@@ -218,7 +219,7 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// A string of any of the four kinds.
+    /// Skips a string of any of the four kinds.
     fn string(&mut self, quote: u8) -> Option<()> {
         let triple = [quote; 3];
         let is_long = self.rest.starts_with(&triple);
@@ -230,7 +231,7 @@ impl<'a> IndexReader<'a> {
                 b'\n' if !is_long => return None,
                 byte if byte == quote && !is_long => break at += 1,
                 byte if byte == quote && self.rest[at..].starts_with(&triple) => {
-                    // Up to two quotes may stand before the three that end it.
+                    // Up to two quotes may precede the three that end the string.
                     at += 3;
                     at += self.rest[at..].iter().take(2).take_while(|byte| **byte == quote).count();
                     break;
@@ -243,7 +244,7 @@ impl<'a> IndexReader<'a> {
     }
 }
 
-/// The name of a table inside a rule or a program.
+/// Reports whether this is the name of a table inside a rule, program or tool.
 fn is_inner(name: &[u8]) -> bool {
     let below = [b"rule.".as_slice(), b"program.", b"tool."].iter().find_map(|table| name.strip_prefix(*table));
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
@@ -305,7 +306,7 @@ mod tests {
         }
     }
 
-    /// A value as a careless hand may write it.
+    /// Generates a value as a careless author may write it.
     fn value() -> impl Strategy<Value = String> {
         let text = "[ -~]{0,12}";
         prop_oneof![
@@ -367,7 +368,7 @@ mod tests {
             indexed += 1;
             let verbs = contents.rules.iter().flat_map(|rule| &rule.when.verbs);
             let names = contents.programs.iter().flat_map(|program| &program.names);
-            // A rule's other spellings are found by way of the program's description.
+            // The other spellings of a rule's program are found through the program's description.
             assert!(names.clone().all(|name| index.has(name)), "{file:?}");
             for verb in verbs.filter(|verb| !names.clone().any(|name| name == *verb)) {
                 assert!(index.has(verb), "{file:?}: {verb}");

@@ -1,7 +1,7 @@
-//! What names mean in languages: the form of `patterns/languages/names.toml`.
+//! The meaning of names in programming languages: the format of `patterns/languages/names.toml`.
 //!
-//! Nothing but the form and looking a name up in it. The build script reads this file too, so it stands on `serde` and on
-//! what else the build script has.
+//! Only the format and lookups by name. The build script includes this file too, so it depends only on `serde` and
+//! other modules of the build script.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use super::problem::TableError;
 #[serde(deny_unknown_fields)]
 pub struct Languages {
     pub language: Vec<LanguageTable>,
-    /// Variables of the environment and properties whose value is the home directory.
+    /// Environment variables and properties whose value is the home directory.
     #[serde(default)]
     pub home: Vec<String>,
 }
 
-/// What names mean in one language.
+/// The meaning of names in one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanguageTable {
-    /// As descriptions call it; `*` is every language.
+    /// The name of the language in program descriptions; `*` is every language.
     pub name: String,
     #[serde(default)]
     pub holds: Vec<VariableNames>,
@@ -35,173 +35,173 @@ pub struct LanguageTable {
     pub acts: Vec<ActOfCalls>,
 }
 
-/// Calls whose arguments are worked out, where a language has no reader of its own.
+/// Calls whose arguments are evaluated, for a language without its own parser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActOfCalls {
-    /// The name of the call in that language which descriptions tell of; [`OPENS`] for one that its mode tells.
+    /// The name of the call in the descriptions of that language; [`OPENS`] for a call whose mode determines it.
     #[serde(rename = "as")]
     pub described: String,
-    /// The whole names, or globs of them whose last part is written out.
+    /// Full names, or globs of full names whose last part is literal.
     pub calls: Vec<String>,
-    /// Nothing else has such a name: in code on a command line it counts wherever it stands.
+    /// Whether nothing else has such a name. In code on a command line it then counts at any position.
     #[serde(default)]
     pub mentioned: bool,
 }
 
-/// The name of calls that open a file for what a later argument says.
+/// The name of calls that open a file in a mode that a later argument specifies.
 pub const OPENS: &str = "open";
 
-/// Names of variables and members of modules that hold the same.
+/// Names of variables and module members with the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariableNames {
     pub what: VariableMeaning,
     pub names: Vec<String>,
-    /// The name of a [`VariableMeaning::Program`].
+    /// The name of the program of a [`VariableMeaning::Program`].
     #[serde(default)]
     pub program: Option<String>,
 }
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariableMeaning {
     /// The home directory of the account.
     Home,
-    /// The file that the code stands in.
+    /// The file that contains the code.
     File,
     /// The directory of that file.
     Directory,
-    /// That file as an address.
+    /// That file as a URL.
     Address,
     /// The program that runs the code.
     Program,
 }
 
-/// What some calls give.
+/// The result of some calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallResult {
     pub gives: ResultKind,
     /// The last parts of their names.
     pub calls: Vec<String>,
-    /// The whole name fits one of these globs, where there are any.
+    /// Globs one of which the full name must match, if there are any.
     #[serde(default)]
     pub of: Vec<String>,
-    /// What a [`ResultKind::Text`] or [`ResultKind::Path`] is; a tilde in front is the home directory.
+    /// The text of a [`ResultKind::Text`] or [`ResultKind::Path`]; a leading tilde is the home directory.
     #[serde(default)]
     pub text: Option<String>,
 }
 
-/// What a call gives, from the object that it is a method of and from its arguments.
+/// The result of a call, derived from its receiver (the object whose method it is) and its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// A text that is always the same, where there are no arguments.
+    /// A constant text, if there are no arguments.
     Text,
     /// That text as a path.
     Path,
     /// An empty text.
     Nothing,
-    /// The text of the object.
+    /// The text of the receiver.
     Same,
     /// The elements of the first argument.
     SameElements,
-    /// The object, where it is a name of a directory's files.
+    /// The receiver, if it is a file name from a listed directory.
     SameNames,
     /// The text of the first argument.
     Argument,
-    /// The first argument, be it a text or what another call gives: a file that was read.
+    /// The first argument, whether a text or the result of another call, such as the content of a file.
     ArgumentAsItIs,
-    /// The first argument, of two at most.
+    /// The first argument of at most two.
     ArgumentInAnEncoding,
     /// The only argument.
     Statement,
-    /// The first argument, where it has quotes in it.
+    /// The first argument, if it contains quotes.
     QuotedLine,
-    /// The words of the first argument, or of the object.
+    /// The words of the first argument, or of the receiver.
     Words,
-    /// The words of the object, where there are no arguments.
+    /// The words of the receiver, if there are no arguments.
     OwnWords,
-    /// The parts of the object between marks that the first argument says.
+    /// The parts of the receiver, split at the first argument.
     Parts,
-    /// The parts of the second argument between marks that the first says.
+    /// The parts of the second argument, split at the first.
     PartsByMark,
-    /// The values that the object carries, with the first argument between them.
+    /// The elements of the receiver, joined with the first argument.
     Strung,
-    /// The same, with commas where there is no argument.
+    /// The elements of the receiver, joined with the first argument or, without one, with commas.
     StrungWithCommas,
-    /// The elements of the first argument with the object between them.
+    /// The elements of the first argument, joined with the receiver.
     StrungElements,
-    /// The object with the arguments behind it.
+    /// The receiver with the arguments appended.
     StrungBehind,
     /// The arguments, as a list.
     Arguments,
-    /// The arguments, one behind the other.
+    /// The arguments, concatenated.
     StrungArguments,
-    /// The first argument, or the object, from its end to its beginning.
+    /// The first argument, or the receiver, reversed.
     Reversed,
-    /// The object with the second argument in the place of the first.
+    /// The receiver with the first argument replaced by the second.
     Replaced,
-    /// The object with the arguments in its places.
+    /// The receiver as a format string, filled with the arguments.
     Filled,
-    /// The first argument with the others in its places.
+    /// The first argument as a format string, filled with the other arguments.
     FilledArguments,
-    /// Nothing, but the first argument comes to stand for a later one with those behind it in its places.
+    /// Nothing, but the first argument becomes a later argument, filled with the arguments after that.
     FillsArgument,
-    /// The letters of the numbers among the arguments.
+    /// The characters with the numbers among the arguments as their codes.
     Letters,
     Base64,
     Hexadecimal,
-    /// Decoded as the second argument says.
+    /// Decoded with the encoding in the second argument.
     DecodedAsNamed,
-    /// What the environment holds under the first argument.
+    /// The value of the environment variable in the first argument.
     Variable,
-    /// The first argument, from the directory of the second.
+    /// The first argument as a path relative to the second.
     PathFrom,
     /// The first argument with its tilde expanded.
     PathAtHome,
-    /// The directory of the first argument, so many levels up as the second says.
+    /// The directory of the first argument, as many levels up as the second specifies.
     Directory,
-    /// The first argument in the directory of the object.
+    /// The first argument in the directory of the receiver.
     PathBeside,
-    /// The path in an address.
+    /// The path in a URL.
     PathOfAddress,
-    /// The first argument in the directory of the address that the second is.
+    /// The first argument in the directory of the URL in the second.
     AddressBeside,
-    /// The arguments as one path that is an object.
+    /// The arguments as one path object.
     PathObject,
-    /// The arguments below the object, as a path that is an object.
+    /// The arguments below the receiver, as a path object.
     PathBelow,
     /// The arguments as one path.
     JoinedPath,
-    /// The arguments, or the object, as one path without `.` and `..`.
+    /// The arguments, or the receiver, as one path, normalised without `.` and `..`.
     PlainPath,
-    /// A name that nobody else has.
+    /// A unique temporary name.
     TemporaryPath,
-    /// The files below the object that fit the first argument.
+    /// The files below the receiver that match the first argument.
     FilesBelowByPattern,
-    /// The files in the object that fit the first argument.
+    /// The files in the receiver that match the first argument.
     FilesByPattern,
-    /// All files below the object.
+    /// All files below the receiver.
     AllBelow,
-    /// All files in the object.
+    /// All files in the receiver.
     AllIn,
     /// All files below the first argument, or below the working directory.
     AllInArgument,
-    /// The files that fit the first argument.
+    /// The files that match the first argument.
     FilesOfPattern,
     /// The name of some file.
     AName,
 }
 
 impl Languages {
-    /// What is wrong with the tables, in words.
+    /// Checks the tables.
     ///
     /// # Errors
-    /// The first that names no language, has a text that it does not give, or gives one that it does not have; the same
-    /// of programs, and of what a name holds in every language.
+    /// The first table with an unknown language, the first result whose `text` is missing or superfluous, or the first
+    /// variables whose `program` is missing or superfluous or which are in the table for every language.
     pub fn check(&self) -> Result<(), TableError> {
         for table in &self.language {
             if table.name != ANY && Language::of(&table.name).is_none() {
@@ -225,22 +225,22 @@ impl Languages {
 /// The name of the table for every language.
 const ANY: &str = "*";
 
-/// All names by which something can be looked up.
+/// All names, indexed for lookups.
 #[derive(Debug, Default)]
 pub struct LanguageIndex {
-    /// Results of calls, by the last part of their names.
+    /// The results of calls, by the last part of their names.
     results: HashMap<String, Vec<(Option<Language>, CallResult)>>,
     holds: HashMap<String, Vec<(Language, VariableMeaning, Option<String>)>>,
-    /// Calls by the last part of their names.
+    /// The calls by the last part of their names.
     acts: HashMap<String, Vec<NamedAct>>,
     home: Vec<String>,
 }
 
-/// One name of calls that descriptions tell of.
+/// A name of calls that descriptions contain.
 #[derive(Debug)]
 struct NamedAct {
     language: Language,
-    /// A glob of the whole name.
+    /// A glob of the full name.
     pattern: String,
     described: String,
     mentioned: bool,
@@ -250,7 +250,7 @@ impl LanguageIndex {
     #[must_use]
     pub fn new(languages: Languages) -> Self {
         let mut known = Self { home: languages.home, ..Self::default() };
-        // Those of one language first.
+        // The tables of one language come before the table of all languages.
         let (any, own): (Vec<_>, Vec<_>) = languages.language.into_iter().partition(|table| table.name == ANY);
         for table in own.into_iter().chain(any) {
             let language = Language::of(&table.name);
@@ -275,20 +275,20 @@ impl LanguageIndex {
         known
     }
 
-    /// What a variable or a member of a module holds in a language, and the program where it is one.
+    /// Returns the meaning of a variable or module member in a language, and the program if it is one.
     #[must_use]
     pub fn held(&self, language: Language, name: &str) -> Option<(VariableMeaning, Option<&str>)> {
         let (_, what, program) = self.holds.get(name)?.iter().find(|(of, ..)| *of == language)?;
         Some((*what, program.as_deref()))
     }
 
-    /// Whether a variable of the environment, or a property, holds the home directory.
+    /// Reports whether the value of an environment variable or property is the home directory.
     #[must_use]
     pub fn is_home(&self, variable: &str) -> bool {
         self.home.iter().any(|name| name == variable)
     }
 
-    /// What a call may give in a language, in the order in which it is tried.
+    /// Returns the possible results of a call in a language, in the order in which they are tried.
     pub fn results<'r>(&'r self, language: Language, callee: &'r str) -> impl Iterator<Item = &'r CallResult> {
         let all = self.results.get(last_part(callee)).map(Vec::as_slice).unwrap_or_default();
         let own = all.iter().filter(move |(of, _)| of.is_none_or(|of| of == language));
@@ -298,13 +298,13 @@ impl LanguageIndex {
         own.map(|(_, result)| result).filter(fits)
     }
 
-    /// What descriptions call a call whose arguments are worked out, by its whole name.
+    /// Returns the name in descriptions of a call whose arguments are evaluated, by its full name.
     #[must_use]
     pub fn act(&self, language: Language, callee: &str) -> Option<&str> {
         self.named_act(language, callee).map(|act| act.described.as_str())
     }
 
-    /// The same, of a name that nothing else has.
+    /// Returns the same for a name that nothing else has.
     #[must_use]
     pub fn mentioned(&self, language: Language, callee: &str) -> Option<&str> {
         self.named_act(language, callee).filter(|act| act.mentioned).map(|act| act.described.as_str())
@@ -316,7 +316,7 @@ impl LanguageIndex {
     }
 }
 
-/// The name of a call without what it belongs to.
+/// Returns the last part of the name of a call.
 #[must_use]
 pub fn last_part(callee: &str) -> &str {
     callee.rsplit('.').next().unwrap_or(callee)

@@ -1,6 +1,6 @@
-//! Values that are made on first use and then stay where they are.
+//! Values that are created on first use and then keep their address.
 //!
-//! Making the container costs nothing worth counting, however many values it may come to hold.
+//! Creating the container is cheap, regardless of its number of slots.
 
 use std::cell::OnceCell;
 
@@ -8,20 +8,20 @@ const CHUNK: usize = 64;
 
 type Chunk<T> = [OnceCell<Box<T>>; CHUNK];
 
-/// A fixed number of slots, each filled when it is first asked for.
+/// A fixed number of slots, each filled on first access.
 #[derive(Debug)]
 pub struct Lazy<T> {
     chunks: Box<[OnceCell<Box<Chunk<T>>>]>,
 }
 
 impl<T> Lazy<T> {
-    /// `len` empty slots.
+    /// Creates `len` empty slots.
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self { chunks: std::iter::repeat_with(OnceCell::new).take(len.div_ceil(CHUNK)).collect() }
     }
 
-    /// The value in the slot, made by `make` when it is not there yet; `None` beyond the last slot.
+    /// Returns the value in the slot, created by `make` if it is empty; `None` if there is no such slot.
     pub fn get(&self, slot: usize, make: impl FnOnce() -> T) -> Option<&T> {
         let chunk = self.chunks.get(slot / CHUNK)?;
         let chunk = chunk.get_or_init(|| Box::new(std::array::from_fn(|_| OnceCell::new())));

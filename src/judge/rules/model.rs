@@ -23,7 +23,7 @@ pub use super::subs::Subs;
 use crate::judge::path_class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
-/// The most approvers that a rule or a tier may want.
+/// The maximum number of approvers that a rule or a tier can require.
 pub const MAX_APPROVALS: u8 = 9;
 
 /// A rule: the acts that it matches, their tier, and the text that explains a finding.
@@ -34,20 +34,20 @@ pub struct Rule {
     pub tier: Tier,
     pub weight: Weight,
     pub reversibility: Reversibility,
-    /// Why the act is dangerous, in one sentence for the user.
+    /// The reason why the act is dangerous, as one sentence for the user.
     pub reason: String,
-    /// What to do instead.
+    /// The suggested alternative.
     pub instead: Option<String>,
     /// guard refuses the command; nobody can approve it.
     pub deny: bool,
     /// A reviewer, or a threshold above 3.0, may decide up to tier 3 (docs/risk.md, provenance).
     pub yolo: bool,
-    /// The act can be undone, although no description says what it does. A reviewer may then approve it (docs/risk.md,
+    /// The act can be undone, although no description defines its effect. A reviewer may then approve it (docs/risk.md,
     /// provenance).
     pub reversible: bool,
     /// The number of approvers who must sign an approval; 1: the number in the policy.
     pub approvals: u8,
-    /// What a finding records about the session (docs/risk.md, behaviour).
+    /// The facts that a finding records about the session (docs/risk.md, behaviour).
     pub notes: Vec<SessionNote>,
     pub when: Match,
     /// Operands for which one of these facts is true are ignored; if no operand remains, the finding has tier 1.
@@ -167,7 +167,7 @@ pub struct OperandTest {
     pub test: TextTest,
 }
 
-/// Which operands have to pass a test.
+/// The operands that have to pass a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperandQuantifier {
     /// At least one. If the rule has `lower`, at least one that passes must not be lowered.
@@ -324,7 +324,7 @@ impl Lowering {
     }
 }
 
-/// What a finding records about the session.
+/// A fact that a finding records about the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionNote {
@@ -377,7 +377,7 @@ pub struct PackageList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Support {
     pub argv: Vec<String>,
-    /// What the command helps with.
+    /// The purpose of the command.
     pub why: String,
 }
 

@@ -1,12 +1,12 @@
-//! Names of packages: what a requirement names, and which well-known name another one could be taken for.
+//! Names of packages: extracts the name from a requirement, and compares it with well-known names.
 //!
-//! Which names are well known is data: the lists beside the pattern files. Out of scope: how any one index or
-//! client works, and I/O.
+//! The well-known names are data: the lists next to the pattern files. Out of scope: specifics of a single index or
+//! client, and I/O.
 
 use strsim::osa_distance;
 
-/// The name that a requirement begins with: `requests` of `requests[socks]>=2`, `@scope/name` of `@scope/name@^1`, the
-/// real one of an alias (`a@npm:b`). None of what is no requirement.
+/// Returns the name at the start of a requirement: `requests` in `requests[socks]>=2`, `@scope/name` in
+/// `@scope/name@^1`, the real name of an alias (`a@npm:b`); `None` if the text is not a requirement.
 #[must_use]
 pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
     let plain = requirement.trim();
@@ -14,7 +14,7 @@ pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
         let rest = rest.strip_prefix(':')?;
         (before.is_empty() || before.ends_with('@')).then_some(rest)
     });
-    // What is behind a channel (`conda-forge::numpy`).
+    // The name follows a channel (`conda-forge::numpy`).
     let plain = aliased.or_else(|| plain.split_once("::").map(|(_, rest)| rest)).unwrap_or(plain);
     let body = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let start = usize::from(plain.starts_with('@'));
@@ -27,7 +27,8 @@ pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
     (ends && whole).then_some(name)
 }
 
-/// A name as an index compares it: in lower case, and with each run of these characters for one dash.
+/// Returns a name as an index compares it: in lower case, with each of the characters in `alike` replaced by a dash,
+/// and a sequence of them by one dash if the dash is among them.
 #[must_use]
 pub fn folded(name: &str, alike: &str) -> String {
     let mut folded = String::with_capacity(name.len());
@@ -40,8 +41,9 @@ pub fn folded(name: &str, alike: &str) -> String {
     folded
 }
 
-/// How far apart two different names are, where a reader could take one for the other: 0 for the same words joined or
-/// ordered otherwise, else the letters between them, at most two, and one among short names.
+/// Returns the distance between two different names that a reader could confuse: 0 for the same words in another order
+/// or with other separators, else the edit distance, at most two, and at most one for short names. `None` if they
+/// cannot be confused.
 #[must_use]
 pub fn distance(one: &str, other: &str) -> Option<usize> {
     let most = match one.len().min(other.len()) {
@@ -56,7 +58,7 @@ pub fn distance(one: &str, other: &str) -> Option<usize> {
     if letters(one) == letters(other) || has_same_words(one, other) {
         return Some(0);
     }
-    // Two names that have hardly a letter in common are told apart by their lengths and ends alone.
+    // A quick check of lengths and ends, so that the distance is computed only for similar names.
     if one.len().abs_diff(other.len()) > most || !shares_an_end(one, other) {
         return None;
     }
@@ -76,8 +78,8 @@ fn has_same_words(one: &str, other: &str) -> bool {
     one.len() == other.len() && words(one) == words(other)
 }
 
-/// Whether names within two letters of each other begin or end alike: of three parts two changes leave one whole, and
-/// most changes leave an end.
+/// Reports whether the first, the second or the last letters of two names are equal. Most pairs of names within two
+/// edits of each other pass this test.
 fn shares_an_end(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let alike = |at: usize| one.get(at) == other.get(at);

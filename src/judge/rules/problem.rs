@@ -1,23 +1,23 @@
-//! What is wrong with a pattern file, where, and what to do about it.
+//! The errors in pattern files, with their positions and remedies.
 
 use std::fmt;
 
 pub use crate::judge::nearest::nearest;
 
-/// One fault of a pattern file.
+/// An error in a pattern file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub file: String,
-    /// Counted from 1; 0 when it is the whole file.
+    /// The line, counted from 1; 0 for the whole file.
     pub line: usize,
-    /// The key and what it belongs to (`rule git.push-force: flags`).
+    /// The key and its parent (`rule git.push-force: flags`).
     pub place: String,
     pub what: String,
     pub remedy: String,
 }
 
 impl Problem {
-    /// A fault that has no line.
+    /// Creates an error without a line.
     #[must_use]
     pub fn whole_file(file: &str, what: &str) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// One fault of the tables in `patterns/languages`.
+/// An error in the tables in `patterns/languages`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     #[error("no language is called {0:?}")]

@@ -1,11 +1,11 @@
-//! Where programs take secrets: what is hidden of a command by the program that it is given to.
+//! The arguments in which programs accept secrets. They are hidden when a command is shown or recorded.
 //!
-//! Nothing but the form: which programs these are is data (`patterns/redaction/programs.toml`). The build script reads this
-//! file too, so it stands on `serde` alone.
+//! Only the format: the programs are data (`patterns/redaction/programs.toml`). The build script includes this file
+//! too, so it depends on `serde` alone.
 
 use serde::{Deserialize, Serialize};
 
-/// All places where programs are known to take a secret.
+/// All known arguments in which programs accept a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretArguments {
@@ -13,23 +13,23 @@ pub struct SecretArguments {
     pub operand: Vec<SecretOperand>,
     pub input: Vec<SecretInput>,
     pub none: Vec<NoSecret>,
-    /// Words of what decodes: where one stands, a text that looks random is encoded and no secret.
+    /// Words that decode something. Next to such a word, a text that looks random is encoded data and not a secret.
     pub decoders: Vec<String>,
 }
 
-/// Options behind which programs take a secret.
+/// Options whose value is a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretOption {
     pub programs: Vec<String>,
-    /// A word that must stand between the program and the option.
+    /// A word that must be between the program and the option.
     #[serde(default)]
     pub sub: Option<String>,
     pub options: Vec<String>,
     pub form: SecretForm,
 }
 
-/// In what form an option takes its secret.
+/// The form in which an option takes its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretForm {
@@ -47,12 +47,12 @@ pub enum SecretForm {
     AfterComma,
 }
 
-/// Operands that are a secret.
+/// Operands that are secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretOperand {
     pub programs: Vec<String>,
-    /// The word behind the program.
+    /// The word after the program.
     #[serde(default)]
     pub sub: Option<String>,
     /// The letter of an option that must be given.
@@ -61,7 +61,7 @@ pub struct SecretOperand {
     pub which: WhichOperand,
 }
 
-/// Which operand it is.
+/// The position of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhichOperand {
@@ -75,10 +75,10 @@ pub enum WhichOperand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretInput {
-    /// None stands for any.
+    /// The programs; empty: any.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// One of these must be given, if there are any.
+    /// Words, one of which must be given if there are any.
     #[serde(default)]
     pub words: Vec<String>,
     /// The letter of an option that must be given.
@@ -86,11 +86,11 @@ pub struct SecretInput {
     pub letter: Option<char>,
 }
 
-/// Options behind which programs take no secret, though they are named so and nothing joins the next word to them.
+/// Options whose value is not a secret although their name suggests it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoSecret {
     pub programs: Vec<String>,
-    /// Without the dashes.
+    /// The options without dashes.
     pub options: Vec<String>,
 }

@@ -1,8 +1,8 @@
-//! Pattern files as people write them, TOML, read and checked.
+//! Reads and checks pattern files, which people write in TOML.
 //!
-//! A file is right as a whole or not used at all: every fault is reported with file, line, key, what is
-//! wrong and what to do. The build script reads the built-in files with this very code, so it stands on
-//! nothing that a build script cannot have.
+//! A file is used only if it has no errors. Each error is reported with the file, the line, the key, the cause and a
+//! remedy. The build script reads the built-in files with this module too, so it depends only on modules of the build
+//! script.
 
 mod body;
 mod check;
@@ -28,24 +28,24 @@ use super::problem::Problem;
 use crate::judge::document::{self, Fault, Located};
 use crate::judge::path_class::PathClass;
 
-/// What a file stands on: the layers below it.
+/// The layers below a file.
 pub trait LayersBelow {
-    /// The description of a program.
+    /// Returns the description of a program.
     fn program(&self, name: &str) -> Option<Cow<'_, Program>>;
-    /// Whether a rule of this id is there already.
+    /// Reports whether a rule with this ID exists already.
     fn has_rule(&self, id: &str) -> bool;
-    /// Whether this layer may not change the description of the program.
+    /// Reports whether this layer may not change the description of the program.
     fn closed(&self, name: &str) -> bool;
-    /// Whether this layer may loosen anything. A project's may not.
+    /// Reports whether this layer may loosen anything. A project may not.
     fn may_loosen(&self) -> bool;
-    /// Whether files of this layer may name support commands: they are looked at for every command that is asked about,
-    /// so that whoever adds some does it in the configuration.
+    /// Reports whether files of this layer may contain support commands. guard compares every command that it would ask
+    /// about with them, so users add theirs in the configuration.
     fn may_support(&self) -> bool {
         false
     }
 }
 
-/// No layer below: what the built-in files stand on.
+/// No layers, for the built-in files.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLayers;
 
@@ -71,18 +71,18 @@ impl LayersBelow for NoLayers {
     }
 }
 
-/// Reads one file.
+/// Reads a file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the file.
 pub fn read(path: &str, text: &str, known: &dyn LayersBelow) -> Result<Contents, Vec<Problem>> {
     read_all(&[(path, text)], known)
 }
 
-/// Reads files that may name one another's programs. Each is a path for messages, and a text.
+/// Reads files, which may refer to each other's programs. Each is a path, for messages, and a text.
 ///
 /// # Errors
-/// Everything that is wrong with any of them.
+/// All errors in all files.
 pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Contents, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut shapes = Vec::new();
@@ -209,15 +209,15 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Conte
     if problems.is_empty() { Ok(contents) } else { Err(problems) }
 }
 
-/// The programs that a file can speak of.
+/// The programs to which a file can refer.
 struct Vocabulary<'a> {
-    /// By name, the number among the programs read so far.
+    /// The index of each program that was read so far, by name.
     own: HashMap<String, usize>,
     known: &'a dyn LayersBelow,
 }
 
 impl Vocabulary<'_> {
-    /// The description of `name`, from these files or from below.
+    /// Returns the description of `name`, from these files or from the layers below.
     fn program<'p>(&'p self, name: &str, own: &'p [Program]) -> Option<Cow<'p, Program>> {
         let by_glob = || {
             let covers = |pattern: &&String| super::glob::is_glob(pattern) && super::glob::text(pattern, name);
@@ -230,7 +230,7 @@ impl Vocabulary<'_> {
     }
 }
 
-/// A file while it is read.
+/// A file that is being read.
 #[derive(Clone, Copy)]
 struct SourceFile<'a> {
     file: &'a str,
@@ -256,13 +256,13 @@ impl SourceFile<'_> {
         }
     }
 
-    /// What the TOML reader found.
+    /// Converts an error of the TOML parser.
     fn unreadable(&self, error: &toml::de::Error) -> Problem {
         let offset = error.span().map_or(0, |span| span.start);
         self.problem(&(offset..offset), "", &error.message().replace('\n', ", "), "see guard-patterns(5)")
     }
 
-    /// What is wrong with the keys and the types of their values.
+    /// Converts an error in the keys or the types of their values.
     fn faulty(&self, fault: &Fault) -> Problem {
         let remedy = if fault.remedy.is_empty() { "see guard-patterns(5)" } else { &fault.remedy };
         self.problem(&fault.span, &fault.key, &fault.what, remedy)
@@ -428,7 +428,7 @@ fn packages(
     Ok(PackageList { index: index.clone(), alike, marks, names })
 }
 
-/// The values of a spanned list.
+/// Returns the values of a list with their positions.
 fn values(list: &[Located<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
     list.iter().map(|value| (value.get_ref().as_str(), value.span()))
 }

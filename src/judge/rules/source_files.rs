@@ -1,44 +1,44 @@
-//! Which files hold code: the form of `patterns/languages/files.toml`.
+//! The names of files that contain code: the format of `patterns/languages/files.toml`.
 //!
-//! Nothing but the form and looking a name up in it. The build script reads this file too, so it stands on `serde` and on
-//! what else the build script has.
+//! Only the format and lookups by name. The build script includes this file too, so it depends only on `serde` and
+//! other modules of the build script.
 
 use serde::{Deserialize, Serialize};
 
 use super::model::Language;
 use super::problem::TableError;
 
-/// All that is known of names of files.
+/// The known names of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceFiles {
-    /// Files that a program reads to know what it builds and runs, beside source code.
+    /// Files, other than source code, from which a program determines what to build and run.
     pub recipes: Vec<String>,
     pub source: Vec<SourceNames>,
 }
 
-/// The files that hold code in one language.
+/// The files that contain code in one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceNames {
-    /// As descriptions call it.
+    /// The name of the language in program descriptions.
     pub language: String,
-    /// What stands behind the last dot of their names.
+    /// The texts after the last dot of their names.
     #[serde(default)]
     pub endings: Vec<String>,
-    /// Whole names.
+    /// Full names.
     #[serde(default)]
     pub files: Vec<String>,
 }
 
-/// What is read, and has no reader among the languages: it is walked as the shell does, or cell by cell.
+/// Formats without a language parser: they are analysed like shell code, or cell by cell.
 const WALKED: [&str; 5] = ["shell", "notebook", "report", "doctest", "robot"];
 
 impl SourceFiles {
-    /// What is wrong with the tables, in words.
+    /// Checks the tables.
     ///
     /// # Errors
-    /// A table that names no language, or names none of its files; a name that two tables have.
+    /// A table with an unknown language or without files, or a name in two tables.
     pub fn check(&self) -> Result<(), TableError> {
         let mut known: Vec<&String> = Vec::new();
         for source in &self.source {
@@ -59,7 +59,7 @@ impl SourceFiles {
         Ok(())
     }
 
-    /// The language that a file of this name is read as.
+    /// Returns the language of a file with this name.
     #[must_use]
     pub fn language_of(&self, path: &str) -> Option<&str> {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -71,7 +71,7 @@ impl SourceFiles {
         whole.or_else(ending).map(|source| source.language.as_str())
     }
 
-    /// Whether a file of this name says what a program builds and runs.
+    /// Reports whether a file with this name determines what a program builds and runs.
     #[must_use]
     pub fn is_recipe(&self, name: &str) -> bool {
         self.recipes.iter().any(|known| known == name)

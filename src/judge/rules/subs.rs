@@ -1,4 +1,4 @@
-//! The subcommands of a program. Some programs have two hundred, and a command names one: only that one is decoded.
+//! The subcommands of a program. Some programs have two hundred, of which a command uses one: only that one is decoded.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 use super::glob;
 use super::model::Sub;
 
-/// Described subcommands, in order, each decoded when it is first asked for.
+/// The described subcommands, in order, each decoded on first use.
 #[derive(Clone, Default)]
 pub struct Subs {
-    /// The paths without wildcards, words joined by blanks, each with the number of its description behind a tab: a line
-    /// each, sorted.
+    /// The sorted paths without wildcards, one per line: the words separated by spaces, a tab, and the index of the
+    /// description.
     plain: String,
-    /// The same of the paths with wildcards, in the order of their descriptions.
+    /// The paths with wildcards, in the same format, in the order of their descriptions.
     globs: String,
-    /// The stored descriptions one behind the other, and where each ends.
+    /// The encoded descriptions, concatenated, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<u32>,
     decoded: Vec<OnceCell<Sub>>,
     lines: OnceCell<Vec<Line>>,
 }
 
-/// Where a path without wildcards stands among all of them, and the number of its description.
+/// The position of a path in `plain`, and the index of its description.
 #[derive(Clone, Copy)]
 struct Line {
     start: usize,
@@ -34,42 +34,42 @@ struct Line {
 }
 
 impl Subs {
-    /// Whether there are none.
+    /// Reports whether there are no subcommands.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All of them, decoded.
+    /// Returns all descriptions, decoded.
     pub fn iter(&self) -> impl Iterator<Item = &Sub> + Clone {
         (0..self.ends.len()).filter_map(|index| self.get(index))
     }
 
-    /// All paths, words joined by blanks, with the number of the description.
+    /// Returns all paths, as words separated by spaces, with the indices of their descriptions.
     pub fn paths(&self) -> impl Iterator<Item = (&str, usize)> {
         self.plain.lines().chain(self.globs.lines()).filter_map(entry)
     }
 
-    /// Whether some path begins with this word.
+    /// Reports whether a path begins with this word.
     #[must_use]
     pub fn begin_with(&self, word: &str) -> bool {
         let begins = |(path, _): (&str, usize)| path.split(' ').next() == Some(word);
         self.first_from(word).is_some_and(begins) || self.globs.lines().filter_map(entry).any(begins)
     }
 
-    /// The descriptions that name the first of these words, one of them, or all.
+    /// Returns the descriptions whose path is a prefix of these words.
     pub fn naming(&self, words: &[String]) -> impl Iterator<Item = &Sub> {
         let prefixes = (1..=words.len()).filter_map(|length| words.get(..length));
         prefixes.filter_map(|words| self.get(self.named(words)?))
     }
 
-    /// The description of exactly this path, one that names it before one that covers it.
+    /// Returns the description of exactly this path. A literal path takes precedence over one with wildcards.
     #[must_use]
     pub fn exact(&self, words: &[String]) -> Option<&Sub> {
         self.named(words).or_else(|| self.covering(words)).and_then(|index| self.get(index))
     }
 
-    /// Whether a description names exactly these words.
+    /// Reports whether a literal path consists of exactly these words.
     #[must_use]
     pub fn names(&self, words: &[String]) -> bool {
         self.named(words).is_some()
@@ -86,8 +86,8 @@ impl Subs {
         self.globs.lines().filter_map(entry).find(|(path, _)| covers(path)).map(|(_, index)| index)
     }
 
-    /// Whether some path begins with these words and goes on. Behind what runs a command only a path that names the
-    /// words does: what follows is that command.
+    /// Reports whether a longer path begins with these words. If the subcommand runs a command, paths with wildcards do
+    /// not count, because the next words are that command.
     #[must_use]
     pub fn go_on_from(&self, words: &[String]) -> bool {
         let mut begun = words.join(" ");
@@ -100,7 +100,7 @@ impl Subs {
             || self.globs.lines().filter_map(entry).any(|(path, _)| may_cover(path)) && !ends()
     }
 
-    /// The first of the sorted paths that is not below this one, with the number of its description.
+    /// Returns the first of the sorted paths that is not less than this one, with the index of its description.
     fn first_from(&self, path: &str) -> Option<(&str, usize)> {
         let lines = self.lines.get_or_init(|| {
             let mut start = 0;
@@ -117,7 +117,7 @@ impl Subs {
         Some((text(line), line.index))
     }
 
-    /// The description of the longest path that these words begin with, and its length in words.
+    /// Returns the description of the longest path that is a prefix of these words, and its length in words.
     #[must_use]
     pub fn longest(&self, words: &[String]) -> Option<(usize, &Sub)> {
         let prefixes = (1..=words.len()).rev().filter_map(|length| Some((length, words.get(..length)?)));
@@ -127,7 +127,7 @@ impl Subs {
     fn get(&self, index: usize) -> Option<&Sub> {
         let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
         let stored = self.bytes.get(start as usize..*self.ends.get(index)? as usize)?;
-        // What is stored here was encoded below, or by the build script, which reads back all that it stores.
+        // The bytes were encoded below, or by the build script, which decodes everything that it packs.
         Some(self.decoded.get(index)?.get_or_init(|| postcard::from_bytes(stored).unwrap_or_default()))
     }
 }
@@ -135,10 +135,10 @@ impl Subs {
 impl From<Vec<Sub>> for Subs {
     fn from(subs: Vec<Sub>) -> Self {
         let mut all = Self::default();
-        // Of two descriptions of one path the first counts.
+        // If a path has two descriptions, the first applies.
         let mut plain = BTreeMap::new();
         for sub in subs {
-            // Encoding into memory cannot fail: every length is known.
+            // Encoding into memory cannot fail, because every length is known.
             all.bytes.extend(postcard::to_allocvec(&sub).unwrap_or_default());
             all.ends.push(u32::try_from(all.bytes.len()).unwrap_or(u32::MAX));
             let index = all.decoded.len();
@@ -196,8 +196,8 @@ impl<'de> Deserialize<'de> for Subs {
     }
 }
 
-/// Whether a path covers exactly these words: `*` within a word as in any glob, `**` any number of
-/// words, none included.
+/// Reports whether a path matches exactly these words: `*` in a word as in any glob, `**` any number of words,
+/// including none.
 pub fn covers<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[String]) -> bool {
     match (path.next(), words.split_first()) {
         (None, rest) => rest.is_none(),
@@ -207,7 +207,7 @@ pub fn covers<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[Stri
     }
 }
 
-/// Whether a path covers words that begin with these and go on.
+/// Reports whether a path matches some words that begin with these and are more.
 fn may_cover<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[String]) -> bool {
     match (path.next(), words.split_first()) {
         (one, None) => one.is_some(),
@@ -217,13 +217,13 @@ fn may_cover<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[Strin
     }
 }
 
-/// A path and the number of its description.
+/// Parses a line: a path and the index of its description.
 fn entry(line: &str) -> Option<(&str, usize)> {
     let (path, index) = line.split_once('\t')?;
     Some((path, index.parse().ok()?))
 }
 
-/// Bytes that are stored as they are.
+/// Bytes that are serialised unchanged.
 struct Bytes<'a>(&'a [u8]);
 
 impl Serialize for Bytes<'_> {

@@ -1,6 +1,6 @@
-//! Regular expressions held against a text, and names of options compared.
+//! Matches regular expressions with texts, and compares names of options.
 //!
-//! Regular expressions are compiled when they are first needed and kept for the thread.
+//! Regular expressions are compiled on first use and cached for the thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,27 +10,28 @@ use regex::bytes::Regex;
 use super::expression::{compile, may_match};
 use super::model::TextTest;
 
-/// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
+/// The maximum number of compiled expressions in a thread's cache. Then the cache is cleared.
 const MAX_KEPT: usize = 4096;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
 }
 
-/// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:
-/// the stricter reading.
+/// Reports whether the expression matches a part of the text. One that does not compile, which loading checks, matches
+/// everything: the stricter assumption.
 #[must_use]
 pub fn found(expression: &str, text: &str) -> bool {
     with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text.as_bytes())))
 }
 
-/// Whether the expression of a test is found in the text. Few texts hold what it needs, and only for those it is compiled.
+/// Reports whether the expression of a test matches a part of the text. It is compiled only if the text contains one of
+/// its literals.
 #[must_use]
 pub fn matches(test: &TextTest, text: &str) -> bool {
     test.regex.as_deref().is_some_and(|regex| may_match(&test.literals, text) && found(regex, text))
 }
 
-/// Where the expression is first found, as byte offsets; all of the text when it does not compile.
+/// Returns the first match as byte offsets; the whole text if the expression does not compile.
 #[must_use]
 pub fn find(expression: &str, text: &str) -> Option<(usize, usize)> {
     with(expression, |regex| match regex {
@@ -39,7 +40,7 @@ pub fn find(expression: &str, text: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// A place in a text, widened to the letters that it cuts through.
+/// Extends a range of a text to character boundaries.
 fn whole_letters(text: &str, mut start: usize, mut end: usize) -> (usize, usize) {
     while !text.is_char_boundary(start) {
         start -= 1;
@@ -50,7 +51,7 @@ fn whole_letters(text: &str, mut start: usize, mut end: usize) -> (usize, usize)
     (start, end)
 }
 
-/// Does something with the compiled expression, which is kept from its first use on.
+/// Calls `then` with the compiled expression, which is cached.
 fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
     COMPILED.with_borrow_mut(|compiled| {
         if !compiled.contains_key(expression) {
@@ -63,7 +64,7 @@ fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
     })
 }
 
-/// Whether two flag names are the same; the `=` of a key is no part of it.
+/// Reports whether two flag names are equal; the `=` of a key is ignored.
 #[must_use]
 pub fn same_flag(one: &str, other: &str) -> bool {
     one.strip_suffix('=').unwrap_or(one) == other.strip_suffix('=').unwrap_or(other)

@@ -1,6 +1,6 @@
-//! Lists of words as the pattern files write them, and as constants of the judge: read when guard is built.
+//! Lists of words in the format of the pattern files, converted to constants of the judge when guard is built.
 //!
-//! Out of scope: what the words are looked for in.
+//! Out of scope: the use of the words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use super::model::Language;
 use super::problem::TableError;
 
-/// The lists of one file, by name.
+/// The lists of a file, by name.
 pub type WordLists = BTreeMap<String, WordList>;
 
-/// One list of words, and what belongs to each of them. It has entries of one kind.
+/// A list of words, with the value of each. All entries are of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WordList {
-    /// What the words are, for whoever reads the constant.
+    /// The doc comment of the constant: the meaning of the words.
     means: String,
     #[serde(default)]
     words: Vec<String>,
@@ -36,10 +36,10 @@ enum Belonging {
 }
 
 impl WordList {
-    /// The list as a constant of Rust.
+    /// Returns the list as the source code of a Rust constant.
     ///
     /// # Errors
-    /// The list has no entries or several kinds of them, holds one twice, or names no language.
+    /// The list has no entries, several kinds of entries, an entry twice, or an unknown language.
     pub fn constant(&self, name: &str) -> Result<String, TableError> {
         let mut languages = Vec::new();
         for (language, word, belonging) in &self.by_language {

@@ -1,7 +1,7 @@
-//! Words that the judge looks for and that belong to no single program or rule: one constant for each list in
-//! `patterns/words/shared.toml` and `patterns/languages/words.toml`, which guard is built from.
+//! Words for which the judge searches and that do not belong to one program or rule: one constant for each list in
+//! `patterns/words/shared.toml` and `patterns/languages/words.toml`, from which guard is built.
 //!
-//! Out of scope: words that are written in Rust.
+//! Out of scope: words in Rust code.
 
 use crate::judge::rules::model::Language;
 

@@ -1,4 +1,4 @@
-//! Arithmetic text: what it expands, up to its closing bracket.
+//! Parses arithmetic expressions for the expansions in them, up to the closing bracket.
 
 use super::limits::MAX_DEPTH;
 use super::parser::{Attempt, ParseResult, Parser};
@@ -6,7 +6,7 @@ use super::tree::Arithmetic;
 use super::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads arithmetic up to what ends it, which is left for the caller.
+    /// Parses arithmetic up to its end, which is not consumed.
     pub(super) fn arithmetic(&mut self, until: WordEnd, arithmetic: &mut Arithmetic) -> ParseResult {
         self.enter()?;
         let start = self.pos;
@@ -16,9 +16,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A parenthesis within arithmetic is closed here. If `((` began there, it would be read up to
-    /// here too, and is no arithmetic unless another parenthesis closes next: what is known now need
-    /// not be tried again.
+    /// Notes that a parenthesis in arithmetic closes here. If `((` began there, it would also end here, and it is not
+    /// arithmetic unless another parenthesis closes next. Recording this now avoids another attempt.
     pub(super) fn closed_in_arithmetic(&mut self) {
         if let Some(open) = self.opens.pop()
             && self.opens.len() <= MAX_DEPTH as usize
@@ -28,10 +27,10 @@ impl Parser<'_> {
         }
     }
 
-    /// The arithmetic ends, or the text does, with `count` parentheses still open.
+    /// Notes that the arithmetic or the text ends with `count` open parentheses.
     pub(super) fn left_open_in_arithmetic(&mut self, count: u32) {
         let first = self.opens.len().saturating_sub(count as usize);
-        // Deeper ones are out of reach.
+        // Deeper ones are never parsed.
         for index in first..self.opens.len().min(first + MAX_DEPTH as usize) {
             if let Some(&open) = self.opens.get(index) {
                 self.is_no_arithmetic(open);

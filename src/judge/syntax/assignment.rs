@@ -1,12 +1,12 @@
-//! Assignments and the arrays on their right.
+//! Parses assignments and array values.
 
 use super::parser::{ParseResult, Parser};
 use super::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Simple, Word};
 use super::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads an assignment in front of a command. False, and nothing read, if a word begins here;
-    /// `name[…` that assigns nothing is read as the first word.
+    /// Parses an assignment before a command. Returns false and consumes nothing if it is a word; `name[…` without an
+    /// assignment is parsed as the first word.
     pub(super) fn assignment(&mut self, simple: &mut Simple) -> ParseResult<bool> {
         let start = self.pos;
         let end = self.name_end(start);
@@ -44,7 +44,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Whether `=` or `+=` stands at `pos`: if it appends, and where the value begins.
+    /// Returns whether the operator at `pos` appends (`+=`), and the position of the value; `None` if there is no `=`
+    /// or `+=`.
     fn assignment_operator(&self, pos: usize) -> Option<(bool, usize)> {
         let pos = self.past_continuations(pos);
         match self.raw(pos) {
@@ -57,7 +58,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Only bash keeps blanks and operators in a subscript together; elsewhere they end the word.
+    /// Only bash allows blanks and operators in a subscript; in other shells they end the word.
     fn refuse_spaced_subscript(&mut self, start: usize, subscript: Option<&Word>) -> ParseResult {
         let spaced = |part: &Part| matches!(part, Part::Literal(text) if text.bytes().any(super::cursor::is_meta));
         if self.dialect != Dialect::Bash && subscript.is_some_and(|word| word.parts.iter().any(spaced)) {
@@ -74,7 +75,7 @@ impl Parser<'_> {
             if self.at_word_end() {
                 return Ok(AssignmentValue::Array(elements));
             }
-            // Something is attached to the closing parenthesis: keep both as one word.
+            // A text follows the closing parenthesis: both are parts of one word.
             let mut word = Word { parts: vec![Part::Array(elements)], ..Word::default() };
             self.parts(WordEnd::Word, &mut word.parts)?;
             word.span = self.span_from(start);
@@ -91,7 +92,7 @@ impl Parser<'_> {
         self.pos >= self.text.len() || super::cursor::is_meta(byte)
     }
 
-    /// Reads `(…)` on the right of an assignment.
+    /// Parses `(…)` as the value of an assignment.
     pub(super) fn array(&mut self) -> ParseResult<Vec<ArrayElement>> {
         self.enter()?;
         let start = self.pos;
@@ -137,8 +138,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// bash expands the subscript of an array element, takes its quotes away, and expands the result
-    /// once more: a quoted `$` comes alive.
+    /// bash expands the subscript of an array element, removes its quotes, and expands the result again, so that a
+    /// quoted `$` is expanded.
     fn refuse_second_expansion(&mut self, open: usize, subscript: &Word) -> ParseResult {
         let mut text = String::new();
         super::quote::static_text(&subscript.parts, &mut text);
@@ -149,7 +150,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads a subscript up to and with its closing bracket; `open` is where it began.
+    /// Parses a subscript, including its closing bracket; `open` is the position of its opening bracket.
     pub(super) fn subscript(&mut self, open: usize) -> ParseResult<Word> {
         self.enter()?;
         let start = self.pos;
@@ -161,7 +162,7 @@ impl Parser<'_> {
         Ok(word)
     }
 
-    /// Goes on with a word whose beginning was read as `before[subscript]`.
+    /// Parses the rest of a word whose beginning was parsed as `before[subscript]`.
     fn bracketed(&mut self, before: String, subscript: Word, parts: &mut Vec<Part>) -> ParseResult {
         parts.push(Part::Literal(before + "["));
         parts.extend(subscript.parts);

@@ -1,4 +1,4 @@
-//! Compound commands that hold lists: groups, subshells, arithmetic, `if` and `case`.
+//! Parses compound commands that contain lists: groups, subshells, arithmetic, `if` and `case`.
 
 use super::cursor::is_meta;
 use super::parser::{Attempt, ParseResult, Parser};
@@ -7,14 +7,14 @@ use super::tree::{Arithmetic, CaseArm, Compound, CompoundKind, Dialect, Script, 
 use super::word::WordEnd;
 
 impl Default for Compound {
-    /// An empty group, to be filled.
+    /// Returns an empty group, to be filled.
     fn default() -> Self {
         Self { kind: CompoundKind::Group(Script::default()), redirects: Vec::new(), span: super::tree::Span::default() }
     }
 }
 
 impl Reserved {
-    /// Whether the word opens a compound command.
+    /// Reports whether the word opens a compound command.
     pub(super) const fn opens(self) -> bool {
         matches!(
             self,
@@ -33,12 +33,12 @@ impl Reserved {
 }
 
 impl Parser<'_> {
-    /// Whether a compound command begins here.
+    /// Reports whether a compound command begins here.
     pub(super) fn at_compound(&mut self) -> bool {
         self.peek() == b'(' || self.reserved().is_some_and(|(word, _)| word.opens())
     }
 
-    /// Reads a compound command and its redirections. False if none begins here.
+    /// Parses a compound command and its redirections. Returns false if none begins here.
     pub(super) fn compound(&mut self, compound: &mut Compound) -> ParseResult<bool> {
         let start = self.pos;
         if self.peek() == b'(' {
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads what begins with a parenthesis: arithmetic or a subshell.
+    /// Parses a construct that begins with a parenthesis: arithmetic or a subshell.
     fn parenthesized(&mut self, kind: &mut CompoundKind) -> ParseResult {
         if self.pair(b'(', b'(').is_some() && self.double_parenthesis(kind)? {
             return Ok(());
@@ -84,8 +84,8 @@ impl Parser<'_> {
         self.subshell(kind)
     }
 
-    /// Reads `((…))`. bash takes it for arithmetic when the two closing brackets are adjacent; a
-    /// shell without arithmetic commands reads two subshells, which shows more.
+    /// Parses `((…))`. bash treats it as arithmetic if the two closing parentheses are adjacent. A shell without
+    /// arithmetic commands parses two subshells, in which the parser finds more commands.
     fn double_parenthesis(&mut self, kind: &mut CompoundKind) -> ParseResult<bool> {
         if self.dialect == Dialect::Sh {
             let subshell = self.attempt(Attempt::Subshells, |parser| parser.subshell(kind))?;
@@ -97,7 +97,7 @@ impl Parser<'_> {
             parser.pos = parser.peek_second().1 + 1;
             let mut arithmetic = Arithmetic::default();
             parser.arithmetic(WordEnd::Parenthesis, &mut arithmetic)?;
-            // No line continuation may stand between the two.
+            // The two must not be separated by a line continuation.
             if parser.raw(parser.pos) == b')' && parser.raw(parser.pos + 1) == b')' {
                 parser.pos += 2;
                 Ok(arithmetic)
@@ -228,7 +228,7 @@ impl Parser<'_> {
         self.pattern_alternatives(patterns)
     }
 
-    /// Reads `a | b)`.
+    /// Parses `a | b)`.
     pub(super) fn pattern_alternatives(&mut self, patterns: &mut Vec<Word>) -> ParseResult {
         loop {
             self.spend(1)?;
@@ -244,7 +244,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a word that must stand here.
+    /// Parses a required word.
     pub(super) fn word(&mut self, words: &mut Vec<Word>) -> ParseResult {
         let mut word = Word::default();
         self.whole_word(&mut word)?;
@@ -252,7 +252,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The same, into a place that exists already.
+    /// Parses a required word into an existing one.
     pub(super) fn whole_word(&mut self, word: &mut Word) -> ParseResult {
         let start = self.pos;
         let byte = self.peek();

@@ -1,12 +1,12 @@
-//! `[[ … ]]`.
+//! Parses `[[ … ]]`.
 
 use super::parser::{Attempt, ParseResult, Parser};
 use super::tree::{Command, CompoundKind, CondToken, Part, Word};
 use super::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads what begins with `[[` for a shell that may not know it: then it is the name of a
-    /// command, and what follows `&&` in it is another. That reading shows more, so it comes first.
+    /// Parses `[[` for a shell that may not know it. It is then the name of a command, and a command after `&&` in it
+    /// is another one. That interpretation finds more commands, so it is tried first.
     pub(super) fn plain_condition(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         self.enter()?;
         let plain = self.attempt(Attempt::PlainCondition, |parser| {
@@ -26,7 +26,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `[[ … ]]`, which began at `start`, from behind its first word.
+    /// Parses `[[ … ]]`, which began at `start`, after its first word.
     pub(super) fn condition(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.enter()?;
         let mut tokens = Vec::new();
@@ -73,7 +73,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `-f word`, `word == word` or a word alone.
+    /// Parses `-f word`, `word == word` or a single word.
     fn term(&mut self, tokens: &mut Vec<CondToken>) -> ParseResult {
         self.operand_token(tokens)?;
         self.blanks()?;
@@ -87,7 +87,7 @@ impl Parser<'_> {
         if until == WordEnd::Regex { self.regex(tokens) } else { self.operand_token(tokens) }
     }
 
-    /// Steps over a binary operator and says how the word after it is read.
+    /// Skips a binary operator and returns how the word after it ends.
     fn binary(&mut self, tokens: &mut Vec<CondToken>) -> Option<WordEnd> {
         let begins = self.pos;
         let until = match self.peek() {
@@ -118,7 +118,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads a word that is not the closing `]]`.
+    /// Parses a word that is not the closing `]]`.
     fn operand_token(&mut self, tokens: &mut Vec<CondToken>) -> ParseResult {
         self.peek();
         if matches!(self.short_word(), Some((word, 2, _)) if word.starts_with(b"]]")) {
@@ -131,7 +131,7 @@ impl Parser<'_> {
     }
 }
 
-/// The token as a unary operator, if it is one.
+/// Returns the token as a unary operator, if it is one.
 fn unary(token: &CondToken) -> Option<CondToken> {
     let CondToken::Word(word) = token else { return None };
     let [Part::Literal(text)] = word.parts.as_slice() else { return None };

@@ -1,17 +1,16 @@
-//! Moving through the text: single bytes with line continuations taken out, blanks, comments,
-//! newlines and names.
+//! Moves through the text: single bytes without line continuations, blanks, comments, newlines and names.
 
 use super::parser::{ParseResult, Parser};
 
-/// Classes of bytes, as bits: where a run of plain text stops depends on what is being read.
+/// Classes of bytes, as bits. The context determines which of them end a sequence of plain text.
 pub(super) mod class {
-    /// Ends an unquoted word: blanks, newline, `; & | < > ( )`.
+    /// Bytes that end an unquoted word: blanks, newline, `; & | < > ( )`.
     pub(in super::super) const META: u16 = 1;
-    /// Begins a quotation or an expansion outside of quotes: ``$ ` " ' \``.
+    /// Bytes that begin a quotation or an expansion outside quotes: ``$ ` " ' \``.
     pub(in super::super) const QUOTE: u16 = 1 << 1;
-    /// Begins an extended glob when a parenthesis follows: `? * + @ !`.
+    /// Bytes that begin an extended glob before a parenthesis: `? * + @ !`.
     pub(in super::super) const EXTENDED: u16 = 1 << 2;
-    /// Live within double quotes: ``$ ` \``.
+    /// Bytes that are special in double quotes: ``$ ` \``.
     pub(in super::super) const EXPAND: u16 = 1 << 3;
     pub(in super::super) const DOUBLE: u16 = 1 << 4;
     pub(in super::super) const SINGLE: u16 = 1 << 5;
@@ -28,13 +27,14 @@ pub(super) mod class {
     /// `: ?`
     pub(in super::super) const TERNARY: u16 = 1 << 12;
     pub(in super::super) const SLASH: u16 = 1 << 13;
-    /// May stand in a name.
+    /// Bytes of a name.
     pub(in super::super) const NAME: u16 = 1 << 14;
-    /// May be a hole.
+    /// The byte of a hole.
     pub(in super::super) const HOLE: u16 = 1 << 15;
 }
 
-/// The byte at each hole of a composed text. Known parts are UTF-8, which never has it; a text without holes may.
+/// The byte at each hole of a composed text. Known parts are UTF-8, which never contains it; a text without holes may
+/// contain it.
 pub(super) const HOLE: u8 = 0xFF;
 
 static CLASSES: [u16; 256] = {
@@ -73,34 +73,33 @@ const fn classes_of(byte: u8) -> u16 {
     }
 }
 
-/// Whether `byte` has one of the classes in `mask`.
+/// Reports whether `byte` has one of the classes in `mask`.
 pub(super) fn has(byte: u8, mask: u16) -> bool {
     CLASSES[usize::from(byte)] & mask != 0
 }
 
-/// Whether `byte` ends an unquoted word.
+/// Reports whether `byte` ends an unquoted word.
 pub(super) fn is_meta(byte: u8) -> bool {
     has(byte, class::META)
 }
 
-/// Whether `byte` may begin a name.
+/// Reports whether `byte` can begin a name.
 pub(super) fn begins_name(byte: u8) -> bool {
     has(byte, class::NAME) && !byte.is_ascii_digit()
 }
 
-/// A position as it stands in spans. Texts are shorter than [`super::limits::MAX_BYTES`].
+/// Converts a position to the type of spans. Texts are shorter than [`super::limits::MAX_BYTES`].
 pub(super) fn offset(pos: usize) -> u32 {
     u32::try_from(pos).unwrap_or(u32::MAX)
 }
 
-/// Text for the tree: bytes that are no UTF-8 become U+FFFD.
+/// Converts bytes to text for the tree. Bytes that are not valid UTF-8 become U+FFFD.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 impl Parser<'_> {
-    /// The byte at the current place, after any line continuations; 0 at the end of the text, which
-    /// holds no NUL.
+    /// Returns the next byte after any line continuations; 0 at the end of the text, which contains no NUL.
     #[inline]
     pub(super) fn peek(&mut self) -> u8 {
         match self.text.get(self.pos) {
@@ -113,13 +112,13 @@ impl Parser<'_> {
         }
     }
 
-    /// The byte at `pos` as it stands; 0 beyond the end.
+    /// Returns the byte at `pos`; 0 after the end.
     #[inline]
     pub(super) fn raw(&self, pos: usize) -> u8 {
         self.text.get(pos).copied().unwrap_or(0)
     }
 
-    /// The place after any line continuations at `pos`.
+    /// Returns the position after any line continuations at `pos`.
     pub(super) fn past_continuations(&self, mut pos: usize) -> usize {
         while self.raw(pos) == b'\\' && self.raw(pos + 1) == b'\n' {
             pos += 2;
@@ -127,14 +126,14 @@ impl Parser<'_> {
         pos
     }
 
-    /// The byte that follows the one at the current place, which must be peeked, and its place.
+    /// Returns the byte after the current one and its position. The current byte must have been peeked.
     #[inline]
     pub(super) fn peek_second(&self) -> (u8, usize) {
         let next = self.past_continuations(self.pos + 1);
         (self.raw(next), next)
     }
 
-    /// Whether the text goes on with `first` and `second`; then the place after them.
+    /// Returns the position after `first` and `second`, if they are next.
     pub(super) fn pair(&mut self, first: u8, second: u8) -> Option<usize> {
         if self.peek() != first {
             return None;
@@ -143,7 +142,7 @@ impl Parser<'_> {
         (byte == second).then_some(at + 1)
     }
 
-    /// Steps over `byte` if it is next.
+    /// Consumes `byte` if it is next.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte && self.pos < self.text.len();
         if found {
@@ -152,7 +151,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Steps over blanks, and over a comment that begins after them. Called between tokens only.
+    /// Skips blanks, and a comment after them. Called only between tokens.
     #[inline]
     pub(super) fn blanks(&mut self) -> ParseResult {
         let start = self.pos;
@@ -172,8 +171,7 @@ impl Parser<'_> {
         self.spend(self.pos - start)
     }
 
-    /// Steps over blanks, comments and newlines. Each newline brings the bodies of the
-    /// here-documents that wait for it.
+    /// Skips blanks, comments and newlines. After each newline, the pending here-document bodies are parsed.
     pub(super) fn newlines(&mut self) -> ParseResult {
         loop {
             self.blanks()?;
@@ -184,14 +182,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over the newline at the current place.
+    /// Consumes the newline at the current position.
     pub(super) fn newline(&mut self) -> ParseResult {
         self.pos += 1;
         self.spend(1)?;
         if self.pending.is_empty() { Ok(()) } else { self.heredoc_bodies() }
     }
 
-    /// The place after the name at `pos`, or `pos` if none begins there.
+    /// Returns the position after the name at `pos`, or `pos` if there is none.
     pub(super) fn name_end(&self, pos: usize) -> usize {
         if !begins_name(self.raw(pos)) {
             return pos;
@@ -210,7 +208,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The text from `start` to `end` with line continuations taken out.
+    /// Returns the text from `start` to `end` without line continuations.
     pub(super) fn plain(&self, start: usize, end: usize) -> String {
         let bytes = self.text.get(start..end).unwrap_or_default();
         if !bytes.contains(&b'\\') {
@@ -230,7 +228,7 @@ impl Parser<'_> {
         text_of(&out)
     }
 
-    /// Reads a name.
+    /// Parses a name.
     pub(super) fn name(&mut self) -> ParseResult<String> {
         self.peek();
         let end = self.name_end(self.pos);

@@ -1,4 +1,4 @@
-//! What begins with `$` or a backtick: substitutions, arithmetic, parameters.
+//! Parses constructs that begin with `$` or a backtick: substitutions, arithmetic, parameters.
 
 use super::cursor::{begins_name, offset};
 use super::parser::{Attempt, ParseResult, Parser};
@@ -6,8 +6,8 @@ use super::tree::{Arithmetic, CommandSubstitution, Dialect, Parameter, Part, Scr
 use super::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads an expansion. `quoted` says that it stands within double quotes or a here-document.
-    /// False, and nothing read, for a `$` that begins none.
+    /// Parses an expansion. `quoted` is whether it is in double quotes or a here-document. Returns false and consumes
+    /// nothing for a `$` that begins no expansion.
     pub(super) fn dollar(&mut self, quoted: bool, parts: &mut Vec<Part>) -> ParseResult<bool> {
         self.spend(1)?;
         let (next, at) = self.peek_second();
@@ -25,7 +25,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads `$name`, `$1` or `$?`, whose first character `next` stands at `at`.
+    /// Parses `$name`, `$1` or `$?`, with the first character `next` at `at`.
     fn plain_parameter(&mut self, next: u8, at: usize, parts: &mut Vec<Part>) -> ParseResult<bool> {
         if self.zsh_plain_parameter(next, at, parts)? {
             return Ok(true);
@@ -45,7 +45,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads `$(…)` or `$((…))`, whose first parenthesis stands at `open`.
+    /// Parses `$(…)` or `$((…))`, with the first parenthesis at `open`.
     fn dollar_parenthesis(&mut self, open: usize, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         self.pos = open;
@@ -74,7 +74,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `(…)` as a text of its own, the current place being the parenthesis.
+    /// Parses `(…)` as a separate script, from the parenthesis at the current position.
     pub(super) fn parenthesized_script(
         &mut self,
         what: &'static str,
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `` `…` ``. Within double quotes a backslash before a double quote is taken out too.
+    /// Parses `` `…` ``. In double quotes, a backslash before a double quote is removed too.
     pub(super) fn backticks(&mut self, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let (close, rewritten) = self.closing_backtick(start)?;
@@ -128,7 +128,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The place of the closing backtick, and whether a backslash stands before it.
+    /// Returns the position of the closing backtick, and whether there is a backslash before it.
     fn closing_backtick(&mut self, open: usize) -> ParseResult<(usize, bool)> {
         let mut escaped = false;
         let mut pos = open + 1;
@@ -151,10 +151,10 @@ impl Parser<'_> {
         Ok((pos, escaped))
     }
 
-    /// Reads what stands between backticks when it holds backslashes: one level of them is taken out
-    /// first, and the rest is a text of its own.
+    /// Parses text between backticks that contains backslashes: one level of them is removed first, and the result is
+    /// parsed as a separate text.
     fn escaped_backticks(&mut self, start: usize, end: usize, quoted: bool, script: &mut Script) -> ParseResult {
-        // A copy costs memory at every level, so it is charged as more than reading.
+        // A copy uses memory at each level, so it costs more steps than parsing.
         self.spend((end - start) * 4)?;
         let mut text = Vec::with_capacity(end - start);
         let mut origin = Vec::with_capacity(end - start + 1);
@@ -169,7 +169,7 @@ impl Parser<'_> {
                     b'$' | b'`' | b'\\' => pos += 1,
                     b'"' if quoted => pos += 1,
                     _ => {
-                        // The backslash stays and quotes what follows.
+                        // The backslash stays and quotes the next character.
                         text.push(b'\\');
                         origin.push(self.place(pos));
                         pos += 1;

@@ -1,9 +1,9 @@
-//! The escapes of `$'…'`.
+//! Decodes the escapes of `$'…'`.
 
-/// What `$'…'` stands for.
+/// The decoded text of `$'…'`.
 pub(super) struct Decoded {
     pub(super) bytes: Vec<u8>,
-    /// An escape gave a NUL, at which bash ends the string.
+    /// Whether an escape produced a NUL, at which bash ends the string.
     pub(super) cut: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn ansi_c(text: &[u8]) -> Decoded {
             }
             b'c' => match text.get(pos) {
                 Some(&control) => {
-                    // `\c\\` is one control character.
+                    // `\c\\` is a single control character.
                     let escaped = control == b'\\' && text.get(pos + 1) == Some(&b'\\');
                     pos += if escaped { 2 } else { 1 };
                     bytes.push(if control == b'?' { 0x7F } else { control.to_ascii_uppercase() & 0x1F });
@@ -67,7 +67,7 @@ pub(super) fn ansi_c(text: &[u8]) -> Decoded {
     Decoded { bytes, cut: false }
 }
 
-/// Reads the digits after `\x`, also in braces, and returns the place after them.
+/// Decodes the digits after `\x`, with or without braces, and returns the position after them.
 fn hexadecimal(text: &[u8], pos: usize, bytes: &mut Vec<u8>) -> usize {
     if text.get(pos) == Some(&b'{') {
         let (value, len) = number(text, pos + 1, usize::MAX, 16);
@@ -86,7 +86,7 @@ fn hexadecimal(text: &[u8], pos: usize, bytes: &mut Vec<u8>) -> usize {
     pos + len
 }
 
-/// The number at `pos`, of at most `digits` digits, and how many it has.
+/// Returns the number at `pos`, which has at most `digits` digits, and its length.
 fn number(text: &[u8], pos: usize, digits: usize, radix: u32) -> (u32, usize) {
     let mut value = 0_u32;
     let mut len = 0;
@@ -99,7 +99,7 @@ fn number(text: &[u8], pos: usize, digits: usize, radix: u32) -> (u32, usize) {
     (value, len)
 }
 
-/// Appends a code point as bash encodes it, also where it is none that Unicode has.
+/// Appends a code point in bash's encoding, even if it is not valid in Unicode.
 fn unicode(value: u32, bytes: &mut Vec<u8>) {
     let (lead, following) = match value {
         0..=0x7F => return bytes.push(value as u8),

@@ -1,13 +1,13 @@
-//! Putting the bodies of here-documents into the tree. A body comes after the line that asks for
-//! it, when the redirection already stands deep inside what is being built; so the redirection
-//! keeps a number, and the bodies are put in when everything has been read.
+//! Inserts the bodies of here-documents into the tree. A body follows the line with its redirection, which is then
+//! already deep in the unfinished tree. The redirection therefore stores a number, and the bodies are inserted after
+//! everything has been parsed.
 
 use super::tree::{
     Arithmetic, ArrayElement, AssignmentValue, Command, Compound, CompoundKind, CondToken, ParameterOp, Part, Pipeline,
     Redirect, RedirectTarget, Script, Word,
 };
 
-/// Puts `bodies` into `script`. Does nothing, and costs nothing, where there are none.
+/// Inserts `bodies` into `script`. Returns immediately if there are none.
 pub(super) fn bodies(script: &mut Script, bodies: &mut [Word]) {
     if !bodies.is_empty() {
         fill_script(script, bodies);

@@ -3,32 +3,32 @@
 //! In scope: words, quotes and brackets. What cannot be translated does not parse as bash, and guard asks about
 //! it. Positions in the translated text are not those of the original.
 
-/// A block that is open.
+/// An open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
-    /// `if`, whose condition has not ended yet.
+    /// An `if` whose condition has not ended yet.
     Condition,
     If,
-    /// `while` and `for`, likewise.
+    /// A `while` or `for` whose head has not ended yet.
     Head,
     Loop,
     Group,
-    /// A function that fish calls by itself.
+    /// A function that fish calls on its own.
     Handler,
-    /// `switch`, whose value has not ended yet.
+    /// A `switch` whose value has not ended yet.
     Switch,
-    /// Before the first `case`.
+    /// A `switch` before its first `case`.
     Cases,
     Case,
 }
 
-/// What makes the translation one that does not parse, in quotes too.
+/// A text because of which the translation does not parse, even in quotes.
 const UNREADABLE: &[u8] = b" )$(";
 
-/// How deep substitutions are followed.
+/// The maximum nesting depth of substitutions.
 const MAX_DEPTH: u32 = 64;
 
-/// Options of `function` that say when fish calls it.
+/// Options of `function` that define when fish calls it.
 const CALLED_ON: [&[u8]; 10] = [
     b"-e",
     b"--on-event",
@@ -42,7 +42,7 @@ const CALLED_ON: [&[u8]; 10] = [
     b"--on-signal",
 ];
 
-/// Functions that fish calls by their names.
+/// Names of functions that fish calls on its own.
 const CALLED_BY_NAME: [&[u8]; 6] = [
     b"fish_command_not_found",
     b"fish_greeting",
@@ -52,14 +52,14 @@ const CALLED_BY_NAME: [&[u8]; 6] = [
     b"fish_title",
 ];
 
-/// The code as bash would be told it.
+/// Translates fish code to bash code.
 #[must_use]
 pub fn as_bash(code: &[u8]) -> Vec<u8> {
     let mut reader =
         FishReader { rest: code, out: Vec::with_capacity(code.len() + 16), former: b'\n', ..FishReader::default() };
     while !reader.rest.is_empty() {
         reader.read();
-        // A bracket that closes nothing is left, and stays one.
+        // An unmatched bracket stopped the reader; it is copied.
         reader.copy(1);
     }
     reader.out
@@ -70,24 +70,24 @@ struct FishReader<'a> {
     rest: &'a [u8],
     out: Vec<u8>,
     blocks: Vec<Block>,
-    /// In the values of `set`, which are one text: what stands between two of them.
+    /// The separator of the values of a `set` that is being translated to one text.
     between: Option<&'static [u8]>,
-    /// What stands behind the last of them.
+    /// The text after the last of these values.
     behind: Vec<u8>,
-    /// The names of open handlers.
+    /// The names of the open handlers.
     handlers: Vec<Vec<u8>>,
-    /// In `NAME=value` before a command.
+    /// Whether it is in `NAME=value` before a command.
     assigns: bool,
-    /// What stood before what is read next.
+    /// The previous byte.
     former: u8,
-    /// Behind `NAME=value`, `time` or `!`, where bash takes no further `!`.
+    /// Whether it is after `NAME=value`, `time` or `!`, where bash allows no further `!`.
     is_prefixed: bool,
-    /// How many substitutions are open.
+    /// The number of open substitutions.
     depth: u32,
 }
 
 impl FishReader<'_> {
-    /// Up to the bracket that closes nothing, or to the end.
+    /// Reads up to an unmatched bracket, or to the end.
     fn read(&mut self) {
         let mut begins = true;
         while let Some(byte) = self.rest.first().copied() {
@@ -106,7 +106,7 @@ impl FishReader<'_> {
                     let end = self.rest.iter().position(|byte| *byte == b'\n').unwrap_or(self.rest.len());
                     self.take(end);
                 }
-                // Newer versions take it for a letter, and older ones start another command.
+                // Newer versions of fish treat it as a letter; in older ones it ends the command.
                 b'&' if self.is_in_word() => {
                     self.out.extend_from_slice(UNREADABLE);
                     self.take(1);
@@ -133,7 +133,7 @@ impl FishReader<'_> {
                     begins = true;
                 }
                 b'\\' if self.rest.get(1) == Some(&b'\n') => self.copy(2),
-                // Nobody writes a keyword like that: it does not parse.
+                // No author writes a keyword like that, so the translation must not parse.
                 _ if begins && self.is_keyword_in_disguise() => {
                     self.out.extend_from_slice(UNREADABLE);
                     self.take(1);
@@ -165,10 +165,10 @@ impl FishReader<'_> {
         self.end_values();
     }
 
-    /// A substitution behind its bracket, with the one that closes it.
+    /// Reads a substitution after its opening bracket, including the closing one.
     fn substitution(&mut self) {
         if self.depth >= MAX_DEPTH {
-            // It does not parse.
+            // The translation must not parse.
             self.out.push(b'(');
             self.rest = b"";
             return;
@@ -186,7 +186,8 @@ impl FishReader<'_> {
         self.copy(1);
     }
 
-    /// Whether the next is a variable with an index: of a list, which is one text here.
+    /// Reports whether a variable with an index is next. Lists are one text in the translation, so they cannot be
+    /// indexed.
     fn is_indexed(&self) -> bool {
         const MOST_DOLLARS: usize = 16;
         let dollars = self.rest.iter().take(MOST_DOLLARS).take_while(|byte| **byte == b'$').count();
@@ -195,13 +196,13 @@ impl FishReader<'_> {
         name > 0 && self.rest.get(dollars + name) == Some(&b'[')
     }
 
-    /// Whether the next byte has letters on both sides.
+    /// Reports whether there are letters on both sides of the next byte.
     fn is_in_word(&self) -> bool {
         let is_letter = |byte: u8| !b" \t\n;&|()<>".contains(&byte);
         is_letter(self.former) && self.rest.get(1).is_some_and(|byte| is_letter(*byte))
     }
 
-    /// Whether a word that begins with a quote or a backslash, or has one inside, is a keyword without them.
+    /// Reports whether a word with quotes or backslashes is a keyword without them.
     fn is_keyword_in_disguise(&self) -> bool {
         const KEYWORDS: [&[u8]; 14] = [
             b"and",
@@ -220,7 +221,7 @@ impl FishReader<'_> {
             b"time",
         ];
         const LONGEST: usize = 8;
-        // What stands between so many quotes and backslashes is no word that anybody writes.
+        // No author writes a word with so many quotes and backslashes between its letters.
         const MOST_MARKS: usize = 64;
         let mut letters = Vec::with_capacity(LONGEST);
         let mut is_plain = true;
@@ -243,7 +244,7 @@ impl FishReader<'_> {
         !is_plain && KEYWORDS.contains(&letters.as_slice())
     }
 
-    /// A backslash outside quotes, and what it stands for together with the letters behind it.
+    /// Translates a backslash outside quotes, with the characters of its escape.
     fn escape(&mut self) {
         let (digits, most): (&[u8], usize) = match self.rest.get(1) {
             Some(b'x' | b'X') => (b"0123456789abcdefABCDEF", 2),
@@ -264,7 +265,7 @@ impl FishReader<'_> {
         self.ansi_quoted(2 + more);
     }
 
-    /// The next bytes, an escape, in the quotes in which bash reads it.
+    /// Copies the next bytes, which are an escape, into quotes in which bash decodes it.
     fn ansi_quoted(&mut self, bytes: usize) {
         self.out.extend_from_slice(b"$'");
         let begins = self.out.len();
@@ -275,7 +276,7 @@ impl FishReader<'_> {
         self.out.push(b'\'');
     }
 
-    /// `$argv` and `$argv[1]`.
+    /// Translates `$argv` and `$argv[1]`.
     fn arguments(&mut self, quote: bool) {
         self.take(b"$argv".len());
         let name = self.rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -308,13 +309,13 @@ impl FishReader<'_> {
         self.take(bytes);
     }
 
-    /// The values of `set` end here.
+    /// Ends the values of `set`.
     fn end_values(&mut self) {
         self.between = None;
         self.out.append(&mut self.behind);
     }
 
-    /// What ends a command, and with it the head of a block.
+    /// Translates the end of a command, which can also be the end of a block's head.
     fn separator(&mut self, byte: u8) {
         self.end_values();
         self.is_prefixed = false;
@@ -345,15 +346,15 @@ impl FishReader<'_> {
         }
     }
 
-    /// A word where a command begins. True: another command begins after it.
+    /// Translates a word at the start of a command. Returns true if another command begins after it.
     fn word(&mut self) -> bool {
         let end = self.rest.iter().position(|byte| b" \t\n;&|()<>'\"\\".contains(byte)).unwrap_or(self.rest.len());
         let word = self.rest.get(..end.max(1)).unwrap_or_default().to_vec();
         self.take(word.len());
-        // A part of a longer word is no keyword.
+        // A part of a longer word is not a keyword.
         let is_whole = self.rest.first().is_none_or(|byte| !b"'\"\\".contains(byte));
         match if is_whole { word.as_slice() } else { b"" } {
-            // They stand between two commands, whether the second runs or not.
+            // These are dropped: both commands are analysed, whether the second one runs or not.
             b"and" | b"or" => {}
             b"not" | b"!" => {
                 if !std::mem::replace(&mut self.is_prefixed, true) {
@@ -411,7 +412,7 @@ impl FishReader<'_> {
                     Some(Block::Group) => b"}",
                     Some(Block::Case) => b";; esac",
                     Some(Block::Cases | Block::Switch) => b"esac",
-                    // It closes nothing, and is no command.
+                    // An unmatched `end` is not a command.
                     Some(Block::Handler) | None => b"}",
                 };
                 self.out.extend_from_slice(end);
@@ -433,13 +434,13 @@ impl FishReader<'_> {
         true
     }
 
-    /// Nothing stands between a bracket and what follows it.
+    /// Skips blanks and separators after an opening bracket.
     fn skip_separator(&mut self) {
         let blanks = self.rest.iter().take_while(|byte| b" \t\n;".contains(byte)).count();
         self.take(blanks);
     }
 
-    /// `case PATTERN…` up to its body. Quotes keep nothing from standing for other letters there.
+    /// Translates `case PATTERN…` up to its body. In fish, wildcards in a quoted pattern match too.
     fn case(&mut self) {
         let Some(block) = self.blocks.last_mut() else { return };
         if std::mem::replace(block, Block::Case) == Block::Case {
@@ -460,7 +461,7 @@ impl FishReader<'_> {
         self.skip_separator();
     }
 
-    /// `function NAME …` up to its body.
+    /// Translates `function NAME …` up to its body.
     fn function(&mut self) {
         let head = self.rest.iter().position(|byte| b";\n".contains(byte)).unwrap_or(self.rest.len());
         let head = self.rest.get(..head).unwrap_or_default().to_vec();
@@ -481,7 +482,8 @@ impl FishReader<'_> {
         self.blocks.push(if is_handler { Block::Handler } else { Block::Group });
     }
 
-    /// `set [-x] NAME VALUE…`; what else `set` does changes nothing here, and with `-U` it lasts.
+    /// Translates `set [-x] NAME VALUE…`. Other forms of `set` change no variable here, or (`-U`) one that outlasts the
+    /// shell, and are not translated.
     fn set(&mut self) -> bool {
         let statement = self.rest.iter().position(|byte| b";\n&|".contains(byte)).unwrap_or(self.rest.len());
         let words = self.rest.get(..statement).unwrap_or_default();
@@ -494,7 +496,8 @@ impl FishReader<'_> {
                 if !(changes && is_name(word)) {
                     break;
                 }
-                // Lists stand as what a variable without quotes splits into, those of directories as in other shells.
+                // A list becomes the text into which an unquoted variable would be split; lists of directories use
+                // colons, as in other shells.
                 let between = if word.ends_with(b"PATH") { &b":"[..] } else { b"' '" };
                 let former = [b"$", word].concat();
                 if exports {
@@ -529,7 +532,7 @@ impl FishReader<'_> {
         false
     }
 
-    /// `'…'`, in which fish has two escapes and bash has none.
+    /// Translates `'…'`, in which fish has two escapes and bash has none.
     fn single(&mut self) {
         self.take(1);
         self.out.push(b'\'');
@@ -552,7 +555,7 @@ impl FishReader<'_> {
         }
     }
 
-    /// `"…"`: a bracket is one there only behind a dollar, as in bash.
+    /// Translates `"…"`, in which a bracket is special only after a dollar sign, as in bash.
     fn double(&mut self) {
         self.copy(1);
         while let Some(byte) = self.rest.first().copied() {
@@ -567,7 +570,7 @@ impl FishReader<'_> {
                     self.copy(2);
                     self.substitution();
                 }
-                // To fish a backtick is a letter.
+                // In fish, a backtick is an ordinary character.
                 b'`' => {
                     self.out.extend_from_slice(b"\\`");
                     self.take(1);

@@ -1,4 +1,4 @@
-//! The bodies of here-documents: where they end and what they expand.
+//! Parses the bodies of here-documents: their ends and their expansions.
 
 use super::cursor::text_of;
 use super::parser::{ParseResult, Parser};
@@ -6,27 +6,27 @@ use super::quote::Quoted;
 use super::source::{SourceSegment, stretches};
 use super::tree::{Dialect, Part, Word};
 
-/// A here-document whose body has not come yet.
+/// A here-document whose body has not been reached yet.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
-    /// Its place in [`Parser::bodies`].
+    /// Its index in [`Parser::bodies`].
     pub(super) id: usize,
     pub(super) delimiter: String,
     pub(super) quoted: bool,
     pub(super) strip_tabs: bool,
 }
 
-/// A body: from where to where it stands, and where the text goes on.
+/// The range of a body, and the position after its delimiter.
 struct BodyExtent {
     start: usize,
     end: usize,
     next: usize,
-    /// Tabs at the beginnings of lines must be taken out.
+    /// Whether tabs at the start of lines must be removed.
     tabs: bool,
 }
 
 impl Parser<'_> {
-    /// Reads the bodies that begin here, after a newline.
+    /// Parses the bodies that begin here, after a newline.
     pub(super) fn heredoc_bodies(&mut self) -> ParseResult {
         for pending in std::mem::take(&mut self.pending) {
             let extent = self.extent(&pending)?;
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The text ends here: what still waits for a body has an empty one.
+    /// Ends the text: here-documents whose bodies are missing have empty ones.
     pub(super) fn end_of_text(&mut self) {
         let span = self.span_from(self.pos);
         self.cut_heredoc |= !self.pending.is_empty();
@@ -50,7 +50,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Finds the line that ends the body. Without one the body ends with the text, as in every shell.
+    /// Finds the line that ends the body. Without one, the body ends at the end of the text, as in every shell.
     fn extent(&mut self, pending: &Pending) -> ParseResult<BodyExtent> {
         let start = self.pos;
         let mut line = start;
@@ -74,8 +74,8 @@ impl Parser<'_> {
         Ok(BodyExtent { start, end: self.text.len(), next: self.text.len(), tabs })
     }
 
-    /// Compares the line at `start`, joined with those it continues on, with the delimiter; also
-    /// returns where the next line begins.
+    /// Compares the line at `start`, joined with its continuation lines, with the delimiter. Also returns the start of
+    /// the next line.
     fn line(&mut self, start: usize, pending: &Pending) -> ParseResult<(DelimiterMatch, usize)> {
         let delimiter = pending.delimiter.as_bytes();
         let mut rest = Some(delimiter);
@@ -88,7 +88,7 @@ impl Parser<'_> {
                 after = Some(pos);
             }
             let byte = self.raw(pos);
-            // An escaped character does not begin a continuation.
+            // An escaped character does not begin a line continuation.
             let pair = byte == b'\\' && !pending.quoted && pos + 1 < self.text.len();
             if pos >= self.text.len() || byte == b'\n' {
                 break pos;
@@ -109,8 +109,7 @@ impl Parser<'_> {
         let next = (end + 1).min(self.text.len());
         Ok(match after {
             Some(_) if exact => (DelimiterMatch::Whole, next),
-            // bash ends the body within a line too, where the line also holds the parenthesis that
-            // closes the substitution.
+            // bash also ends the body within a line that contains the closing parenthesis of the substitution.
             Some(at) if closes && self.in_substitution && self.dialect == Dialect::Bash => {
                 (DelimiterMatch::BeforeParenthesis(at), next)
             }
@@ -147,9 +146,9 @@ impl Parser<'_> {
         Ok(word)
     }
 
-    /// The body with the tabs at the beginning of each line taken out, and where each byte came from.
+    /// Returns the body without the tabs at the start of each line, and the original position of each byte.
     fn without_tabs(&mut self, pending: &Pending, extent: &BodyExtent) -> ParseResult<(Vec<u8>, Vec<u32>)> {
-        // A copy costs memory at every level, so it is charged as more than reading.
+        // A copy uses memory at each level, so it costs more steps than parsing.
         self.spend((extent.end - extent.start) * 4)?;
         let mut text = Vec::with_capacity(extent.end - extent.start);
         let mut origin = Vec::with_capacity(extent.end - extent.start + 1);
@@ -166,7 +165,7 @@ impl Parser<'_> {
                 text.push(self.raw(at));
                 origin.push(self.place(at));
             }
-            // A continued line is one line: its second half keeps its tabs.
+            // A continuation line is not a new line: its tabs are kept.
             line_start = byte == b'\n';
             pos += 1 + usize::from(pair);
         }
@@ -175,10 +174,10 @@ impl Parser<'_> {
     }
 }
 
-/// How a line compares with a delimiter.
+/// The result of comparing a line with a delimiter.
 enum DelimiterMatch {
     No,
     Whole,
-    /// The delimiter ends at this place and a closing parenthesis follows on the line.
+    /// The delimiter ends at this position, and a closing parenthesis follows on the line.
     BeforeParenthesis(usize),
 }

@@ -1,16 +1,17 @@
-//! The limits of reading. They count bytes, levels and steps, never time: the same input gets the
-//! same answer under any load. Each is an error of its own, and none ever means "allow".
+//! The limits of the parser. They count bytes, levels and steps, not time, so that the same input gets the same result
+//! under any load. Exceeding each is a separate error, and none of them means "allow".
 
-/// The largest text that is read, in bytes: a script.
+/// The maximum size of a parsed text, such as a script, in bytes.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// The largest command line of several lines, in bytes: whether it is complete is asked again with each of them.
+/// The maximum size of a command line that consists of several lines, in bytes. With each of its lines, guard checks
+/// again whether it is complete.
 pub const MAX_LINE: usize = 256 * 1024;
 
-/// The deepest nesting, in levels. It must fit a stack of 256 KiB.
+/// The maximum nesting depth, in levels. It must fit in a stack of 256 KiB.
 pub const MAX_DEPTH: u32 = 100;
 
-/// How many steps a text of `len` bytes may take.
+/// Returns the maximum number of steps for a text of `len` bytes.
 #[must_use]
 pub const fn max_steps(len: usize) -> u64 {
     4096 + 64 * len as u64

@@ -1,4 +1,4 @@
-//! Lists, items and pipelines: what joins commands.
+//! Parses lists, items and pipelines, and the operators that join commands.
 
 use super::parser::{ParseResult, Parser};
 use super::reserved::Reserved;
@@ -7,7 +7,7 @@ use super::tree::{
 };
 
 impl Parser<'_> {
-    /// Reads statements until something that cannot begin one. What that is, the caller checks.
+    /// Parses statements up to something that cannot begin one. The caller checks what that is.
     pub(super) fn list(&mut self, script: &mut Script) -> ParseResult {
         self.enter()?;
         self.newlines()?;
@@ -24,13 +24,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A list that must hold at least one statement.
+    /// Parses a list with at least one statement.
     pub(super) fn filled_list(&mut self, script: &mut Script) -> ParseResult {
         self.list(script)?;
         if script.items.is_empty() { Err(self.unexpected()) } else { Ok(()) }
     }
 
-    /// Whether no statement can begin here.
+    /// Reports whether no statement can begin here.
     fn at_list_end(&mut self) -> bool {
         match self.peek() {
             0 | b')' => true,
@@ -39,7 +39,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what separates statements: `;`, `&` or a newline. False where none stands.
+    /// Consumes a separator of statements: `;`, `&` or a newline. Returns false if there is none.
     fn separator(&mut self, items: &mut [Item]) -> ParseResult<bool> {
         self.blanks()?;
         match self.peek() {
@@ -58,14 +58,14 @@ impl Parser<'_> {
                 }
                 Ok(true)
             }
-            // The newline itself is left to `newlines`, which brings the here-documents.
+            // The newline itself is left to `newlines`, which parses the here-documents.
             b'\n' => Ok(true),
             _ => Ok(false),
         }
     }
 
-    // Nodes are put into the tree first and filled there: moving them would cost stack at every
-    // level of nesting.
+    // Nodes are inserted into the tree first and filled there, because moving them would use stack at every nesting
+    // level.
     pub(super) fn item(&mut self, items: &mut Vec<Item>) -> ParseResult {
         self.spend(1)?;
         let start = self.pos;
@@ -83,7 +83,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Steps over `&&` or `||` and the newlines after it.
+    /// Consumes `&&` or `||` and the newlines after it.
     fn join(&mut self) -> ParseResult<Option<Join>> {
         self.blanks()?;
         let byte = self.peek();
@@ -105,9 +105,9 @@ impl Parser<'_> {
             pipeline.span = self.solid_span_from(start);
             return Ok(());
         }
-        // `!(…)` has been read with its `!`.
+        // `!(…)` was parsed together with its `!`.
         let mut first_is_read = !pipeline.commands.is_empty();
-        // Most have one member, and room for more is made where there are more.
+        // Most pipelines have one member, so no memory is reserved for more.
         pipeline.commands.reserve_exact(1);
         loop {
             if !std::mem::take(&mut first_is_read) {
@@ -121,7 +121,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over `|` or `|&` and the newlines after it. False where none stands.
+    /// Consumes `|` or `|&` and the newlines after it. Returns false if there is none.
     fn pipe(&mut self, commands: &mut [Command]) -> ParseResult<bool> {
         if self.peek() != b'|' {
             return Ok(false);
@@ -143,7 +143,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads `!` and `time` in front of a pipeline. True if there was one.
+    /// Parses `!` and `time` before a pipeline. Returns true if there was one.
     fn prefixes(&mut self, pipeline: &mut Pipeline) -> ParseResult<bool> {
         let mut any = false;
         loop {
@@ -156,7 +156,7 @@ impl Parser<'_> {
                     self.pos = end;
                     pipeline.negated = !pipeline.negated;
                 }
-                // In a POSIX shell `time -o file command` is a program with its options.
+                // In a POSIX shell, `time -o file command` runs a program with options.
                 Some((Reserved::Time, end))
                     if self.dialect == Dialect::Sh && self.raw(self.past_blanks(end)) == b'-' =>
                 {
@@ -180,7 +180,7 @@ impl Parser<'_> {
     }
 }
 
-/// `|&` is `2>&1 |`.
+/// Adds the redirection of `|&`, which is equivalent to `2>&1 |`.
 fn join_errors(command: &mut Command, span: Span) {
     let redirects = match command {
         Command::Simple(simple) => &mut simple.redirects,

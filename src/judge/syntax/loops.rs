@@ -1,4 +1,4 @@
-//! The loops: `while`, `until`, `for` in its forms, `select`.
+//! Parses loops: `while`, `until`, all forms of `for`, and `select`.
 
 use super::parser::{ParseResult, Parser};
 use super::reserved::Reserved;
@@ -48,8 +48,7 @@ impl Parser<'_> {
         if next == 0 || super::cursor::is_meta(next) { Ok(name) } else { Err(self.unexpected()) }
     }
 
-    /// Reads what a `for` or `select` runs over, and the separator after it. `None` where nothing is
-    /// named.
+    /// Parses the words of a `for` or `select`, and the separator after them. `None` if there are none.
     pub(super) fn loop_words(&mut self) -> ParseResult<Option<Vec<Word>>> {
         self.blanks()?;
         let mut words = Vec::new();
@@ -96,7 +95,7 @@ impl Parser<'_> {
         if let CompoundKind::ForArithmetic { body, .. } = kind { self.loop_body(start, body) } else { Ok(()) }
     }
 
-    /// Reads `init; condition; step))` and the separator after it.
+    /// Parses `init; condition; step))` and the separator after it.
     fn for_header(&mut self, header: &mut [Arithmetic; 3]) -> ParseResult {
         for (part, &end) in header.iter_mut().zip(b";;)") {
             self.arithmetic(WordEnd::ForHeader, part)?;
@@ -118,7 +117,7 @@ impl Parser<'_> {
         self.expect(Reserved::Done, "a loop", start)
     }
 
-    /// Reads `{ … }` as the body of a loop. False if none begins here.
+    /// Parses `{ … }` as the body of a loop. Returns false if none begins here.
     pub(super) fn group_body(&mut self, body: &mut Script) -> ParseResult<bool> {
         let start = self.pos;
         if !self.take_reserved(Reserved::OpenBrace) {

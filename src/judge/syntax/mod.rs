@@ -1,4 +1,4 @@
-//! Reading a command string as a shell would: bytes in, a tree or one error out.
+//! Parses a command string as a shell would. The result is a tree or one error.
 //!
 //! Out of scope: evaluation, knowledge of programs, recovery from errors.
 

@@ -1,4 +1,4 @@
-//! `${…}`: names, subscripts and operations, and the command substitution that looks like one.
+//! Parses `${…}`: names, subscripts and operations, and the command substitution with the same syntax.
 
 use super::cursor::begins_name;
 use super::parser::{Attempt, ParseResult, Parser};
@@ -10,7 +10,7 @@ use super::tree::{
 use super::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads `${…}`, the current place being the `$`, its bracket at `open`.
+    /// Parses `${…}` from the `$` at the current position, with the opening brace at `open`.
     pub(super) fn brace(&mut self, open: usize, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
@@ -33,8 +33,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the inside of `${…}` and its closing bracket. False where the shell would say "bad
-    /// substitution" when it gets there.
+    /// Parses the inside of `${…}` and its closing brace. Returns false if the shell would report a "bad substitution"
+    /// at run time.
     pub(super) fn parameter(&mut self, quoted: bool, parameter: &mut Parameter) -> ParseResult<bool> {
         let start = self.pos;
         if !self.parameter_name(parameter)? {
@@ -60,7 +60,7 @@ impl Parser<'_> {
         Ok(self.take(b'}'))
     }
 
-    /// Reads the name with the `#` or `!` in front of it.
+    /// Parses the name, with the `#` or `!` before it.
     fn parameter_name(&mut self, parameter: &mut Parameter) -> ParseResult<bool> {
         let first = self.peek();
         if matches!(first, b'#' | b'!') {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads a subscript within `${…}`, in which the first free `}` would end the whole.
+    /// Parses a subscript in `${…}`, in which the first unquoted `}` would end the whole expansion.
     pub(super) fn brace_subscript(&mut self, open: usize, word: &mut Word) -> ParseResult {
         let start = self.pos;
         self.parts(WordEnd::Subscript, &mut word.parts)?;
@@ -103,8 +103,8 @@ impl Parser<'_> {
         self.expect_byte(b']', "a subscript", open)
     }
 
-    /// What is to be done with the value, its operands still empty, and where they begin. `None` for
-    /// what is no operation.
+    /// Parses the operator and returns the operation, without its operands, and the position after the operator. `None`
+    /// if there is no operation.
     fn parameter_operator(&mut self, indirect: bool) -> Option<(ParameterOp, usize)> {
         let first = self.peek();
         let (second, at) = self.peek_second();
@@ -136,7 +136,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads the operands of `operation`.
+    /// Parses the operands of `operation`.
     fn operands(&mut self, quoted: bool, operation: &mut ParameterOp) -> ParseResult {
         match operation {
             ParameterOp::Default { word, .. }
@@ -163,7 +163,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the word after `:-` and its kin.
+    /// Parses the word after `:-` and similar operators.
     pub(super) fn operand(&mut self, quoted: bool, word: &mut Word) -> ParseResult {
         let start = self.pos;
         if quoted {
@@ -175,7 +175,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads a pattern or its replacement: quotes count in it even where the whole is quoted.
+    /// Parses a pattern or its replacement, in which quotes are special even if the whole expansion is quoted.
     fn pattern(&mut self, until: WordEnd, quoted: bool, word: &mut Word) -> ParseResult {
         let start = self.pos;
         self.parts(until, &mut word.parts)?;
@@ -190,14 +190,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads what the shell will refuse as a "bad substitution", keeping the substitutions in it.
+    /// Parses an expansion that the shell will reject as a "bad substitution", and keeps the substitutions in it.
     pub(super) fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> ParseResult {
         self.operands(quoted, parameter.operation.insert(ParameterOp::Other(Word::default())))?;
         self.expect_byte(b'}', "a parameter expansion", start)
     }
 
-    /// Reads `${ …; }`: a command substitution to bash 5.3, a bad substitution to bash 5.2. They must
-    /// agree on where it ends.
+    /// Parses `${ …; }`, which is a command substitution in bash 5.3 and a bad substitution in bash 5.2. Both must end
+    /// at the same position.
     pub(super) fn current_shell(&mut self, start: usize, quoted: bool, parts: &mut Vec<Part>) -> ParseResult {
         let inside = self.pos;
         let script = if self.in_plain_brace {
@@ -257,7 +257,7 @@ fn default_op(operator: u8, colon: bool) -> ParameterOp {
     }
 }
 
-/// Whether it makes a difference to where an expansion ends if single quotes in `raw` quote.
+/// Reports whether single quotes in `raw` affect where an expansion ends.
 fn single_quotes_matter(raw: &[u8]) -> bool {
     let mut open = false;
     for &byte in raw {

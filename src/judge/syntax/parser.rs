@@ -1,5 +1,5 @@
-//! The parser's state, its entry point and its errors. The grammar itself stands in the rooms
-//! beside this one, each adding its own part to `Parser`.
+//! The state of the parser, its entry point and its errors. The grammar is in the sibling modules, each of which adds
+//! methods to `Parser`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::source::{Source, SourceSegment, hole_at, stretches};
 use super::tree::{Dialect, HoleId, ParseError, ParseErrorKind, Part, Script, Span, Word};
 use super::{cursor, fill};
 
-/// Reads `text` by the grammar of `dialect`.
+/// Parses `text` with the grammar of `dialect`.
 ///
 /// # Errors
 /// One [`ParseError`] for the whole text; there is no recovery.
@@ -18,10 +18,10 @@ pub fn parse(text: &[u8], dialect: Dialect) -> Result<Script, ParseError> {
     Parser::new(text, dialect).whole()
 }
 
-/// Reads a composed text by the grammar of `dialect`.
+/// Parses a composed text with the grammar of `dialect`.
 ///
 /// # Errors
-/// As [`parse`]; also where a name has a hole in it.
+/// As for [`parse`]; also if a name contains a hole.
 pub fn parse_source(source: &Source, dialect: Dialect) -> Result<Script, ParseError> {
     check(&source.bytes)?;
     let mut parser = Parser::new(&source.bytes, dialect);
@@ -29,7 +29,7 @@ pub fn parse_source(source: &Source, dialect: Dialect) -> Result<Script, ParseEr
     parser.whole()
 }
 
-/// Whether a text may be read at all.
+/// Checks the limits that apply before a text is parsed.
 fn check(text: &[u8]) -> Result<(), ParseError> {
     if text.len() > MAX_BYTES {
         return Err(ParseError { kind: ParseErrorKind::TooLarge, at: cursor::offset(MAX_BYTES) });
@@ -40,16 +40,16 @@ fn check(text: &[u8]) -> Result<(), ParseError> {
     }
 }
 
-/// Whether a shell that reads lines would run a text of whole lines, or wait for more.
+/// Whether a shell that reads line by line would execute some whole lines, or read more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
-    /// It would run it, or say that it is wrong.
+    /// The shell would execute them, or report an error.
     Complete,
-    /// More lines may belong to it.
+    /// More lines may belong to the command.
     Incomplete,
 }
 
-/// Whether whole lines are a command, or the beginning of one.
+/// Determines whether whole lines are a complete command or the start of one.
 #[must_use]
 pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
     let backslashes = text.strip_suffix(b"\n").unwrap_or_default().iter().rev().take_while(|byte| **byte == b'\\');
@@ -71,25 +71,24 @@ pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
     if incomplete { Completeness::Incomplete } else { Completeness::Complete }
 }
 
-/// The proof that [`Parser::error`] has been set. It carries nothing, so that results stay small on
-/// the stack of deeply nested calls.
+/// The proof that [`Parser::error`] is set. It is empty, so that results use little stack in deeply nested calls.
 #[derive(Debug)]
 pub(super) struct ParseFailed;
 
-/// What a reading step returns.
+/// The result of a parsing step.
 pub(super) type ParseResult<T = ()> = Result<T, ParseFailed>;
 
-/// The constructs that can be read in two ways. A reading that failed once at a place is not tried
-/// there again, which keeps retries linear.
+/// The constructs with two possible interpretations. An interpretation that failed at a position is not tried there
+/// again, so the number of retries is linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Attempt {
     /// `((` or `$((` as arithmetic.
     Arithmetic,
-    /// `((` as two subshells, where the shell may not know arithmetic commands.
+    /// `((` as two subshells, if the shell may not know arithmetic commands.
     Subshells,
-    /// `[[` as the name of a command, where the shell may not know conditionals.
+    /// `[[` as the name of a command, if the shell may not know conditionals.
     PlainCondition,
-    /// The parentheses in front of a `case` pattern as a part of it.
+    /// The parentheses before a `case` pattern as a part of it.
     WholePattern,
     /// `${ …; }` as a command substitution.
     CurrentShell,
@@ -97,41 +96,42 @@ pub(super) enum Attempt {
     Negation,
 }
 
-/// Reads one text. `text` is what is in reach now: a construct whose end is found before it is read
-/// (backticks, a here-document's body) narrows it for as long as its inside is read.
+/// The parser of one text. `text` is limited to the part that is being parsed: a construct whose end is found before
+/// its content is parsed (backticks, the body of a here-document) narrows it while its content is parsed.
 pub(super) struct Parser<'t> {
     pub(super) text: &'t [u8],
     pub(super) pos: usize,
     pub(super) dialect: Dialect,
-    /// Where each byte of a rewritten text, and its end, stands in the original.
+    /// The original position of each byte of a rewritten text, and of its end.
     pub(super) origin: Option<&'t [u32]>,
-    /// Where the original text has holes.
+    /// The holes of the original text.
     pub(super) holes: &'t [(u32, HoleId)],
     pub(super) depth: u32,
-    /// What is left of the step limit.
+    /// The remaining number of steps.
     pub(super) steps: u64,
     pub(super) error: Option<ParseError>,
-    /// Here-documents whose bodies begin after the next newline.
+    /// The here-documents whose bodies begin after the next newline.
     pub(super) pending: Vec<Pending>,
-    /// The bodies read so far, by number. They are put into the tree at the end.
+    /// The bodies that have been parsed, by number. They are inserted into the tree at the end.
     pub(super) bodies: Vec<Word>,
-    /// A closing parenthesis ends the text being read: `$(…)`, `<(…)`.
+    /// Whether a closing parenthesis ends the text that is being parsed: `$(…)`, `<(…)`.
     pub(super) in_substitution: bool,
-    /// Inside `${ …; }` as bash 5.2 would read it, where nothing needs to be compared again.
+    /// Whether it is inside `${ …; }` as interpreted by bash 5.2, in which the two interpretations need not be compared
+    /// again.
     pub(super) in_plain_brace: bool,
-    /// Where the word began that is being read as an argument of a declaring builtin: in zsh too a
-    /// parenthesis after its `=` begins an array, not a group.
+    /// The start of a word that is parsed as an argument of a declaring builtin. In zsh too, a parenthesis after its
+    /// `=` then begins an array and not a group.
     pub(super) declaring: Option<usize>,
-    /// Where the parentheses stand that are open in the arithmetic being read.
+    /// The positions of the open parentheses in the arithmetic that is being parsed.
     pub(super) opens: Vec<usize>,
     pub(super) failed: BTreeSet<(usize, Attempt)>,
-    /// Where the last blanks, with the comment behind them, begin and end.
+    /// The start and end of the last blanks, including a comment after them.
     pub(super) between: (usize, usize),
-    /// A here-document ended with the text, not with its delimiter.
+    /// Whether a here-document ended at the end of the text instead of its delimiter.
     pub(super) cut_heredoc: bool,
 }
 
-/// Where an attempt began.
+/// The state at the start of an attempt.
 struct Checkpoint<'t> {
     text: &'t [u8],
     pos: usize,
@@ -165,7 +165,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads everything in reach as one script.
+    /// Parses the whole text as one script.
     fn whole(mut self) -> Result<Script, ParseError> {
         let mut script = Script::default();
         match self.script_to_end(&mut script) {
@@ -177,7 +177,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A script that must reach the end of the text.
+    /// Parses a script that must end at the end of the text.
     pub(super) fn script_to_end(&mut self, script: &mut Script) -> ParseResult {
         self.list(script)?;
         if self.pos < self.text.len() {
@@ -187,7 +187,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads a rewritten text. `origin` says where each of its bytes, and its end, came from.
+    /// Parses a rewritten text. `origin` contains the original position of each byte and of the end.
     pub(super) fn nested(
         &mut self,
         text: &[u8],
@@ -209,7 +209,7 @@ impl<'t> Parser<'t> {
         outcome
     }
 
-    /// Reads the part of the text from the current place up to `end` and nothing beyond.
+    /// Parses the text from the current position to `end`.
     pub(super) fn narrowed(&mut self, end: usize, read: impl FnOnce(&mut Self) -> ParseResult) -> ParseResult {
         let text = self.text;
         self.text = text.get(..end).unwrap_or(text);
@@ -218,8 +218,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Tries one of two readings. `None` means that it does not apply and nothing has happened; a
-    /// limit that was hit ends the whole reading.
+    /// Tries one of two interpretations. `None` if it does not apply; the state is then unchanged. An exceeded limit
+    /// ends the whole parsing.
     pub(super) fn attempt<T>(
         &mut self,
         kind: Attempt,
@@ -252,7 +252,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Forgets a failure, unless it was a limit.
+    /// Restores the state at a checkpoint after a failure, unless a limit was exceeded.
     fn back_to(&mut self, before: Checkpoint<'t>) -> ParseResult {
         if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) {
             return Err(ParseFailed);
@@ -268,7 +268,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// One level down. Every cycle of calls in the grammar passes here.
+    /// Enters a nesting level. Every recursive cycle in the grammar calls this.
     pub(super) fn enter(&mut self) -> ParseResult {
         if self.depth >= MAX_DEPTH {
             return Err(self.fail(ParseErrorKind::TooDeep));
@@ -277,8 +277,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// One level up again. Not called on the way out of a failure: that ends everything, or the
-    /// attempt restores the level.
+    /// Leaves a nesting level. Not called on failure, which either ends everything or makes the attempt restore the
+    /// level.
     pub(super) fn leave(&mut self) {
         self.depth -= 1;
     }
@@ -294,17 +294,18 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The hole at `pos`.
+    /// Returns the hole at `pos`.
     pub(super) fn hole(&self, pos: usize) -> Option<HoleId> {
         hole_at(self.holes, self.place(pos))
     }
 
-    /// Whether there is a hole between two places.
+    /// Reports whether there is a hole between two positions.
     pub(super) fn has_hole(&self, start: usize, end: usize) -> bool {
         !self.holes.is_empty() && (start..end).any(|pos| self.raw(pos) == cursor::HOLE && self.hole(pos).is_some())
     }
 
-    /// The text from `start` to `end` as parts: those that `read` makes of bytes, and holes. An empty text is one part.
+    /// Adds the text from `start` to `end` as parts: the holes, and the parts that `read` creates from the bytes
+    /// between them. An empty text is one part.
     pub(super) fn with_holes(
         &self,
         start: usize,
@@ -322,13 +323,13 @@ impl<'t> Parser<'t> {
             SourceSegment::Bytes(bytes) => read(bytes),
             SourceSegment::Hole(hole) => Part::Hole(hole),
         }));
-        // Quotes around holes alone are quotes all the same.
+        // If only holes were quoted, an empty part preserves the quotes.
         if parts.get(begins..).is_some_and(|parts| parts.iter().all(|part| matches!(part, Part::Hole(_)))) {
             parts.insert(begins, read(b""));
         }
     }
 
-    /// Where `pos` stands in the original text.
+    /// Returns the position of `pos` in the original text.
     pub(super) fn place(&self, pos: usize) -> u32 {
         match self.origin {
             Some(origin) => origin.get(pos).or(origin.last()).copied().unwrap_or(0),
@@ -336,36 +337,37 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The span from `start` to the current place.
+    /// Returns the span from `start` to the current position.
     pub(super) fn span_from(&self, start: usize) -> Span {
         Span::new(self.place(start), self.place(self.pos).max(self.place(start)))
     }
 
-    /// From `start` to here, without the blanks and the comment that were just stepped over.
+    /// Returns the span from `start` to the current position, without the blanks and the comment that were skipped
+    /// last.
     pub(super) fn solid_span_from(&self, start: usize) -> Span {
         let (begin, end) = self.between;
         let solid = if end == self.pos { begin.max(start) } else { self.pos };
         Span::new(self.place(start), self.place(solid).max(self.place(start)))
     }
 
-    /// Fails at the current place.
+    /// Fails at the current position.
     pub(super) fn fail(&mut self, kind: ParseErrorKind) -> ParseFailed {
         self.error = Some(ParseError { kind, at: self.place(self.pos) });
         ParseFailed
     }
 
-    /// Fails because a construct that began at `began` has no end.
+    /// Fails because a construct that began at `began` is not terminated.
     pub(super) fn unterminated(&mut self, what: &'static str, began: usize) -> ParseFailed {
         let began = self.place(began);
         self.fail(ParseErrorKind::Unterminated { what, began })
     }
 
-    /// Fails because a form cannot be read without knowing the shell's options or version.
+    /// Fails because the meaning of a construct depends on the shell's options or version.
     pub(super) fn unsupported(&mut self, what: &'static str) -> ParseFailed {
         self.fail(ParseErrorKind::Unsupported(what))
     }
 
-    /// Fails because the grammar does not allow what stands at the current place.
+    /// Fails because the grammar does not allow the next token.
     pub(super) fn unexpected(&mut self) -> ParseFailed {
         let rest = self.text.get(self.pos..).unwrap_or_default();
         let what = match rest.first() {
@@ -380,8 +382,8 @@ impl<'t> Parser<'t> {
     }
 
     fn take_error(&mut self) -> ParseError {
-        // `ParseFailed` is only made by `fail`, which sets the error; the default is there so that a
-        // mistake in that would still be an error.
+        // Only `fail` creates `ParseFailed`, and it sets the error. The default ensures that a bug there still results
+        // in an error.
         self.error.take().unwrap_or(ParseError { kind: ParseErrorKind::Unexpected("text".to_owned()), at: 0 })
     }
 }

@@ -1,4 +1,4 @@
-//! Quotations: single, double, ANSI-C.
+//! Parses quoted text: single quotes, double quotes, ANSI-C.
 
 use super::cursor::{HOLE, class, has, text_of};
 use super::parser::{ParseResult, Parser};
@@ -6,14 +6,14 @@ use super::tree::{Dialect, Part};
 use super::word::flush;
 use crate::judge::reserved;
 
-/// What ends text in which only expansions are special, as within double quotes.
+/// The end of a text in which only expansions are special, as in double quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quoted {
     /// The closing double quote.
     Double,
-    /// The end of the text: a here-document's body.
+    /// The end of the text, for the body of a here-document.
     End,
-    /// The `}` of a parameter expansion within double quotes or a here-document.
+    /// The `}` of a parameter expansion in double quotes or a here-document.
     Brace,
 }
 
@@ -27,7 +27,7 @@ impl Quoted {
         }
     }
 
-    /// Whether a backslash before `byte` quotes it.
+    /// Reports whether a backslash before `byte` escapes it.
     const fn escapes(self, byte: u8) -> bool {
         match byte {
             b'$' | b'`' | b'\\' => true,
@@ -39,8 +39,7 @@ impl Quoted {
 }
 
 impl Parser<'_> {
-    /// Reads text in which only expansions are special, up to what ends it, which is left for the
-    /// caller; so is the end of the text.
+    /// Parses text in which only expansions are special, up to its end or the end of the text. The end is not consumed.
     pub(super) fn quoted(&mut self, until: Quoted, parts: &mut Vec<Part>) -> ParseResult {
         let mask = until.mask();
         let mut literal = String::new();
@@ -86,7 +85,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Takes in bytes that have no class of `mask`.
+    /// Consumes bytes that have no class of `mask`.
     #[inline]
     pub(super) fn run(&mut self, mask: u16, literal: &mut String) -> ParseResult {
         let rest = self.text.get(self.pos..).unwrap_or_default();
@@ -103,7 +102,7 @@ impl Parser<'_> {
         self.spend(len + 1)
     }
 
-    /// Takes in the hole at the current place.
+    /// Consumes the hole at the current position.
     pub(super) fn put_hole(&mut self, literal: &mut String, parts: &mut Vec<Part>) {
         match self.hole(self.pos) {
             Some(hole) => {
@@ -130,7 +129,7 @@ impl Parser<'_> {
     }
 
     fn dollar_in_quotes(&mut self, until: Quoted, parts: &mut Vec<Part>) -> ParseResult<bool> {
-        // Within `"${x:-…}"` bash reads `$'…'` and `$"…"` as it does outside of quotes.
+        // In `"${x:-…}"`, bash parses `$'…'` and `$"…"` as it does outside quotes.
         if until == Quoted::Brace && matches!(self.peek_second().0, b'\'' | b'"') {
             if self.dialect != Dialect::Bash {
                 return Err(self.unsupported("`$` before a quote within a quoted expansion"));
@@ -143,8 +142,7 @@ impl Parser<'_> {
         self.dollar(true, parts)
     }
 
-    /// Refuses a `$'…'` that stands where bash puts its decoded text back without quotes, if that text
-    /// holds a byte of `live`.
+    /// Rejects a `$'…'` whose decoded text bash inserts without quotes, if the text contains a byte of `live`.
     pub(super) fn refuse_decoded(&mut self, start: usize, live: &[u8], parts: &[Part]) -> ParseResult {
         if matches!(parts.last(), Some(Part::AnsiC(text)) if text.bytes().any(|byte| live.contains(&byte))) {
             self.pos = start;
@@ -153,7 +151,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `"…"`; `$"…"` from its `$` on with `localized`.
+    /// Parses `"…"`, or with `localized` `$"…"`, from its double quote.
     pub(super) fn double(&mut self, localized: bool, parts: &mut Vec<Part>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
@@ -166,7 +164,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The place of the next single quote after the one at `open`.
+    /// Returns the position of the next single quote after the one at `open`.
     fn closing_single(&mut self, open: usize) -> ParseResult<usize> {
         let rest = self.text.get(open + 1..).unwrap_or_default();
         match rest.iter().position(|&byte| byte == b'\'') {
@@ -182,7 +180,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `'…'`.
+    /// Parses `'…'`.
     pub(super) fn single(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let open = self.pos;
         let close = self.closing_single(open)?;
@@ -191,8 +189,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A double quote in arithmetic is text to some shells, so that what it holds must not matter to
-    /// where the arithmetic ends.
+    /// Rejects brackets and similar bytes in a double-quoted text in arithmetic. Some shells treat the quote as text,
+    /// so these bytes would affect where the arithmetic ends.
     pub(super) fn refuse_quoted_brackets(&mut self, start: usize) -> ParseResult {
         let raw = self.text.get(start..self.pos).unwrap_or_default();
         if self.dialect != Dialect::Bash && raw.iter().any(|byte| b"()[]{};'\n".contains(byte)) {
@@ -202,8 +200,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `'…'` in arithmetic: the quotes keep brackets together, but the text between them is
-    /// expanded as within double quotes.
+    /// Parses `'…'` in arithmetic: brackets in it have no meaning for the end of the arithmetic, but the text is
+    /// expanded as in double quotes.
     pub(super) fn live_single(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         if self.dialect != Dialect::Bash {
             return Err(self.unsupported("a single quote in arithmetic"));
@@ -223,9 +221,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads a single quote within `"${x:-…}"`. bash keeps what stands between two of them together
-    /// but expands it; a POSIX shell reads the quote as text. Where that makes a difference to where
-    /// the expansion ends, nothing is sure.
+    /// Parses a single quote in `"${x:-…}"`. bash keeps the text between two of them together but expands it; a POSIX
+    /// shell treats the quote as text. If that affects where the expansion ends, the text is rejected.
     fn single_in_brace(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> ParseResult {
         let open = self.pos;
         let rest = self.text.get(open + 1..).unwrap_or_default();
@@ -245,7 +242,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `$'…'`, the current place being its `$`.
+    /// Parses `$'…'` from its `$`.
     pub(super) fn ansi_c(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let open = self.peek_second().1;
@@ -272,7 +269,7 @@ impl Parser<'_> {
         let mut all = Vec::new();
         self.with_holes(open + 1, pos, &mut all, |written| {
             let decoded = super::escape::ansi_c(written);
-            // What follows a NUL is not there.
+            // bash drops the text after a NUL.
             let bytes = if cut { Vec::new() } else { decoded.bytes };
             cut |= decoded.cut;
             Part::AnsiC(text_of(&reserved::unescaped_bytes(written, &bytes)))
@@ -286,7 +283,7 @@ impl Parser<'_> {
     }
 }
 
-/// Collects the text of `parts` that no expansion gives, with quotes taken away.
+/// Collects the text of `parts` without the results of expansions and without quotes.
 pub(super) fn static_text(parts: &[Part], text: &mut String) {
     for part in parts {
         match part {

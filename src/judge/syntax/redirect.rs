@@ -1,4 +1,4 @@
-//! Redirections.
+//! Parses redirections.
 
 use super::heredoc::Pending;
 use super::parser::{ParseResult, Parser};
@@ -7,7 +7,7 @@ use super::tree::{
 };
 
 impl Parser<'_> {
-    /// Reads the redirections that follow a compound command.
+    /// Parses the redirections after a compound command.
     pub(super) fn redirects(&mut self, redirects: &mut Vec<Redirect>) -> ParseResult {
         loop {
             self.blanks()?;
@@ -18,7 +18,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads one redirection. False, and nothing read, if none begins here.
+    /// Parses a redirection. Returns false and consumes nothing if none begins here.
     pub(super) fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> ParseResult<bool> {
         let start = self.pos;
         let (fd, operator) = match self.peek() {
@@ -51,7 +51,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// The digits of `2>`, and where the operator must stand.
+    /// Returns the digits of `2>` as a number, and the position of the operator.
     fn number_before_redirect(&self) -> (RedirectFd, usize) {
         let mut pos = self.pos;
         let mut number: Option<u32> = Some(0);
@@ -65,7 +65,7 @@ impl Parser<'_> {
             pos += 1;
         }
         match number {
-            // A number that is no descriptor is a word, as it is before anything but `<` and `>`.
+            // A number is a descriptor only if it is in range and `<` or `>` follows. Otherwise it is a word.
             Some(number) if number <= i32::MAX as u32 && matches!(self.raw(pos), b'<' | b'>') => {
                 (RedirectFd::Number(number), pos)
             }
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of `{name}>`, and where the operator must stand.
+    /// Returns the name of `{name}>`, and the position of the operator.
     fn variable_before_redirect(&self) -> (RedirectFd, usize) {
         let start = self.past_continuations(self.pos + 1);
         let mut end = self.name_end(start);
@@ -93,7 +93,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over a redirection operator. `<(` and `>(` are none.
+    /// Consumes a redirection operator. `<(` and `>(` are not operators.
     fn operator(&mut self) -> Option<RedirectOp> {
         let first = self.peek();
         let (second, at) = self.peek_second();
@@ -127,7 +127,7 @@ impl Parser<'_> {
         Some(self.zsh_operator(op))
     }
 
-    /// Reads the delimiter of a here-document and puts the document on the waiting list.
+    /// Parses the delimiter of a here-document and adds the document to the pending ones.
     fn heredoc(&mut self, strip_tabs: bool) -> ParseResult<Heredoc> {
         self.blanks()?;
         let start = self.pos;
@@ -143,13 +143,13 @@ impl Parser<'_> {
         let id = self.bodies.len();
         self.bodies.push(Word::default());
         self.pending.push(Pending { id, delimiter: delimiter.clone(), quoted, strip_tabs });
-        // Until the body is put in, its span carries its number.
+        // Until the body is inserted, its span contains its number.
         let id = super::cursor::offset(id);
         Ok(Heredoc { delimiter, quoted, strip_tabs, body: Word { parts: Vec::new(), span: Span::new(id, id) } })
     }
 }
 
-/// Collects the text of a delimiter and whether any of it was quoted. `None` if it holds more than
+/// Collects the text of a delimiter. Returns whether a part of it was quoted; `None` if it contains anything else than
 /// text.
 fn collect_delimiter(parts: &[Part], text: &mut String) -> Option<bool> {
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! The reserved words, recognised where a command may begin.
+//! Recognises reserved words where a command can begin.
 
 use super::cursor::is_meta;
 use super::parser::{ParseResult, Parser};
@@ -36,7 +36,7 @@ pub(super) enum Reserved {
 }
 
 impl Reserved {
-    /// Whether the word ends a list of commands.
+    /// Reports whether the word ends a list of commands.
     pub(super) const fn closes(self) -> bool {
         matches!(
             self,
@@ -53,17 +53,17 @@ impl Reserved {
     }
 }
 
-/// The longest reserved word, in bytes.
+/// The length of the longest reserved word, in bytes.
 const LONGEST: usize = 8;
 
 impl Parser<'_> {
-    /// The reserved word at the current place and the place after it.
+    /// Returns the reserved word at the current position, and the position after it.
     pub(super) fn reserved(&mut self) -> Option<(Reserved, usize)> {
         let first = self.peek();
         if !matches!(first, b'!' | b'[' | b'{' | b'}' | b'a'..=b'w') {
             return None;
         }
-        // zsh ends the word behind a brace that begins a command: `{ls}` is a group.
+        // In zsh, a brace at the start of a command is a word of its own: `{ls}` is a group.
         if first == b'{' && self.zsh() {
             return Some((Reserved::OpenBrace, self.pos + 1));
         }
@@ -98,7 +98,7 @@ impl Parser<'_> {
         Some((reserved, end))
     }
 
-    /// The word at the current place, its length and the place after it, if it is short and unquoted.
+    /// Returns the word at the current position, its length and the position after it, if it is short and unquoted.
     pub(super) fn short_word(&mut self) -> Option<([u8; LONGEST], usize, usize)> {
         let mut word = [0_u8; LONGEST];
         let mut len = 0;
@@ -115,7 +115,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over `word` if the next token is that word, unquoted.
+    /// Consumes `word` if it is the next token, unquoted.
     pub(super) fn take_word(&mut self, word: &[u8]) -> bool {
         self.peek();
         match self.short_word() {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over `expected` if it is the next reserved word.
+    /// Consumes `expected` if it is the next reserved word.
     pub(super) fn take_reserved(&mut self, expected: Reserved) -> bool {
         match self.reserved() {
             Some((found, end)) if found == expected => {
@@ -138,7 +138,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over `expected`, which must come next. `what` began at `began`.
+    /// Consumes `expected`, which is required. `what` is the construct that began at `began`.
     pub(super) fn expect(&mut self, expected: Reserved, what: &'static str, began: usize) -> ParseResult {
         self.blanks()?;
         if self.take_reserved(expected) {
@@ -147,7 +147,7 @@ impl Parser<'_> {
         Err(if self.pos >= self.text.len() { self.unterminated(what, began) } else { self.unexpected() })
     }
 
-    /// Steps over `byte`, which must come next. `what` began at `began`.
+    /// Consumes `byte`, which is required. `what` is the construct that began at `began`.
     pub(super) fn expect_byte(&mut self, byte: u8, what: &'static str, began: usize) -> ParseResult {
         if self.take(byte) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Commands: which kind begins here, simple commands, function definitions and coprocesses.
+//! Parses commands: simple commands, function definitions and coprocesses.
 
 use super::cursor::{class, has, is_meta};
 use super::parser::{Attempt, ParseResult, Parser};
@@ -6,11 +6,11 @@ use super::reserved::Reserved;
 use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Span, Word};
 use super::word::WordEnd;
 
-/// A function whose name has a hole.
+/// The construct in the error about a function whose name contains a hole.
 const UNNAMED: &str = "a function whose name is not known";
 
 impl Parser<'_> {
-    /// Reads one member of a pipeline.
+    /// Parses one member of a pipeline.
     pub(super) fn command(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         self.spend(1)?;
         match self.reserved() {
@@ -18,7 +18,7 @@ impl Parser<'_> {
             Some((Reserved::Coproc, end)) => self.coprocess(end, commands),
             Some((Reserved::OpenCondition, _)) if self.dialect == Dialect::Sh => self.plain_condition(commands),
             Some((word, _)) if word.opens() => self.compound_command(commands),
-            // After `|`, `time` is a word like any other.
+            // After `|`, `time` is an ordinary word.
             Some((Reserved::Time, _)) => self.simple(commands),
             Some(_) => Err(self.unexpected()),
             None if self.peek() == b'(' => self.parenthesis(commands),
@@ -43,8 +43,8 @@ impl Parser<'_> {
         Err(self.unexpected())
     }
 
-    /// Reads `!(…)` as a negated subshell, as it is without extended globs. That reading shows the
-    /// commands in it, so it is tried first; otherwise nothing is read.
+    /// Parses `!(…)` as a negated subshell, as it is without extended globs. That interpretation exposes the commands
+    /// in it, so it is tried first; if it fails, nothing is consumed.
     pub(super) fn negated_subshell(&mut self, pipeline: &mut Pipeline) -> ParseResult {
         let command = self.attempt(Attempt::Negation, |parser| {
             parser.pos = parser.peek_second().1;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads assignments, words and redirections up to what ends the command.
+    /// Parses assignments, words and redirections up to the end of the command.
     pub(super) fn simple(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         let mut simple = Simple::default();
@@ -98,7 +98,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads one element of a simple command, which begins with `byte`.
+    /// Parses one element of a simple command, which begins with `byte`.
     fn simple_element(&mut self, byte: u8, simple: &mut Simple, declares: &mut bool) -> ParseResult {
         self.spend(1)?;
         if matches!(byte, b'<' | b'>' | b'&' | b'{' | b'0'..=b'9') && self.redirect(&mut simple.redirects)? {
@@ -132,7 +132,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `() body` after the name, or zsh's names, that stand from `start` to `end`.
+    /// Parses `() body` after the name (in zsh: the names) from `start` to `end`.
     fn function_parens(
         &mut self,
         simple: &Simple,
@@ -160,7 +160,7 @@ impl Parser<'_> {
         self.function_body(start, names, commands)
     }
 
-    /// Reads `function name [()] body`.
+    /// Parses `function name [()] body`.
     fn function_word(&mut self, end: usize, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         self.pos = end;
@@ -218,7 +218,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `coproc [NAME] command`.
+    /// Parses `coproc [NAME] command`.
     fn coprocess(&mut self, end: usize, commands: &mut Vec<Command>) -> ParseResult {
         self.enter()?;
         let start = self.pos;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Steps over a name with a compound command after it.
+    /// Consumes a name before a compound command.
     fn coprocess_name(&mut self) -> Option<String> {
         let start = self.pos;
         if self.at_compound() {
@@ -271,7 +271,7 @@ fn push_compound(commands: &mut Vec<Command>) {
     commands.push(Command::Compound(Compound::default()));
 }
 
-/// The builtins after which `name=(…)` is an array, as bash's grammar knows them.
+/// Reports whether this is a builtin after which bash's grammar allows `name=(…)` as an array.
 fn declares_arrays(word: &Word) -> bool {
     matches!(word.parts.as_slice(), [Part::Literal(name)] if matches!(
         name.as_str(),
@@ -279,7 +279,7 @@ fn declares_arrays(word: &Word) -> bool {
     ))
 }
 
-/// Whether `raw` is the left side of an assignment: `name=`, `name+=`, `name[…]=`.
+/// Reports whether `raw` is the left side of an assignment: `name=`, `name+=`, `name[…]=`.
 pub(super) fn assigns(raw: &[u8]) -> bool {
     raw.first().is_some_and(|&byte| super::cursor::begins_name(byte)) && raw.last() == Some(&b'=')
 }

@@ -1,18 +1,18 @@
-//! What is parsed: bytes, and holes where a part of the text is not known.
+//! The input of the parser: bytes, with holes for unknown parts.
 //!
-//! Out of scope: what a hole stands for. Whoever composes the text knows; the tree says where each hole came to
-//! stand ([`super::tree::Part::Hole`]).
+//! Out of scope: the meaning of a hole. The author of the text knows it; the tree contains the position of each hole
+//! ([`super::tree::Part::Hole`]).
 
 use std::collections::BTreeSet;
 
 use super::cursor::HOLE;
 use super::tree::HoleId;
 
-/// The most digits of a number in a word that stands for a hole.
+/// The maximum number of digits in the word that represents a hole.
 const LONGEST: usize = 12;
 
-/// A text that is composed of known parts and holes. No byte of a known part can be taken for a hole: which places are
-/// holes is kept beside the bytes.
+/// A text composed of known parts and holes. A byte of a known part cannot be confused with a hole, because the
+/// positions of the holes are stored separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     pub(super) bytes: Vec<u8>,
@@ -20,25 +20,25 @@ pub struct Source {
 }
 
 impl Source {
-    /// Adds known text at the end.
+    /// Appends known text.
     pub fn push_text(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds a hole at the end.
+    /// Appends a hole.
     pub fn push_hole(&mut self, hole: HoleId) {
         self.holes.push((super::cursor::offset(self.bytes.len()), hole));
         self.bytes.push(HOLE);
     }
 
-    /// How many bytes it has; a hole is one.
+    /// Returns the number of bytes; a hole counts as one.
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The text after a translation, which is handed a word in the place of each hole. Where the translation leaves the word
-    /// as it is, the hole stands there again. The text itself holds no such word.
+    /// Translates the text. The translation gets a word for each hole, which does not occur in the text. Where it keeps
+    /// the word, the result contains the hole again.
     #[must_use]
     pub fn translated(&self, by: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
         const STEM: &[u8] = b"hole";
@@ -69,7 +69,7 @@ impl Source {
             let number = digits.get(..end).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<usize>().ok());
             source.bytes.extend_from_slice(before);
             rest = word.get(mark.len() + end + 1..).unwrap_or_default();
-            // What the translation broke names no hole, and parses as nothing.
+            // A word that the translation damaged does not identify a hole; the replacement does not parse.
             match number.and_then(|number| self.holes.get(number)) {
                 Some((_, hole)) => source.push_hole(*hole),
                 None => source.push_text(" )"),
@@ -79,7 +79,7 @@ impl Source {
         source
     }
 
-    /// The whole lines before a place; `None` where it stands in the first line.
+    /// Returns the whole lines before a position; `None` if it is in the first line.
     #[must_use]
     pub fn lines_before(&self, place: u32) -> Option<Self> {
         let bytes = lines_before(&self.bytes, place)?;
@@ -89,27 +89,27 @@ impl Source {
     }
 }
 
-/// The whole lines of a text before a place; `None` where it stands in the first line.
+/// Returns the whole lines of a text before a position; `None` if it is in the first line.
 #[must_use]
 pub fn lines_before(text: &[u8], place: u32) -> Option<&[u8]> {
     let before = text.get(..usize::try_from(place).ok()?)?;
     before.get(..before.iter().rposition(|byte| *byte == b'\n')?)
 }
 
-/// A stretch of a text: bytes, or a hole between them.
+/// A segment of a text: bytes, or a hole between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceSegment<'t> {
     Bytes(&'t [u8]),
     Hole(HoleId),
 }
 
-/// The hole at a place of the original text.
+/// Returns the hole at a position of the original text.
 pub(super) fn hole_at(holes: &[(u32, HoleId)], place: u32) -> Option<HoleId> {
     let at = holes.binary_search_by_key(&place, |(at, _)| *at).ok()?;
     holes.get(at).map(|(_, hole)| *hole)
 }
 
-/// A text in stretches. `place` says where a byte of it stands in the original.
+/// Splits a text into segments. `place` returns the original position of a byte.
 pub(super) fn stretches<'t>(
     text: &'t [u8],
     holes: &[(u32, HoleId)],
@@ -174,14 +174,14 @@ mod tests {
         let doubled = held.translated(|text| [text, text].concat());
         assert_eq!(doubled.holes.iter().map(|(_, hole)| hole.0).collect::<Vec<_>>(), [1, 3, 1, 3]);
         assert_eq!(doubled.bytes, [held.bytes.as_slice(), &held.bytes].concat());
-        // The holes in another order, and one of them gone.
+        // The holes in reverse order, with one of them removed.
         let swapped = held.translated(|text| {
             let text = String::from_utf8(text.to_vec()).unwrap();
             let words: Vec<&str> = text.split("; ").collect();
             [words[1], words[0]].join("; ").into_bytes()
         });
         assert_eq!(swapped.holes.iter().map(|(_, hole)| hole.0).collect::<Vec<_>>(), [3, 1]);
-        // A word that is taken apart leaves what no shell reads.
+        // A damaged word makes the text invalid in every shell.
         let broken = held.translated(|text| text.iter().filter(|byte| !byte.is_ascii_digit()).copied().collect());
         assert!(broken.holes.is_empty() && parse_source(&broken, Dialect::Bash).is_err());
     }
@@ -230,7 +230,7 @@ mod tests {
         let script = super::super::parse(b"rm \xff'\xff'\"\xff\"$'\xff'", Dialect::Bash).unwrap();
         assert!(!format!("{script:?}").contains("Hole"), "{script:?}");
         assert!(format!("{script:?}").contains('\u{fffd}'));
-        // An escape that gives the byte gives no hole.
+        // An escape that decodes to this byte is not a hole.
         assert!(!format!("{:?}", words(&[Some("$'\\xff' "), None])[0]).contains("Hole"));
     }
 

@@ -1,11 +1,11 @@
 //! The syntax tree of a command string.
 //!
-//! In scope: the shapes that the parser builds and that everything above reads. Nothing here knows what a program does,
-//! and nothing is evaluated: quoting is kept as it was written.
+//! In scope: the nodes that the parser creates and that all other modules use. Nothing here knows the effects of
+//! programs, and nothing is evaluated: quoting is kept as written.
 //!
-//! Every node carries the byte span it was read from. A substitution is always a subtree, wherever
-//! it stands (in a parameter default, a subscript, arithmetic, a heredoc, a redirection target, a
-//! case pattern), so that no command can hide in a string.
+//! Every node has the byte span from which it was parsed. A substitution is always a subtree, whatever its position (in
+//! a parameter default, a subscript, arithmetic, a here-document, a redirection target, a case pattern), so that no
+//! command can be hidden in a string.
 
 use std::fmt;
 
@@ -19,29 +19,29 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `start` up to, not including, `end`.
+    /// Creates the span from `start` up to, but not including, `end`.
     #[must_use]
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
-    /// The smallest span that covers both.
+    /// Returns the smallest span that covers both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// The shell whose grammar the text is read by.
+/// The shell whose grammar is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// GNU bash 5.2.
     #[default]
     Bash,
-    /// POSIX sh (dash): what bash adds is read as bash reads it, which only finds more commands.
+    /// POSIX sh (dash): bash's extensions are parsed as in bash, which can only find more commands.
     Sh,
-    /// zsh: forms that would hide a command are recognised or refused.
+    /// zsh: constructs that could hide a command are recognised or rejected.
     Zsh,
 }
 
@@ -52,7 +52,7 @@ pub struct Script {
     pub span: Span,
 }
 
-/// One statement: pipelines joined by `&&` and `||`, run in the background when it ends in `&`.
+/// One statement: pipelines joined by `&&` and `||`, which run in the background if it ends with `&`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
     pub first: Pipeline,
@@ -61,7 +61,7 @@ pub struct Item {
     pub span: Span,
 }
 
-/// How a pipeline hangs on the one before it.
+/// The operator between two pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
     /// `&&`
@@ -70,12 +70,12 @@ pub enum Join {
     Or,
 }
 
-/// Commands whose output feeds the next one's input.
+/// Commands, each of whose output is the input of the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pipeline {
-    /// An odd number of `!`.
+    /// Whether there is an odd number of `!`.
     pub negated: bool,
-    /// The `time` reserved word stood in front.
+    /// Whether the reserved word `time` precedes it.
     pub timed: bool,
     /// Empty only for a bare `time` or `!`.
     pub commands: Vec<Command>,
@@ -91,12 +91,12 @@ pub enum Command {
     Coprocess(Coprocess),
 }
 
-/// Assignments, words and redirections in any order, as they were written.
+/// Assignments, words and redirections, each in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Simple {
     pub assignments: Vec<Assignment>,
-    /// Assignments that stand as arguments of a declaring builtin (`declare a=(b)`) are words here
-    /// when they are plain, and [`Part::Array`] ends a word that assigns an array.
+    /// Assignments that are arguments of a declaring builtin (`declare a=(b)`) are words here; [`Part::Array`] ends a
+    /// word that assigns an array.
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
     pub span: Span,
@@ -144,7 +144,7 @@ pub enum CompoundKind {
 pub struct CaseArm {
     pub patterns: Vec<Word>,
     pub body: Script,
-    /// Ends in `;&` or `;;&` (or zsh's `;|`): the next arm may run too.
+    /// Whether it ends in `;&` or `;;&` (or zsh's `;|`), so that the next arm may run too.
     pub falls_through: bool,
     pub span: Span,
 }
@@ -156,7 +156,7 @@ pub enum CondToken {
     Operator(String, Span),
 }
 
-/// The text between arithmetic brackets, with what it expands.
+/// The text between arithmetic brackets, with its expansions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arithmetic {
     pub parts: Vec<Part>,
@@ -166,9 +166,9 @@ pub struct Arithmetic {
 /// A function definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Several for zsh's `function a b { … }`, none for its anonymous function, which runs at once.
+    /// Several for zsh's `function a b { … }`, none for its anonymous function, which is executed immediately.
     pub names: Vec<String>,
-    /// The arguments that follow zsh's anonymous function.
+    /// The arguments after zsh's anonymous function.
     pub arguments: Vec<Word>,
     pub body: Box<Compound>,
     pub span: Span,
@@ -192,14 +192,14 @@ pub struct Assignment {
     pub span: Span,
 }
 
-/// What is assigned.
+/// The value of an assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AssignmentValue {
     Scalar(Word),
     Array(Vec<ArrayElement>),
 }
 
-/// One element of `( … )` on the right of an assignment.
+/// One element of `( … )` in the value of an assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayElement {
     pub subscript: Option<Word>,
@@ -215,10 +215,10 @@ pub struct Redirect {
     pub span: Span,
 }
 
-/// The descriptor that a redirection names on its left.
+/// The file descriptor on the left of a redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedirectFd {
-    /// None written: 0 for input, 1 for output.
+    /// None given: 0 for input, 1 for output.
     Default,
     Number(u32),
     /// `{name}>…`
@@ -252,7 +252,7 @@ pub enum RedirectOp {
     HereString,
 }
 
-/// What a redirection points to.
+/// The target of a redirection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RedirectTarget {
     Word(Word),
@@ -264,11 +264,11 @@ pub enum RedirectTarget {
 pub struct Heredoc {
     /// The delimiter after quote removal.
     pub delimiter: String,
-    /// The delimiter was quoted: nothing in the body is expanded.
+    /// Whether the delimiter was quoted, so that nothing in the body is expanded.
     pub quoted: bool,
-    /// `<<-`: leading tabs are stripped (they are stripped in `body` already).
+    /// Whether it is `<<-`, which removes leading tabs (`body` is already without them).
     pub strip_tabs: bool,
-    /// The body as it reaches the command, substitutions as subtrees.
+    /// The body as the command receives it, with substitutions as subtrees.
     pub body: Word,
 }
 
@@ -279,11 +279,10 @@ pub struct Word {
     pub span: Span,
 }
 
-/// A piece of a word. Text is as the shell reads it after line continuations are removed; bytes that
-/// are no UTF-8 are replaced by U+FFFD.
+/// A part of a word. The text is without line continuations; bytes that are not valid UTF-8 are replaced with U+FFFD.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Unquoted text; braces, globs and tildes in it are live.
+    /// Unquoted text, in which braces, globs and tildes are special.
     Literal(String),
     /// `\c`: one escaped character.
     Escaped(String),
@@ -305,11 +304,11 @@ pub enum Part {
     ExtGlob { operator: char, alternatives: Vec<Word> },
     /// `(…)` after `name=` in an argument of a declaring builtin.
     Array(Vec<ArrayElement>),
-    /// A part of a composed text that is not known, quoted or not.
+    /// An unknown part of a composed text, quoted or unquoted.
     Hole(HoleId),
 }
 
-/// Names what a hole stands for; whoever composed the text gave it.
+/// The identifier of a hole, assigned by the author of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HoleId(pub u32);
 
@@ -317,10 +316,10 @@ pub struct HoleId(pub u32);
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandSubstitution {
     pub script: Script,
-    /// Written with backticks. Spans inside count in the unescaped text when it had backslashes; they are then all
-    /// set to the span of the whole substitution.
+    /// Whether it is written with backticks. If it contains backslashes, spans inside would refer to the unescaped
+    /// text; they are then all set to the span of the whole substitution.
     pub backtick: bool,
-    /// `${ …; }`: runs in the current shell.
+    /// Whether it is `${ …; }`, which runs in the current shell.
     pub in_current_shell: bool,
     pub span: Span,
 }
@@ -337,7 +336,7 @@ pub struct ProcessSubstitution {
 /// A parameter expansion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// A variable name, a position or a special parameter (`@ * # ? - $ ! 0`).
+    /// The name of a variable, a position or a special parameter (`@ * # ? - $ ! 0`).
     pub name: String,
     /// `${!name}`
     pub indirect: bool,
@@ -348,7 +347,7 @@ pub struct Parameter {
     pub span: Span,
 }
 
-/// What is done with a parameter's value. Each operand is a word with its substitutions as subtrees.
+/// An operation on a parameter's value. Each operand is a word with its substitutions as subtrees.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParameterOp {
     /// `-` or `:-`
@@ -369,15 +368,15 @@ pub enum ParameterOp {
     Case { operator: String, pattern: Word },
     /// `:offset[:length]`
     Substring { offset: Arithmetic, length: Option<Arithmetic> },
-    /// `@Q` and its kin.
+    /// `@Q` and similar operators.
     Transform(char),
     /// `${!prefix*}` and `${!prefix@}`
     NamesWithPrefix(char),
-    /// A zsh form that is read but not evaluated (flags, nested expansion, `:t`); substitutions within are kept.
+    /// A zsh construct that is parsed but not evaluated (flags, nested expansion, `:t`), with the substitutions in it.
     Other(Word),
 }
 
-/// Where `${x/pattern/…}` looks.
+/// The matches that `${x/pattern/…}` replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplaceAnchor {
     First,
@@ -386,20 +385,20 @@ pub enum ReplaceAnchor {
     Suffix,
 }
 
-/// Why a text could not be read. Nothing of such a text is trusted: it is opaque as a whole.
+/// The reason why a text could not be parsed. No part of such a text is trusted: it is opaque as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ParseError {
     pub kind: ParseErrorKind,
-    /// Where reading stopped.
+    /// The position at which parsing stopped.
     pub at: u32,
 }
 
 /// The kinds of [`ParseError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
-    /// The grammar does not allow what stands there.
+    /// The grammar does not allow the token.
     Unexpected(String),
-    /// The text ended inside a construct that began at the given offset.
+    /// The text ended in a construct that began at the given offset.
     Unterminated { what: &'static str, began: u32 },
     /// A NUL byte.
     Nul,
@@ -409,12 +408,13 @@ pub enum ParseErrorKind {
     TooDeep,
     /// More steps than the limits allow for the text's length.
     TooMuchWork,
-    /// A zsh form whose meaning depends on options that cannot be known.
+    /// A construct whose meaning depends on the shell's options or version, which are unknown.
     Unsupported(&'static str),
 }
 
 impl ParseError {
-    /// Where the construct begins that cannot be read: a shell that reads line by line has run the lines before it.
+    /// Returns the start of the construct that cannot be parsed: a shell that reads line by line has run the lines
+    /// before it.
     #[must_use]
     pub fn begins(&self) -> u32 {
         match self.kind {
@@ -425,7 +425,7 @@ impl ParseError {
 }
 
 impl ParseErrorKind {
-    /// A limit was hit: nothing is known about whether the text is valid.
+    /// Reports whether a limit was exceeded. It is then unknown whether the text is valid.
     #[must_use]
     pub const fn is_limit(&self) -> bool {
         matches!(self, Self::TooLarge | Self::TooDeep | Self::TooMuchWork)

@@ -1,11 +1,11 @@
-//! Visiting a tree: every nested script and command, wherever it stands.
+//! Visits the nodes of a tree, including all nested scripts and commands.
 
 use super::tree::{
     Arithmetic, ArrayElement, Assignment, AssignmentValue, Command, Compound, CompoundKind, CondToken, Parameter,
     ParameterOp, Part, Pipeline, Redirect, RedirectTarget, Script, Word,
 };
 
-/// What a visit comes by, in the order of the text, outer before inner.
+/// A visited node. Nodes are visited in the order of the text, outer before inner.
 #[derive(Clone, Copy, Debug)]
 pub enum Node<'t> {
     Script(&'t Script),
@@ -18,7 +18,7 @@ pub enum Node<'t> {
     Part(&'t Part),
 }
 
-/// Shows every node of `script` to `see`, itself included.
+/// Calls `see` for every node of `script`, including itself.
 pub fn nodes<'t>(script: &'t Script, see: &mut dyn FnMut(Node<'t>)) {
     see(Node::Script(script));
     for item in &script.items {
@@ -29,7 +29,7 @@ pub fn nodes<'t>(script: &'t Script, see: &mut dyn FnMut(Node<'t>)) {
     }
 }
 
-/// Shows every script in `script` to `see`: itself, the bodies of compound commands, substitutions.
+/// Calls `see` for every script in `script`: itself, the bodies of compound commands, substitutions.
 pub fn scripts<'t>(script: &'t Script, see: &mut dyn FnMut(&'t Script)) {
     nodes(script, &mut |node| {
         if let Node::Script(inner) = node {
@@ -38,7 +38,7 @@ pub fn scripts<'t>(script: &'t Script, see: &mut dyn FnMut(&'t Script)) {
     });
 }
 
-/// Shows every command in `script` to `see`, however deep it stands.
+/// Calls `see` for every command in `script`, at any depth.
 pub fn commands<'t>(script: &'t Script, see: &mut dyn FnMut(&'t Command)) {
     nodes(script, &mut |node| {
         if let Node::Command(inner) = node {
@@ -190,8 +190,7 @@ fn parameter<'t>(parameter: &'t Parameter, see: &mut dyn FnMut(Node<'t>)) {
     }
 }
 
-/// Shows the words that a parameter expansion holds to `see`: its subscript and its operands, but
-/// those of arithmetic.
+/// Calls `see` for the words of a parameter expansion: its subscript and its operands, except arithmetic.
 pub fn operands<'t>(parameter: &'t Parameter, see: &mut dyn FnMut(&'t Word)) {
     if let Some(subscript) = &parameter.subscript {
         see(subscript);

@@ -1,36 +1,36 @@
-//! Words: runs of text, quotations and expansions, up to what ends them where they stand.
+//! Parses words: sequences of text, quotations and expansions, up to the end that the context defines.
 
 use super::cursor::{HOLE, class, has, text_of};
 use super::parser::{ParseResult, Parser};
 use super::tree::{Part, ProcessSubstitution, Script, Word};
 
-/// What ends the text being read, and what is special in it.
+/// The end of the text that is being parsed, and its special characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordEnd {
     /// A blank or an operator.
     Word,
-    /// The same, but `|` and whole parentheses belong to a regular expression.
+    /// As [`WordEnd::Word`], but `|` and balanced parentheses are part of a regular expression.
     Regex,
     /// `|` or the closing parenthesis of an extended glob.
     Alternative,
     /// The `}` of a parameter expansion.
     Brace,
-    /// The same, or the `/` between pattern and replacement.
+    /// As [`WordEnd::Brace`], or the `/` between pattern and replacement.
     Slash,
-    /// The same, or the `:` between offset and length.
+    /// As [`WordEnd::Brace`], or the `:` between offset and length.
     Colon,
     /// The closing bracket of a subscript or of `$[…]`.
     Bracket,
-    /// The same within `${…}`, which a `}` would end.
+    /// As [`WordEnd::Bracket`], in `${…}`, which a `}` would end.
     Subscript,
     /// The first unmatched `)` of arithmetic.
     Parenthesis,
-    /// The same, or the `;` between the parts of a `for ((`.
+    /// As [`WordEnd::Parenthesis`], or the `;` between the parts of a `for ((`.
     ForHeader,
 }
 
 impl WordEnd {
-    /// The classes of bytes that are looked at one by one.
+    /// Returns the classes of bytes that are examined one by one.
     const fn mask(self) -> u16 {
         use class::{ANGLE, BRACE, BRACKET, EXTENDED, META, PAREN, PIPE, QUOTE, SEMICOLON, SLASH, TERNARY};
         match self {
@@ -47,15 +47,14 @@ impl WordEnd {
         }
     }
 
-    /// The text is evaluated as arithmetic: what single quotes hold is expanded all the same.
+    /// Reports whether the text is evaluated as arithmetic, in which the content of single quotes is expanded too.
     const fn is_arithmetic(self) -> bool {
         matches!(self, Self::Colon | Self::Bracket | Self::Subscript | Self::Parenthesis | Self::ForHeader)
     }
 }
 
 impl Parser<'_> {
-    /// Reads the parts of a word up to what ends it, which is left for the caller; so is the end of
-    /// the text.
+    /// Parses the parts of a word up to its end or the end of the text. The end is not consumed.
     pub(super) fn parts(&mut self, until: WordEnd, parts: &mut Vec<Part>) -> ParseResult {
         let mask = until.mask();
         let start = self.pos;
@@ -77,7 +76,7 @@ impl Parser<'_> {
                     let length = parts.len();
                     flush(&mut literal, parts);
                     if !self.quotation(byte, until, parts)? {
-                        // A lone `$` is text.
+                        // A single `$` is text.
                         self.pos += 1;
                         unflush(length, &mut literal, parts);
                         literal.push('$');
@@ -113,7 +112,7 @@ impl Parser<'_> {
         if self.zsh() { self.refuse_running_qualifiers(start, parts) } else { Ok(()) }
     }
 
-    /// Whether `byte` ends what is being read. Brackets that belong to the text are counted.
+    /// Reports whether `byte` is the end. Brackets that are part of the text are counted.
     fn ends(&mut self, until: WordEnd, byte: u8, nested: &mut u32) -> bool {
         match (until, byte) {
             (WordEnd::Word, b'<' | b'>') => self.peek_second().0 != b'(' && self.zsh_number_range().is_none(),
@@ -169,7 +168,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `\c`, or steps over a line continuation. At the end of the text the backslash is text.
+    /// Parses `\c`, or skips a line continuation. At the end of the text, the backslash is text.
     fn backslash(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> ParseResult {
         match self.raw(self.pos + 1) {
             b'\n' => self.pos += 2,
@@ -192,7 +191,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The length of the character at `pos`: 1 for a byte that begins none.
+    /// Returns the length of the character at `pos`: 1 for a byte that does not begin one.
     fn character_len(&self, pos: usize) -> usize {
         let rest = self.text.get(pos..).unwrap_or_default();
         let len = match rest.first() {
@@ -204,7 +203,8 @@ impl Parser<'_> {
         if rest.get(..len).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok()) { len } else { 1 }
     }
 
-    /// Reads what begins with a quote, a backtick or `$`. False for a `$` that begins nothing.
+    /// Parses a construct that begins with a quote, a backtick or `$`. Returns false for a `$` that begins no
+    /// construct.
     fn quotation(&mut self, byte: u8, until: WordEnd, parts: &mut Vec<Part>) -> ParseResult<bool> {
         match byte {
             b'\'' if until.is_arithmetic() => self.live_single(parts)?,
@@ -229,7 +229,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Whether an extended glob begins here: its operator stands, and a parenthesis follows.
+    /// Reports whether the current operator begins an extended glob, that is, a parenthesis follows.
     fn extends(&self, until: WordEnd) -> bool {
         matches!(until, WordEnd::Word | WordEnd::Alternative) && self.peek_second().0 == b'(' && !self.zsh()
     }
@@ -242,7 +242,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `(a|b)`. `start` is where the whole construct began.
+    /// Parses `(a|b)`. `start` is the start of the whole construct.
     pub(super) fn alternatives(&mut self, start: usize) -> ParseResult<Vec<Word>> {
         self.enter()?;
         self.pos += 1;
@@ -262,7 +262,7 @@ impl Parser<'_> {
         Ok(alternatives)
     }
 
-    /// Reads `<(…)`, `>(…)` or zsh's `=(…)`.
+    /// Parses `<(…)`, `>(…)` or zsh's `=(…)`.
     pub(super) fn process_substitution(&mut self, direction: u8, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         self.pos = self.peek_second().1;
@@ -274,14 +274,14 @@ impl Parser<'_> {
     }
 }
 
-/// Ends a run of text.
+/// Adds the collected text as a part.
 pub(super) fn flush(literal: &mut String, parts: &mut Vec<Part>) {
     if !literal.is_empty() {
         parts.push(Part::Literal(std::mem::take(literal)));
     }
 }
 
-/// Takes back a [`flush`] that was made when there were `length` parts.
+/// Reverts a [`flush`] that was made when there were `length` parts.
 pub(super) fn unflush(length: usize, literal: &mut String, parts: &mut Vec<Part>) {
     if parts.len() > length
         && let Some(Part::Literal(text)) = parts.pop()

@@ -1,47 +1,47 @@
-//! What the form of a rule asks of an act, told without the rule: most rules that name a program ask for something that
-//! the act at hand does not have, and need not be decoded.
+//! The features that a rule requires of an act, available without decoding the rule: most rules for a program require a
+//! feature that a given act does not have, and need not be decoded.
 
 use crate::judge::rules::model::{InputTest, OperandQuantifier, Rule};
 
-/// What an act must have for a rule to be worth trying. A set.
+/// A set of features without which an act cannot match a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features(pub u32);
 
 impl Features {
-    /// Assignments in front of the command, or set for it by a wrapper.
+    /// Assignments before the command, or set for it by a wrapper.
     pub const ENV: Self = Self(1);
     /// Standard input from a pipe, a file or a text.
     pub const INPUT: Self = Self(2);
     /// An argument with a taint.
     pub const TAINTED: Self = Self(4);
-    /// Its output feeds another act.
+    /// Its output is the input of another act.
     pub const FEEDS: Self = Self(8);
-    /// It stands in a wrapper.
+    /// It is in a wrapper.
     pub const WRAPPED: Self = Self(16);
     /// It runs as root.
     pub const ROOT: Self = Self(32);
     /// It runs on another host or in a container.
     pub const REMOTE: Self = Self(64);
-    /// It hands code to an interpreter.
+    /// It passes code to an interpreter.
     pub const CODE: Self = Self(128);
-    /// It is given options.
+    /// It has options.
     pub const FLAGS: Self = Self(256);
-    /// It is given operands.
+    /// It has operands.
     pub const OPERANDS: Self = Self(512);
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is in it.
+    /// Reports whether the set contains all of `other`.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// What an act must have for `rule` to match it, as far as the rule's form says.
+    /// Returns the features that `rule` requires.
     #[must_use]
     pub fn required(rule: &Rule) -> Self {
         let when = &rule.when;

@@ -1,4 +1,4 @@
-//! Packing: what was read and checked, laid out so that it can be looked up where it lies.
+//! Packs checked pattern files into a form in which they can be looked up in place.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::judge::sort;
 /// Packs `contents` (all but the examples).
 ///
 /// # Errors
-/// When an offset does not fit 32 bits.
+/// An offset does not fit in 32 bits.
 pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     let mut lists = Lists::default();
     let mut parts: Vec<Vec<u8>> = Vec::new();
@@ -106,8 +106,8 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     Ok(blob)
 }
 
-/// What a rule's form asks for, and the first words of all subcommands that it speaks of; none where it speaks of others
-/// too.
+/// Returns the features that a rule requires, and the first words of all its subcommands; no words if one of the
+/// subcommands begins with a glob or is [`NO_SUB`].
 fn gate(rule: &Rule) -> (u32, Vec<&str>) {
     let first = |path: &Vec<String>| path.first().is_some_and(|word| !glob::is_glob(word) && word != NO_SUB);
     let subs = &rule.when.subs;
@@ -118,7 +118,8 @@ fn gate(rule: &Rule) -> (u32, Vec<&str>) {
     (Features::required(rule).0, words)
 }
 
-/// Well-known packages, as their index compares them. What any list of an index takes for one another holds for all.
+/// Returns the well-known packages in the form in which their index compares names. The equivalent characters of one
+/// list of an index apply to all of its lists.
 fn packages(contents: &Contents) -> BTreeMap<String, u32> {
     let mut all = BTreeMap::new();
     for list in &contents.packages {
@@ -132,7 +133,7 @@ fn packages(contents: &Contents) -> BTreeMap<String, u32> {
         for name in &list.names {
             all.insert(format!("{}:{}", list.index, packages::folded(name, &alike)), 0);
         }
-        // A name ends with no colon.
+        // A name never ends with a colon.
         all.extend(list.marks.iter().map(|mark| (format!("{}:{mark}", list.index), 0)));
     }
     all
@@ -153,12 +154,12 @@ fn names_of<'a>(names: impl Iterator<Item = &'a [String]>) -> Names {
     all
 }
 
-/// Globs apart from plain names.
+/// Separates globs from plain names.
 fn split(names: Names) -> (Names, Names) {
     names.into_iter().partition(|(name, _)| glob::is_glob(name))
 }
 
-/// Globs of calls in one language (`python:docker.*.remove`), and all others.
+/// Separates globs of calls in one language (`python:docker.*.remove`) from all others.
 fn of_languages(globs: Names) -> (Names, Names) {
     globs.into_iter().partition(|(name, _)| language(name).is_some_and(|language| !glob::is_glob(language)))
 }
@@ -167,8 +168,8 @@ fn first(names: Names) -> BTreeMap<String, u32> {
     sort::map(names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))))
 }
 
-/// Lists of numbers, each behind its length; a list is named by where it begins. One of a single number is that number
-/// itself, marked as such.
+/// Lists of numbers, each preceded by its length; a list is identified by its position. A list of one number is that
+/// number, marked with [`ALONE`].
 #[derive(Default)]
 struct Lists {
     numbers: Vec<u32>,
@@ -196,7 +197,7 @@ fn numbers(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A count, that many offsets and one more, then the values.
+/// Returns a count, that many offsets and one more, then the values.
 fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
     let mut offsets = vec![u32::try_from(values.len()).map_err(|_| BadBlob)?, 0];
     let mut data = Vec::new();
@@ -209,7 +210,7 @@ fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
     Ok(bytes)
 }
 
-/// A count, that many pairs (where the name begins, value), where the last name ends, then the names, sorted.
+/// Returns a count, that many pairs (start of the name, value), the end of the last name, then the sorted names.
 fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
     let mut pairs = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
     let mut names: Vec<u8> = Vec::new();

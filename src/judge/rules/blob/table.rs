@@ -1,4 +1,4 @@
-//! The tables of a blob: numbers, names in their order, and values that are decoded one by one.
+//! The tables of a blob: numbers, sorted names, and values that are decoded one by one.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Re
     postcard::from_bytes(stored(part, index).ok_or(BadBlob)?).map_err(|_| BadBlob)
 }
 
-/// The bytes of an entry.
+/// Returns the bytes of an entry.
 pub(super) fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
     let count = number(part, 0)? as usize;
     let data = part.get((count + 2) * 4..)?;
@@ -21,11 +21,11 @@ pub(super) fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
     (index < count).then(|| data.get(start as usize..end as usize))?
 }
 
-/// The name at `index` of a table, as bytes, and its value.
+/// Returns the name at `index` of a table, as bytes, and its value.
 pub(super) fn entry(part: &[u8], index: usize) -> Option<(&[u8], u32)> {
     let count = number(part, 0)? as usize;
     let names = part.get((count * 2 + 2) * 4..)?;
-    // A name ends where the next begins.
+    // A name ends at the start of the next one.
     let (start, end) = (number(part, index * 2 + 1)?, number(part, index * 2 + 3)?);
     Some((names.get(start as usize..end as usize)?, number(part, index * 2 + 2)?))
 }
@@ -45,7 +45,7 @@ pub(super) fn find(part: &[u8], name: &str) -> Option<u32> {
     entry(part, place(part, name.as_bytes()).ok()?).map(|(_, value)| value)
 }
 
-/// Where a name stands in a table, or would.
+/// Returns the index of a name in a table, or the index at which it would be inserted.
 pub(super) fn place(part: &[u8], name: &[u8]) -> Result<usize, usize> {
     let (mut low, mut high) = (0, number(part, 0).unwrap_or(0) as usize);
     while low < high {

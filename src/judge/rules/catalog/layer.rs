@@ -1,4 +1,4 @@
-//! Where the files of a catalog stand: one [`LayerFile`] for each, read or not, and what was decoded of it.
+//! The files of a catalog: one [`LayerFile`] for each, read or unread, with the decoded entries.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -10,7 +10,7 @@ use crate::judge::rules::model::{Examples, Match, Program, Rule, Tool};
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
-/// Who wrote a pattern file, least trusted last.
+/// The author of a pattern file, in order of decreasing trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// Part of guard.
@@ -19,12 +19,12 @@ pub enum Layer {
     Machine,
     /// `~/.config/guard/patterns`.
     User,
-    /// `.guard/patterns` of a project: may only tighten.
+    /// `.guard/patterns` of a project: it may only add restrictions.
     Project,
 }
 
 impl Layer {
-    /// `built-in`, `machine`, `user`, `project`.
+    /// Returns the name: `built-in`, `machine`, `user`, `project`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,16 +36,16 @@ impl Layer {
     }
 }
 
-/// A pattern file as it was read.
+/// The text of a pattern file.
 #[derive(Clone, Debug)]
 pub struct PatternFile {
-    /// For messages.
+    /// The path, for messages.
     pub path: String,
     pub text: String,
     pub layer: Layer,
 }
 
-/// One set of packed files and what was decoded of it.
+/// A set of packed files with the entries that were decoded.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub(super) blob: Blob,
@@ -67,12 +67,12 @@ impl Packed {
         self.programs.get(number, || self.blob.program(number).unwrap_or_else(|_| Program::default()))
     }
 
-    /// An entry for tools. Where its bytes are damaged there is none, and what it spoke of is guessed at.
+    /// Returns an entry for tools; `None` if its bytes are damaged. The kind of the tool is then guessed.
     pub(super) fn tool(&self, number: usize) -> Option<&Tool> {
         self.tools.get(number, || self.blob.tool(number).ok())?.as_ref()
     }
 
-    /// All entries for tools.
+    /// Returns all entries for tools.
     pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
         (0..self.blob.tool_count()).filter_map(|number| self.tool(number))
     }
@@ -82,32 +82,32 @@ impl Packed {
     }
 }
 
-/// A place for one file, or for all that are built in.
+/// A file, or all built-in files.
 #[derive(Debug)]
 pub(super) struct LayerFile {
     pub(super) layer: Layer,
-    /// `None` for what is built in.
+    /// `None` for the built-in files.
     pub(super) file: Option<PatternFile>,
-    /// What the file speaks of; `None` when it has to be read to know.
+    /// The names in the file; `None` if only reading the file determines them.
     pub(super) index: Option<Index>,
-    /// The file, read, or what is wrong with it: it is then left out whole.
+    /// The content of the file, or its problems, because of which it is left out completely.
     pub(super) read: OnceCell<Result<Packed, Vec<Problem>>>,
 }
 
 impl LayerFile {
-    /// What has been read.
+    /// Returns the content if it has been read.
     pub(super) fn packed(&self) -> Option<&Packed> {
         self.read.get()?.as_ref().ok()
     }
 
-    /// Whether it has to be read to know what it says of these names.
+    /// Reports whether the file has to be read because it may contain one of these names.
     pub(super) fn may_speak_of<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
         self.read.get().is_none() && self.index.as_ref().is_none_or(|index| names.any(|name| index.has(name)))
     }
 }
 
-/// What stands for a rule whose bytes cannot be read. The build script reads back all that it packs, so this is a
-/// damaged binary: everything that would have asked for the rule is asked about.
+/// Returns the replacement of a rule that cannot be decoded. The build script decodes everything that it packs, so the
+/// binary is damaged, and guard asks about everything that the rule would match.
 fn unreadable() -> Rule {
     Rule {
         id: "guard.catalog".to_owned(),

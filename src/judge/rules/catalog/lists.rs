@@ -12,8 +12,8 @@ pub struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The classes that the lists give to an absolute, lexically normal path. `~/…` globs hold below each of `homes`,
-    /// below `/home/NAME`, `/Users/NAME` and `/root`, and in a path that itself begins with `~`.
+    /// Returns the classes that the lists assign to an absolute, lexically normalised path. `~/…` globs apply below
+    /// each of `homes`, below `/home/NAME`, `/Users/NAME` and `/root`, and to a path that begins with `~`.
     #[must_use]
     pub fn classes(&self, path: &str, homes: &[&str]) -> PathClasses {
         let covers = |pattern: &str| covers(pattern, path, homes);
@@ -26,7 +26,8 @@ impl Paths<'_> {
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 
-    /// Classes and globs of all lists where being named by a live glob is enough: not those that make a place worth less.
+    /// Returns the classes and globs of the lists for which a possible match of an unquoted glob suffices: all except
+    /// those of less valuable paths (generated files, backups, logs).
     pub fn of_worth(&self) -> impl Iterator<Item = (PathClass, &str)> {
         const LESSER: [PathClass; 3] = [PathClass::Generated, PathClass::Backup, PathClass::Log];
         let all = self.catalog.open().flat_map(|(_, file)| file.blob.all_paths());
@@ -34,7 +35,7 @@ impl Paths<'_> {
     }
 }
 
-/// Whether a path glob of a pattern file covers `path`.
+/// Reports whether a path glob of a pattern file matches `path`.
 pub fn covers(pattern: &str, path: &str, homes: &[&str]) -> bool {
     if let Some(pattern) = pattern.strip_prefix("~/") {
         return below_home(path, homes).any(|rest| glob::path(pattern, rest));
@@ -45,7 +46,7 @@ pub fn covers(pattern: &str, path: &str, homes: &[&str]) -> bool {
     glob::text(pattern, path.rsplit('/').next().unwrap_or(path))
 }
 
-/// What follows the home directory in a path, for every home that it may lie in.
+/// Returns the rest of a path after the home directory, for each home directory that may contain it.
 fn below_home<'a>(path: &'a str, homes: &'a [&str]) -> impl Iterator<Item = &'a str> + 'a {
     let named = ["/home/", "/Users/", "~"]
         .into_iter()
@@ -62,8 +63,8 @@ pub struct Hosts<'a> {
 }
 
 impl Hosts<'_> {
-    /// The class that the lists give to a host name; a later layer's first. `None` when no list names it or a domain
-    /// above it.
+    /// Returns the class that the lists assign to a host name; that of the latest layer first. `None` if no list
+    /// contains it or one of its parent domains.
     #[must_use]
     pub fn class(&self, name: &str) -> Option<HostClass> {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
@@ -78,8 +79,9 @@ pub struct Packages<'a> {
 }
 
 impl Packages<'_> {
-    /// The index, and what a requirement (`requests[socks]>=2`) names there, as the index compares names. None of what
-    /// is no requirement. Behind a colon the index may say what the client puts before the name (`npm:create-`).
+    /// Returns the index, and the package name of a requirement (`requests[socks]>=2`) in the form in which the index
+    /// compares names; `None` if the text is not a requirement. After a colon, `index` can contain the prefix that the
+    /// client adds to the name (`npm:create-`).
     #[must_use]
     pub fn named<'i>(&self, index: &'i str, requirement: &str) -> Option<(&'i str, String)> {
         let (index, prefix) = index.split_once(':').unwrap_or((index, ""));
@@ -90,13 +92,13 @@ impl Packages<'_> {
         Some((index, packages::folded(&format!("{prefix}{name}"), &self.alike(index))))
     }
 
-    /// Whether a list of the index has exactly this name, or all of its scope.
+    /// Reports whether a list of the index contains exactly this name, or all packages of its scope.
     #[must_use]
     pub fn has(&self, index: &str, name: &str) -> bool {
         self.catalog.open().any(|(_, file)| file.blob.has_package(index, name))
     }
 
-    /// The well-known name that this one could be taken for. Looks at all of them.
+    /// Returns the most similar well-known name, if one is similar enough. This compares all names.
     #[must_use]
     pub fn like(&self, index: &str, name: &str) -> Option<String> {
         let all = self.catalog.open().flat_map(|(_, file)| file.blob.packages(index));

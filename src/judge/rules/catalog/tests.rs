@@ -1,4 +1,4 @@
-//! Promises of the catalog: what is found by name is all that there is.
+//! Tests of the catalog: a lookup by name finds everything that exists.
 
 use super::*;
 

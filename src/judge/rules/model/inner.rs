@@ -8,7 +8,7 @@ use super::FlagTest;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wrap {
     pub inner: Inner,
-    /// Where the command is found in the arguments.
+    /// The position of the command in the arguments.
     pub from: WrapFrom,
     /// Each operand is a separate command (`concurrently 'a' 'b'`).
     pub each: bool,
@@ -24,7 +24,7 @@ pub struct Wrap {
     pub remote: Option<RemoteName>,
     /// The position of the operand that names the host, counted from 0 and before the command.
     pub host: Option<u32>,
-    /// What the program adds to the arguments of the command.
+    /// The arguments that the program adds to those of the command.
     pub adds: Added,
     /// Without a command the program starts a shell that reads standard input (`ssh host`, `sudo -s`, `su`).
     pub bare_shell: bool,
@@ -41,7 +41,7 @@ pub enum Inner {
     Line,
 }
 
-/// Where a wrapper's command is found in its arguments.
+/// The position of a wrapper's command in its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum WrapFrom {
     /// It begins at the first operand after [`Wrap::skip`].
@@ -59,7 +59,7 @@ pub enum WrapFrom {
     After(String),
 }
 
-/// What a wrapper adds to the arguments of its command.
+/// The arguments that a wrapper adds to those of its command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Added {
@@ -96,7 +96,7 @@ pub struct Runs {
     /// Without code and script the program reads code from standard input.
     pub stdin: bool,
     /// Options with which the program reads code from standard input after the code or the script (`python -i`); `*`
-    /// stands for any arguments.
+    /// matches any arguments.
     pub stdin_after: Vec<String>,
     /// The position of the operand that is code, if it is not the first (`sqlite3 DB SQL`: 1).
     pub code_at: Option<u32>,

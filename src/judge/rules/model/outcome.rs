@@ -76,7 +76,7 @@ pub struct Prints {
     pub args: Vec<Vec<String>>,
 }
 
-/// What is known of an output: how it is computed, or its kind.
+/// The known part of an output: the way in which it is computed, or its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Printed {
@@ -100,7 +100,7 @@ pub enum Printed {
     Files,
     /// Some lines of its input, if these are a list of names (`grep`).
     SomeLines,
-    /// The first lines of its input: ten, or as many as `-n COUNT` or `-COUNT` says (`head`).
+    /// The first lines of its input: ten, or the number in `-n COUNT` or `-COUNT` (`head`).
     FirstLines,
     /// The last lines of its input (`tail`).
     LastLines,
@@ -140,7 +140,7 @@ pub enum Printed {
     Place,
 }
 
-/// How the directory in which a program works is found, for [`super::Lowering::Scratch`].
+/// The way to find the directory in which a program works, for [`super::Lowering::Scratch`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorksIn {
     /// Flags whose value is such a directory.
@@ -151,7 +151,7 @@ pub struct WorksIn {
     pub here: bool,
 }
 
-/// What a program does to a work tree of its own, by the first word of its subcommands.
+/// The changes of a program to a work tree of its own, by the first word of its subcommands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     /// Subcommands that change files of the work tree, or what is ignored in it.

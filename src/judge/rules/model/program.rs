@@ -1,6 +1,6 @@
 //! The description of a program: how its arguments are read, what it does, and what it runs.
 //!
-//! Out of scope: which acts of the program are dangerous. Rules say that.
+//! Out of scope: which acts of the program are dangerous. That is defined by rules.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub struct Program {
     pub runs: Option<Runs>,
     /// The command that is equivalent to a call in code; `{method}`, `{0}` and `{}` are replaced by parts of the call.
     pub command: Vec<String>,
-    /// What kind of data its standard output contains.
+    /// The kind of data in its standard output.
     pub output: OutputTaint,
     /// Flags with which its output is [`OutputTaint::Code`] (`fzf --bash`).
     pub prints_code: Vec<FlagTest>,
@@ -46,7 +46,7 @@ pub struct Program {
     pub compiles: bool,
     /// The output that is known before the run. The first entry whose arguments match applies.
     pub prints: Vec<Prints>,
-    /// How the directory in which the program works is found.
+    /// The way to find the directory in which the program works.
     pub works_in: Option<WorksIn>,
     /// The program creates its operands and changes nothing else (`mkdir`).
     pub makes: bool,
@@ -74,15 +74,15 @@ pub struct Program {
     pub generated: Vec<String>,
     /// Options that mount directories of this machine into a container.
     pub mounts: Vec<String>,
-    /// What the program does to a work tree of its own.
+    /// The changes of the program to a work tree of its own.
     pub tree: Option<Tree>,
-    /// What the program does with files among its arguments that no effect mentions.
+    /// The program's use of files among its arguments that no effect mentions.
     pub files: Files,
     /// The files that it loads as code, in addition to its script.
     pub loads: Vec<Load>,
     /// Directories that the program puts before `PATH` for the commands that it runs (`node_modules/.bin`).
     pub bins: Vec<String>,
-    /// What the program downloads into files that no effect names.
+    /// The downloads of the program into files that no effect names.
     pub fetches: Vec<Fetch>,
     /// The archives, compressed files and patches that the program unpacks or applies.
     pub unpacks: Vec<Unpack>,
@@ -146,7 +146,7 @@ impl Program {
     }
 }
 
-/// What a program does with files among its arguments that no effect mentions.
+/// The use that a program makes of files among its arguments that no effect mentions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Files {
@@ -204,13 +204,13 @@ pub struct Sub {
     pub makes: bool,
     /// As [`Program`] has it, if the subcommand differs.
     pub files: Option<Files>,
-    /// What the subcommand does to a named terminal.
+    /// The effect of the subcommand on a named terminal.
     pub terminal: Option<Terminal>,
     /// As [`Program`] has it, if the subcommand differs.
     pub compiles: Option<bool>,
 }
 
-/// What a subcommand does to a named terminal. The value is the option that gives the name.
+/// The effect of a subcommand on a named terminal. The value is the option that gives the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Terminal {
     /// It creates the terminal; its operands are the command that runs there instead of a shell.

@@ -1,4 +1,4 @@
-//! Descriptions of where code comes from: what a program loads, downloads, unpacks and builds.
+//! Descriptions of the sources of code: what a program loads, downloads, unpacks and builds.
 //!
 //! Out of scope: how the arguments of a program are read ([`super::Program`]), and which code is dangerous (rules).
 
@@ -52,7 +52,7 @@ pub struct Load {
     pub option_keys: Vec<String>,
     /// For settings that define tasks: the tasks that the program runs.
     pub tasks: Tasks,
-    /// How the program runs a module by its name.
+    /// The way in which the program runs a module by its name.
     pub module: Option<Module>,
 }
 
@@ -91,7 +91,7 @@ pub enum Tasks {
     Named,
 }
 
-/// How a program runs a module by its name (`python3 -m unittest`).
+/// The way in which a program runs a module by its name (`python3 -m unittest`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Module {
     /// The option before the name.
@@ -131,7 +131,7 @@ pub enum FetchInto {
     Target,
 }
 
-/// How a program unpacks an archive or a compressed file, or applies a patch.
+/// The unpacking of an archive or a compressed file, or the application of a patch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unpack {
     /// The programs to which the table applies. Other names of the same description are not affected.
@@ -143,7 +143,7 @@ pub struct Unpack {
     pub options: Vec<String>,
     /// The table does not apply with one of these options.
     pub unless: Vec<String>,
-    /// For a patch: the number of leading directories that are removed from its names if no option says so.
+    /// For a patch: the number of leading directories that are removed from its names if no option sets it.
     pub strip: Option<u32>,
 }
 

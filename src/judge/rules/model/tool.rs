@@ -20,9 +20,9 @@ pub struct Tool {
     pub weight: Weight,
     pub reversibility: Reversibility,
     pub effects: Vec<ToolEffect>,
-    /// Why the call is dangerous, in one sentence for the user.
+    /// The reason why the call is dangerous, as one sentence for the user.
     pub reason: String,
-    /// What to do instead.
+    /// The suggested alternative.
     pub instead: Option<String>,
     /// guard refuses the call; nobody can approve it.
     pub deny: bool,
@@ -143,7 +143,7 @@ pub enum ToolEffect {
 }
 
 impl ToolEffect {
-    /// Returns what a call records about the session.
+    /// Returns the fact that a call records about the session.
     #[must_use]
     pub const fn note(self) -> Option<SessionNote> {
         match self {

@@ -1,4 +1,5 @@
-//! What programs and subcommands are described by alike: options, effects, wrapped commands, code.
+//! Reads the parts that the descriptions of programs and subcommands have in common: options, effects, wrapped
+//! commands, code.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use crate::judge::rules::model::{
 };
 use crate::judge::rules::problem::{Problem, nearest};
 
-/// The parts that programs and subcommands have in common.
+/// A reader for the parts that programs and subcommands have in common.
 pub struct Body<'a> {
     pub place: SourceFile<'a>,
     pub owner: String,
@@ -86,7 +87,7 @@ impl Body<'_> {
         let owner = format!("{}: {key}", self.owner);
         let mut tests = Vec::new();
         for (text, span) in values(given) {
-            // A word without a dash is one argument as it stands: `help`, `test=True`.
+            // A word without a dash is a literal argument: `help`, `test=True`.
             if key == "dry_run" && !text.starts_with('-') {
                 tests.push(FlagTest { names: text.split('|').map(str::to_owned).collect(), value: None });
                 continue;

@@ -1,4 +1,4 @@
-//! What every entry of a pattern file that flags something must say, checked: id, tier, weight, approvals and reason.
+//! Checks the keys that every entry with findings has: ID, tier, weight, approvals and reason.
 //!
 //! Out of scope: what an entry matches.
 
@@ -10,7 +10,7 @@ use crate::judge::rules::model::MAX_APPROVALS;
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::{Reversibility, Tier};
 
-/// What `[[rule]]` and `[[tool]]` have in common.
+/// The keys that `[[rule]]` and `[[tool]]` have in common.
 pub struct EntryHead<'a> {
     pub id: &'a Located<String>,
     pub tier: Tier,
@@ -19,7 +19,7 @@ pub struct EntryHead<'a> {
     pub reason: &'a Located<String>,
 }
 
-/// What an entry leaves to a reviewer.
+/// The keys of an entry that concern the reviewer.
 pub struct ReviewItems<'a> {
     pub tier: Tier,
     pub reversibility: Reversibility,
@@ -27,15 +27,15 @@ pub struct ReviewItems<'a> {
     pub reversible: Option<&'a Located<bool>>,
 }
 
-/// How messages speak of an entry.
+/// The words for an entry in messages.
 pub struct Words {
-    /// What it is called: `rule`.
+    /// The kind of entry: `rule`.
     pub kind: &'static str,
-    /// What has its id already.
+    /// The entries that may already use the ID.
     pub taken: &'static str,
 }
 
-/// The faults of one entry, as they are found.
+/// The errors of an entry, collected during the check.
 pub struct Check<'a> {
     pub place: SourceFile<'a>,
     words: Words,
@@ -71,7 +71,7 @@ impl Check<'_> {
             self.fault(&head.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
         }
         if let Some(weight) = head.weight {
-            // What is no number is near to nothing.
+            // NaN is not near anything.
             let near = (*weight.get_ref() - f64::from(head.tier.number())).abs() < 1.0;
             if !near {
                 let what = format!("{} is not the weight of a tier {} {kind}", weight.get_ref(), head.tier.number());

@@ -1,4 +1,4 @@
-//! Program descriptions: which programs, and what is added to what is known of them.
+//! Reads program descriptions, and adds to descriptions that already exist.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,8 @@ use crate::judge::rules::model::{
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::Tier;
 
-/// Turns a `[[program]]` into its checked form: one description for all programs that it names, and one more for each
-/// that is described below this file already, which it extends.
+/// Converts a `[[program]]` to its checked form: one description for all new programs, and one for each program that a
+/// lower layer already describes, which it extends.
 pub fn describe(
     place: SourceFile<'_>,
     given: &Located<ProgramShape>,
@@ -57,7 +57,7 @@ pub fn describe(
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
-    // A project's word that it knows a program does not say that the program leaves a person's work where it is.
+    // A project's description of an unknown program does not prove that the program leaves the user's work in place.
     let mut fresh = Program { renames: !vocabulary.known.may_loosen(), ..Program::default() };
     let mut programs = Vec::new();
     for entry in shape.name.get_ref() {
@@ -85,7 +85,7 @@ pub fn describe(
         let mut body =
             Body { place, owner: owner.clone(), style: shape.style.unwrap_or(program.style), problems: Vec::new() };
         extend(program, shape, &mut body);
-        // The same faults again say nothing new.
+        // The same errors for another program are not reported again.
         if problems.is_empty() {
             problems = body.problems;
         }
@@ -123,7 +123,7 @@ fn check_names(place: SourceFile<'_>, owner: &str, shape: &ProgramShape, vocabul
     problems
 }
 
-/// Adds `name|other spelling` to a program's names; the first may be among them.
+/// Adds `name|other spelling` to the names of a program. The first may already be one of them.
 fn add_names(program: &mut Program, entry: &str) {
     let mut first = None;
     for name in entry.split('|') {
@@ -200,8 +200,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     }
 }
 
-/// The description of a program in this set of files, to be added to: its own, else a copy of what is known below them,
-/// else one that says no more.
+/// Returns the description of a program in this set of files, for changes: its own, else a copy of that from the layers
+/// below, else an empty one.
 fn own<'a>(name: &str, vocabulary: &mut Vocabulary<'_>, programs: &'a mut Vec<Program>) -> Option<&'a mut Program> {
     let number = vocabulary.own.get(name).copied().unwrap_or_else(|| {
         let known = vocabulary.known.program(name).map(Cow::into_owned);
@@ -213,7 +213,7 @@ fn own<'a>(name: &str, vocabulary: &mut Vocabulary<'_>, programs: &'a mut Vec<Pr
     programs.get_mut(number)
 }
 
-/// Adds one fact to a list in the descriptions of these programs, once in each.
+/// Adds a fact to a list in the descriptions of these programs, once in each.
 fn add<T: Clone + PartialEq>(
     names: &[String],
     fact: &T,
@@ -230,7 +230,7 @@ fn add<T: Clone + PartialEq>(
     }
 }
 
-/// Adds what programs fetch to their descriptions.
+/// Adds the downloads of programs to their descriptions.
 pub fn add_fetches(given: &Located<FetchShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let shape = given.get_ref();
     let fetch = Fetch {
@@ -257,7 +257,7 @@ pub fn add_unpacks(given: &Located<UnpackShape>, vocabulary: &mut Vocabulary<'_>
     add(shape.program.get_ref(), &unpack, |program| &mut program.unpacks, vocabulary, programs);
 }
 
-/// Adds to the descriptions of programs when they run the code of a project.
+/// Adds the runs in which programs execute the code of a project to their descriptions.
 pub fn add_builds(
     place: SourceFile<'_>,
     given: &Located<BuildShape>,
@@ -265,7 +265,7 @@ pub fn add_builds(
     programs: &mut Vec<Program>,
 ) -> Result<(), Problem> {
     if !vocabulary.known.may_loosen() {
-        // What is built is no longer taken for what came out of an archive.
+        // Files that were built no longer count as unpacked from an archive.
         let what = "a project's pattern file may only tighten, and this loosens";
         return Err(place.problem(&given.span(), "builds", what, "leave it out"));
     }
@@ -281,13 +281,13 @@ pub fn add_builds(
     Ok(())
 }
 
-/// Adds to the descriptions of programs when they wait at a terminal for something to run.
+/// Adds the runs in which programs read commands from a terminal to their descriptions.
 pub fn add_consoles(given: &Located<Console>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let console = given.get_ref();
     add(&console.programs, console, |program| &mut program.consoles, vocabulary, programs);
 }
 
-/// Adds to the descriptions of programs that they run nothing of the code that they are given.
+/// Adds to the descriptions of programs that they do not run the code that they are given.
 pub fn add_reads(
     place: SourceFile<'_>,
     given: &Located<ReadsShape>,
@@ -306,7 +306,7 @@ pub fn add_reads(
     Ok(())
 }
 
-/// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
+/// Adds the files that programs load to their descriptions. A program without a description gets an empty one.
 pub fn add_loads(
     place: SourceFile<'_>,
     given: &Located<LoadShape>,
@@ -350,7 +350,8 @@ pub fn add_loads(
     Ok(())
 }
 
-/// The names of a list whose entries are `name` or `name|other spelling`, and which are other spellings of which.
+/// Returns the names of a list whose entries are `name` or `name|other spelling`, and the pairs of the indices of
+/// another spelling and its canonical name.
 pub fn spellings(given: &[String]) -> (Vec<String>, Vec<(usize, usize)>) {
     let (mut names, mut aliases) = (Vec::new(), Vec::new());
     for entry in given {
@@ -365,7 +366,7 @@ pub fn spellings(given: &[String]) -> (Vec<String>, Vec<(usize, usize)>) {
     (names, aliases)
 }
 
-/// Adds a description of subcommands. Those that are described already keep what they have and get this in addition.
+/// Adds a description of subcommands. It extends the existing descriptions of those that already have one.
 fn add_sub(subs: &mut Vec<Sub>, sub: Sub) {
     let mut rest = sub.clone();
     for path in &sub.paths {
@@ -377,7 +378,7 @@ fn add_sub(subs: &mut Vec<Sub>, sub: Sub) {
             merge(known, sub.clone());
             continue;
         }
-        // Others are described together with this one: it gets a description of its own.
+        // The existing description covers other subcommands too, so this one gets its own copy.
         let mut own = Sub { paths: vec![path.clone()], aliases: Vec::new(), ..known.clone() };
         if let Some(canonical) = known.canonical(path).filter(|canonical| *canonical != path.as_slice()) {
             own.paths = vec![canonical.to_vec(), path.clone()];

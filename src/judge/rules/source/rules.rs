@@ -1,4 +1,4 @@
-//! Rules: what they match, how bad it is, and their examples.
+//! Reads rules: their conditions, their severity, and their examples.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,14 +18,14 @@ use crate::judge::rules::{expression, glob};
 use crate::judge::sort;
 use crate::judge::tier::{Tier, Weight};
 
-/// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
+/// Verb keys that are neither programs nor effects: parts that could not be parsed, and fork bombs.
 const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
 
-/// What stands for two effects, and these.
+/// A key that matches two effects, and these effects.
 pub const WRITE: &str = ":write";
 pub const WRITE_STANDS_FOR: [&str; 2] = [Effect::Write.key(), Effect::Edit.key()];
 
-/// The effects that rules can be keyed by.
+/// The effects that can be keys of rules.
 const EFFECTS: [&str; 13] = [
     ":load",
     ":show",
@@ -42,7 +42,7 @@ const EFFECTS: [&str; 13] = [
     ":execute",
 ];
 
-/// Turns a `[[rule]]` of a file into its checked form.
+/// Converts a `[[rule]]` of a file to its checked form.
 pub fn rule(
     place: SourceFile<'_>,
     file: &File,
@@ -118,14 +118,14 @@ pub fn faulty_exceptions(place: SourceFile<'_>, file: &File) -> Vec<Problem> {
     problems
 }
 
-/// The programs and subcommands that make what the rule takes away.
+/// Parses `made_by`: the programs and subcommands that create what the acts of the rule remove.
 fn makers(shape: &RuleShape) -> Vec<Vec<String>> {
     let lines = shape.made_by.as_ref().map(|lines| lines.get_ref().as_slice()).unwrap_or_default();
     lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
 impl Check<'_> {
-    /// What is neither the head nor matching: what loosens, and examples.
+    /// Checks the keys other than the common ones and the conditions: those that loosen, and the examples.
     fn rule(&mut self, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
         let tier = *shape.tier.get_ref();
         let (yolo, reversible) = (shape.yolo.as_ref(), shape.reversible.as_ref());
@@ -286,7 +286,7 @@ impl Check<'_> {
         when
     }
 
-    /// The keys that the rule is indexed by: all spellings of the programs it names.
+    /// Returns the keys by which the rule is indexed: all spellings of its programs.
     fn verbs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<String> {
         let given = shape.program.get_ref();
         let span = shape.program.span();
@@ -318,7 +318,7 @@ impl Check<'_> {
         verbs
     }
 
-    /// The subcommand paths in canonical spelling.
+    /// Returns the subcommand paths in canonical spelling.
     fn subs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<Vec<String>> {
         let Some(given) = &shape.sub else { return Vec::new() };
         let mut subs = Vec::new();
@@ -432,7 +432,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether one of the paths begins with the other.
+/// Reports whether one of the paths begins with the other.
 fn related(path: &[String], wanted: &[Vec<String>]) -> bool {
     wanted.iter().any(|other| path.starts_with(other) || other.starts_with(path))
 }

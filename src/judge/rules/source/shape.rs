@@ -1,5 +1,4 @@
-//! The shape of a pattern file: which keys there are and what may stand behind them. What the values
-//! mean is checked in `super`.
+//! The shape of a pattern file: the keys and the types of their values. The parent module checks what the values mean.
 
 mod program;
 mod sources;

@@ -1,4 +1,4 @@
-//! Options and flag tests as they are written in a pattern file: `-o|--push-option=`, `--mode=0?777`.
+//! Parses options and flag tests in the syntax of pattern files: `-o|--push-option=`, `--mode=0?777`.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::judge::rules::expression;
 use crate::judge::rules::model::{FlagTest, HostClass, OptionSpec, TextTest, ValueKind};
 use crate::judge::rules::problem::{Problem, nearest};
 
-/// Reads an option: spellings with `|` between them, then `=` when it takes a value and `[=]` when only an attached
+/// Parses an option: spellings separated by `|`, then `=` if it takes a value and `[=]` if it takes only an attached
 /// one.
 pub fn option(place: SourceFile<'_>, owner: &str, given: &Located<String>) -> Result<OptionSpec, Problem> {
     let text = given.get_ref().as_str();
@@ -31,12 +31,12 @@ pub fn option(place: SourceFile<'_>, owner: &str, given: &Located<String>) -> Re
     Ok(OptionSpec { names, value })
 }
 
-/// Reads an option of a program that writes `key=value`: `of=`.
+/// Parses an option of a program with `key=value` arguments: `of=`.
 pub fn key_option(given: &str) -> OptionSpec {
     OptionSpec { names: given.split('|').map(str::to_owned).collect(), value: ValueKind::Required }
 }
 
-/// All spellings of the options that `names` are spellings of, so that a test holds for whichever one is canonical.
+/// Returns all spellings of the options in `names`, so that a test matches independently of which one is canonical.
 pub fn all_spellings<'a>(names: impl Iterator<Item = &'a str>, options: &[&OptionSpec]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -52,8 +52,8 @@ pub fn all_spellings<'a>(names: impl Iterator<Item = &'a str>, options: &[&Optio
     all
 }
 
-/// Reads a flag test: spellings with `|` between them, then perhaps `=` and a glob or `=~` and a regular expression
-/// that its value must pass.
+/// Parses a flag test: spellings separated by `|`, then optionally `=` and a glob, or `=~` and a regular expression,
+/// for its value.
 pub fn flag_test(
     place: SourceFile<'_>,
     owner: &str,
@@ -61,7 +61,7 @@ pub fn flag_test(
     span: &Range<usize>,
     options: &[&OptionSpec],
 ) -> Result<FlagTest, Problem> {
-    // `of=` of a program that writes `key=value` keeps its `=`.
+    // An option of the form `key=value`, such as `of=`, keeps its `=`.
     let is_key = |name: &str| options.iter().any(|option| option.names.iter().any(|known| known == name));
     let (names, value) = match text.split_once('=') {
         Some((key, value)) if !key.contains('|') && is_key(&format!("{key}=")) => (format!("{key}="), value),
@@ -117,7 +117,7 @@ pub fn flag_test(
     Ok(FlagTest { names: all_spellings(names.split('|'), options), value })
 }
 
-/// `a{b,c}d` as `abd` and `acd`; what has no braces as it is.
+/// Expands braces: `a{b,c}d` becomes `abd` and `acd`. A text without braces is unchanged.
 pub fn expand_braces(text: &str) -> Vec<String> {
     let whole = || vec![text.to_owned()];
     let Some((before, rest)) = text.split_once('{') else { return whole() };

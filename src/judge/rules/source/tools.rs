@@ -1,4 +1,4 @@
-//! Tools that are no commands: what an entry says, checked.
+//! Reads and checks the entries for tools that are not commands.
 
 use super::SourceFile;
 use super::check::{Check, EntryHead, ReviewItems, Words};
@@ -11,7 +11,7 @@ use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::source::LayersBelow;
 use crate::judge::tier::{Tier, Weight};
 
-/// Turns a `[[tool]]` into its checked form.
+/// Converts a `[[tool]]` to its checked form.
 pub fn tool(
     place: SourceFile<'_>,
     family: &str,
@@ -69,14 +69,14 @@ pub fn tool(
 }
 
 impl Check<'_> {
-    /// What is not the head: examples, and what loosens.
+    /// Checks the keys other than the common ones: the examples, and those that loosen.
     fn tool(&mut self, shape: &ToolShape, known: &dyn LayersBelow) {
         let tier = *shape.tier.get_ref();
         if shape.examples.iter().all(|example| example.get_ref().trim().is_empty()) {
             let remedy = "give a call that it speaks of: `delete_event {\"id\": \"1\"}`";
             self.fault(&shape.id.span(), "examples", "there is none", remedy);
         }
-        // What a project names as harmless would be taken for described by nobody else.
+        // A tool with an entry is not guessed at, so a project could declare an unknown tool harmless.
         if !known.may_loosen() && tier < Tier::Medium {
             let what = "a project's pattern file may only tighten, and this tier loosens";
             self.fault(&shape.tier.span(), "tier", what, "move it to your own pattern files");
@@ -88,7 +88,7 @@ impl Check<'_> {
         }
     }
 
-    /// In plain spelling, so that `deleteEvent` and `delete-event` are one.
+    /// Returns the names normalised, so that `deleteEvent` and `delete-event` are the same.
     fn names(&mut self, names: &Located<Vec<String>>) -> Vec<String> {
         let plain: Vec<String> = names
             .get_ref()

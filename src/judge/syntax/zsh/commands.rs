@@ -1,4 +1,4 @@
-//! Commands: short forms of the loops and of `if`, functions without names, `always`, `repeat`.
+//! Parses zsh commands: short forms of loops and of `if`, anonymous functions, `always`, `repeat`.
 
 use crate::judge::syntax::cursor::is_meta;
 use crate::judge::syntax::parser::{Attempt, ParseResult, Parser};
@@ -8,22 +8,22 @@ use crate::judge::syntax::tree::{
 };
 
 impl Parser<'_> {
-    /// Whether the shell to read for is zsh.
+    /// Reports whether the dialect is zsh.
     pub(in crate::judge::syntax) fn zsh(&self) -> bool {
         self.dialect == Dialect::Zsh
     }
 
-    /// Whether `;|` stands here, which ends an arm of a `case`.
+    /// Reports whether `;|` is next, which ends an arm of a `case`.
     pub(in crate::judge::syntax) fn zsh_arm_end(&mut self) -> bool {
         self.zsh() && self.pair(b';', b'|').is_some()
     }
 
-    /// Whether a lone `}` stands here: it closes a group even after the words of a command.
+    /// Reports whether a single `}` is next, which closes a group even after the words of a command.
     pub(in crate::judge::syntax) fn zsh_closing_brace(&mut self) -> bool {
         self.zsh() && self.peek() == b'}' && matches!(self.short_word(), Some((_, 1, _)))
     }
 
-    /// Leaves a `}` at the end of a word that no `{` in it opens: it closes the group around the command (`{ls -l}`).
+    /// Excludes a `}` at the end of a word that no `{` in it opens: it closes the group around the command (`{ls -l}`).
     pub(in crate::judge::syntax) fn zsh_leaves_brace(&mut self, start: usize, parts: &mut Vec<Part>) {
         if !self.zsh() || self.raw(self.pos - 1) != b'}' || self.pos < start + 2 || self.raw(self.pos - 2) == b'\\' {
             return;
@@ -51,14 +51,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `() body arguments`, which runs at once.
+    /// Parses `() body arguments`, which is executed immediately.
     pub(in crate::judge::syntax) fn anonymous_function(&mut self, commands: &mut Vec<Command>) -> ParseResult {
         let start = self.pos;
         self.pos = self.peek_second().1 + 1;
         self.function_body(start, Vec::new(), commands)
     }
 
-    /// Reads the arguments of an anonymous function.
+    /// Parses the arguments of an anonymous function.
     pub(in crate::judge::syntax) fn zsh_arguments(&mut self) -> ParseResult<Vec<Word>> {
         let mut arguments = Vec::new();
         loop {
@@ -72,7 +72,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a simple command as the body of a function.
+    /// Parses a simple command as the body of a function.
     pub(in crate::judge::syntax) fn zsh_short_body(&mut self, body: &mut Compound) -> ParseResult<bool> {
         if !self.zsh() {
             return Ok(false);
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads one statement as the body of a loop.
+    /// Parses one statement as the body of a loop.
     pub(in crate::judge::syntax) fn zsh_sublist(&mut self, body: &mut Script) -> ParseResult {
         self.enter()?;
         let start = self.pos;
@@ -97,12 +97,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether a body without `do` begins here.
+    /// Reports whether a body without `do` begins here.
     pub(in crate::judge::syntax) fn zsh_short_loop(&mut self) -> bool {
         self.zsh() && !self.reserved().is_some_and(|(word, _)| word.closes())
     }
 
-    /// Reads `repeat count body`.
+    /// Parses `repeat count body`.
     pub(in crate::judge::syntax) fn zsh_repeat(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let mut count = Word::default();
@@ -118,7 +118,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `foreach name (words) … end`.
+    /// Parses `foreach name (words) … end`.
     pub(in crate::judge::syntax) fn zsh_foreach(&mut self, start: usize, kind: &mut CompoundKind) -> ParseResult {
         self.blanks()?;
         let mut names = vec![self.loop_name()?];
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the further names of `for key value in …`.
+    /// Parses the further names of `for key value in …`.
     pub(in crate::judge::syntax) fn zsh_more_names(&mut self, names: &mut Vec<String>) -> ParseResult {
         while self.zsh() {
             self.blanks()?;
@@ -147,7 +147,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `(words)` after the name of a loop, and the separator after it.
+    /// Parses `(words)` after the name of a loop, and the separator after it.
     pub(in crate::judge::syntax) fn zsh_parenthesized_words(&mut self, words: &mut Vec<Word>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'(' {
             return Ok(false);
@@ -173,7 +173,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads `{ … }` after a condition that ends in a closing bracket; for `if`, also a statement.
+    /// Parses `{ … }` after a condition that ends in a closing bracket; for `if`, also a statement.
     pub(in crate::judge::syntax) fn zsh_condition_body(
         &mut self,
         statement: bool,
@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads what may follow the body of `if … { … }`: true for an `elif`, whose condition is next.
+    /// Parses what may follow the body of `if … { … }`. Returns true for an `elif`, whose condition is next.
     pub(in crate::judge::syntax) fn zsh_else(&mut self, otherwise: &mut Option<Script>) -> ParseResult<bool> {
         self.blanks()?;
         if self.take_reserved(Reserved::Elif) {
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// Reads `always { … }` after a group.
+    /// Parses `always { … }` after a group.
     pub(in crate::judge::syntax) fn zsh_always(&mut self, kind: &mut CompoundKind) -> ParseResult {
         if !self.zsh() {
             return Ok(());
@@ -230,7 +230,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the pattern of a `case` where its own parentheses come first: `(a|b)*)` or `(a))`.
+    /// Parses the pattern of a `case` that begins with its own parentheses: `(a|b)*)` or `(a))`.
     pub(in crate::judge::syntax) fn zsh_whole_pattern(&mut self, patterns: &mut Vec<Word>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'(' {
             return Ok(false);
@@ -245,7 +245,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Steps over the `!` or `|` that zsh allows after an operator that writes.
+    /// Consumes the `!` or `|` that zsh allows after an output operator.
     pub(in crate::judge::syntax) fn zsh_operator(&mut self, op: RedirectOp) -> RedirectOp {
         if !self.zsh() {
             return op;

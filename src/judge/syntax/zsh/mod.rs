@@ -1,5 +1,5 @@
-//! What zsh reads otherwise than bash. A form is read here where its commands become subtrees, and
-//! refused where it could run something that the tree would not show.
+//! The zsh constructs that bash parses differently. A construct is parsed if the commands in it become subtrees, and
+//! rejected if it could run something that the tree would not contain.
 
 mod commands;
 mod parameters;

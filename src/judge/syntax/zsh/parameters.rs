@@ -1,5 +1,5 @@
-//! Parameters: flags, nested expansions, modifiers, subscripts without braces. What is read but not
-//! evaluated is [`ParameterOp::Other`].
+//! Parses zsh parameters: flags, nested expansions, modifiers, subscripts without braces. A construct that is parsed
+//! but not evaluated is [`ParameterOp::Other`].
 
 use crate::judge::syntax::cursor::begins_name;
 use crate::judge::syntax::parser::{ParseResult, Parser};
@@ -8,7 +8,7 @@ use crate::judge::syntax::visit;
 use crate::judge::syntax::word::WordEnd;
 
 impl Parser<'_> {
-    /// Reads `$+name`, `$#name`, `$=name`, `$^name`, whose second character stands at `at`.
+    /// Parses `$+name`, `$#name`, `$=name`, `$^name`, with the second character at `at`.
     pub(in crate::judge::syntax) fn zsh_plain_parameter(
         &mut self,
         next: u8,
@@ -40,13 +40,12 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// What a variable holds would become a pattern, whose qualifiers can run commands.
+    /// Rejects `~`: the value of the variable would become a pattern, whose qualifiers can run commands.
     fn refuse_pattern_flag(&mut self, flag: u8) -> ParseResult {
         if flag == b'~' { Err(self.unsupported("`$~name`, whose value is read as a pattern,")) } else { Ok(()) }
     }
 
-    /// Reads the subscript or modifier that may follow `$name` without braces. What they yield is not
-    /// worked out.
+    /// Parses the subscript or modifier that may follow `$name` without braces. Its result is not computed.
     pub(in crate::judge::syntax) fn zsh_subscripts(&mut self, parts: &mut [Part]) -> ParseResult {
         if !self.zsh() {
             return Ok(());
@@ -77,7 +76,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `${…}` from behind its bracket; the `$` stood at `start`.
+    /// Parses `${…}` after its opening brace; the `$` is at `start`.
     pub(in crate::judge::syntax) fn zsh_brace(
         &mut self,
         start: usize,
@@ -112,8 +111,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Steps over `(flags)`. Those that evaluate the value once more are refused, and so is what is no
-    /// known flag.
+    /// Skips `(flags)`. Rejects unknown flags, and flags that evaluate the value again.
     fn zsh_flags(&mut self) -> ParseResult {
         if self.peek() != b'(' {
             return Ok(());
@@ -129,8 +127,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether bash would read the parameter in the same way: a name, at most one plain subscript,
-    /// and an operation that both know.
+    /// Reports whether bash would parse the parameter in the same way: a name, at most one plain subscript, and an
+    /// operation that both shells have.
     fn zsh_is_plain(&mut self) -> bool {
         let mut pos = self.pos;
         if matches!(self.raw(pos), b'#') && begins_name(self.raw(pos + 1)) {
@@ -154,15 +152,15 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps over the name that a form begins with, so that its variable is known.
+    /// Consumes the name at the start of a construct, so that its variable is known.
     fn zsh_name(&mut self, parameter: &mut Parameter) {
         let end = self.name_end(self.pos);
         parameter.name = self.plain(self.pos, end);
         self.pos = end;
     }
 
-    /// zsh counts every brace within `${…}`, bash only those of expansions; it runs `=(…)` there; and an
-    /// assignment without a condition is not in the tree.
+    /// Rejects constructs in `${…}` that the tree would not represent: zsh counts every brace there, bash only those of
+    /// expansions; zsh executes `=(…)` there; and the tree has no unconditional assignment.
     fn refuse_inner_brace(&mut self, start: usize, parameter: &Parameter) -> ParseResult {
         let mut odd = false;
         visit::operands(parameter, &mut |word| {
@@ -183,7 +181,7 @@ impl Parser<'_> {
     }
 }
 
-/// The length of the flags up to their closing parenthesis, if all are known and none evaluates.
+/// Returns the length of the flags before their closing parenthesis, if all are known and none evaluates the value.
 fn flags_len(text: &[u8]) -> Option<usize> {
     let mut pos = 0;
     let mut prompts = 0;

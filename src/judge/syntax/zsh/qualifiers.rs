@@ -1,23 +1,22 @@
-//! Glob qualifiers: `*(.om[1,5])` chooses files, `*(e:'rm x':)` and `*(+command)` run a command for
-//! each.
+//! Glob qualifiers: `*(.om[1,5])` selects files, `*(e:'rm x':)` and `*(+command)` run a command for each.
 
 use crate::judge::syntax::tree::{Part, Word};
 
-/// Whether a group in this word could be qualifiers that run something.
+/// Reports whether a group in this word could be qualifiers that run a command.
 pub(super) fn may_run(parts: &[Part]) -> bool {
-    // Braces can bring any group to the end of a word.
+    // Brace expansion can move any group to the end of a word.
     let braces = parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains('{')));
     parts.iter().enumerate().any(|(index, part)| {
         let Part::ExtGlob { alternatives, .. } = part else { return false };
         let rest = parts.get(index + 1..).unwrap_or_default();
-        // Text behind it makes a group part of the pattern. An expansion might turn out empty.
+        // Text after a group makes it a part of the pattern. The result of an expansion could be empty.
         let followed = !braces
             && rest.iter().any(|part| !matches!(part, Part::Parameter(_) | Part::Command(_) | Part::ExtGlob { .. }));
         !followed && !is_harmless(alternatives)
     })
 }
 
-/// Whether the group is a set of alternatives, or qualifiers that only choose.
+/// Reports whether the group is a set of alternatives, or qualifiers that only select files.
 fn is_harmless(alternatives: &[Word]) -> bool {
     let explicit = alternatives
         .first()
@@ -39,7 +38,7 @@ fn is_harmless(alternatives: &[Word]) -> bool {
     alternatives.len() == 1 && only_chooses(text.as_bytes())
 }
 
-/// Reads qualifiers that run nothing, up to the end. False at the first that is not known as such.
+/// Reports whether all qualifiers are known not to run a command.
 fn only_chooses(mut text: &[u8]) -> bool {
     while let Some((&first, rest)) = text.split_first() {
         text = match first {
@@ -61,7 +60,7 @@ fn only_chooses(mut text: &[u8]) -> bool {
                 }
                 _ => return false,
             },
-            // Modifiers change the names that were found, up to the end.
+            // The modifiers up to the end only change the names that were found.
             b':' => return true,
             _ => return false,
         };
@@ -69,7 +68,7 @@ fn only_chooses(mut text: &[u8]) -> bool {
     true
 }
 
-/// `text` without at most `limit` leading bytes out of `set`.
+/// Returns `text` without at most `limit` leading bytes in `set`.
 fn skip<'t>(text: &'t [u8], set: &[u8], limit: usize) -> &'t [u8] {
     let len = text.iter().take(limit).take_while(|byte| set.contains(byte)).count();
     text.get(len..).unwrap_or_default()

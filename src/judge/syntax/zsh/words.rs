@@ -1,4 +1,4 @@
-//! Words: groups in parentheses, ranges of numbers, `=command`.
+//! Parses zsh words: groups in parentheses, ranges of numbers, `=command`.
 
 use super::qualifiers;
 use crate::judge::syntax::cursor::is_meta;
@@ -8,12 +8,12 @@ use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 use crate::judge::syntax::word::WordEnd;
 
 impl Parser<'_> {
-    /// Whether a word can begin with `byte`, which would end one elsewhere.
+    /// Reports whether a word can begin with `byte`, which in other shells would end one.
     pub(in crate::judge::syntax) fn zsh_begins_word(&mut self, byte: u8) -> bool {
         self.zsh() && (byte == b'(' && self.pair(b'(', b')').is_none() || self.zsh_number_range().is_some())
     }
 
-    /// Whether the parenthesis here belongs to a word. `()` never does.
+    /// Reports whether the parenthesis here is part of a word. `()` never is.
     pub(in crate::judge::syntax) fn zsh_groups(&mut self, until: WordEnd) -> bool {
         if !self.zsh() || until != WordEnd::Word || self.pair(b'(', b')').is_some() {
             return false;
@@ -22,7 +22,7 @@ impl Parser<'_> {
         !before.is_some_and(assigns)
     }
 
-    /// The place after `<1-10>`, a pattern for numbers, if one stands here.
+    /// Returns the position after a range pattern for numbers, such as `<1-10>`, if there is one.
     pub(in crate::judge::syntax) fn zsh_number_range(&self) -> Option<usize> {
         if !self.zsh() || self.raw(self.pos) != b'<' {
             return None;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         (self.raw(dash) == b'-' && self.raw(end) == b'>').then_some(end + 1)
     }
 
-    /// Reads a group in parentheses: alternatives, or qualifiers of a glob.
+    /// Parses a group in parentheses: alternatives, or glob qualifiers.
     pub(in crate::judge::syntax) fn zsh_group(&mut self, parts: &mut Vec<Part>) -> ParseResult {
         let start = self.pos;
         let alternatives = self.alternatives(start)?;
@@ -54,7 +54,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Refuses a word whose glob qualifiers could run something.
+    /// Rejects a word whose glob qualifiers could run a command.
     pub(in crate::judge::syntax) fn refuse_running_qualifiers(&mut self, start: usize, parts: &[Part]) -> ParseResult {
         if qualifiers::may_run(parts) {
             self.pos = start;
@@ -63,8 +63,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the `=` of `=command` at the beginning of a word, which stands for that command's path, or
-    /// `=(…)`. False, and nothing read, if neither stands here.
+    /// Parses `=(…)`, or the `=` of `=command` at the start of a word, which is replaced by the path of that command.
+    /// Returns false and consumes nothing if neither is here.
     pub(in crate::judge::syntax) fn zsh_equals(&mut self, parts: &mut Vec<Part>) -> ParseResult<bool> {
         if !self.zsh() || self.peek() != b'=' {
             return Ok(false);

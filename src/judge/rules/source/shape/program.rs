@@ -1,4 +1,4 @@
-//! The shape of `[[program]]`: which keys describe a program and its subcommands.
+//! The shape of `[[program]]`: the keys that describe a program and its subcommands.
 
 use crate::judge::document::{Fields, Located};
 use crate::judge::effect::Effect;
@@ -148,7 +148,7 @@ pub struct EffectShape {
     pub to: Located<String>,
     pub when: Vec<Located<String>>,
     pub unless: Vec<Located<String>>,
-    /// `true`, or the flags that make it so.
+    /// `true`, or the flags with which the effect is recursive.
     pub recursive: (bool, Vec<Located<String>>),
 }
 

@@ -1,4 +1,4 @@
-//! The tables that say what programs load, fetch, unpack, build and read.
+//! The shapes of the tables that describe what programs load, fetch, unpack, build and read.
 
 use crate::judge::document::{Fields, Located};
 use crate::judge::rules::model::{Console, FetchInto, Module, Packed, SettingLine, Tasks};

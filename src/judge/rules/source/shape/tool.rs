@@ -1,4 +1,4 @@
-//! The shape of `[[tool]]`: which keys describe a tool that is no command.
+//! The shape of `[[tool]]`: the keys that describe a tool that is not a command.
 
 use crate::judge::document::{Fields, Located};
 use crate::judge::rules::model::ToolEffect;
