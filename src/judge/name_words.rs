@@ -58,7 +58,7 @@ pub fn plain_glob(glob: &str) -> String {
     all
 }
 
-/// Adds a part without wildcards. A separator between it and a wildcard is kept.
+/// Adds a part without wildcards. A separator at its end is kept, because a wildcard may follow.
 fn push_run(all: &mut String, run: &str) {
     let is_separator = |letter: char| !letter.is_ascii_alphanumeric();
     if run.starts_with(is_separator) && !all.is_empty() {

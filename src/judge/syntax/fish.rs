@@ -221,13 +221,13 @@ impl FishReader<'_> {
             b"time",
         ];
         const LONGEST: usize = 8;
-        // No author writes a word with so many quotes and backslashes between its letters.
-        const MOST_MARKS: usize = 64;
+        // A longer spelling of a short keyword consists of quotes and backslashes, which no author writes.
+        const MOST_BYTES: usize = 64;
         let mut letters = Vec::with_capacity(LONGEST);
         let mut is_plain = true;
         let mut rest = self.rest;
         while let Some((byte, more)) = rest.split_first().filter(|_| letters.len() <= LONGEST) {
-            if self.rest.len() - rest.len() > MOST_MARKS {
+            if self.rest.len() - rest.len() > MOST_BYTES {
                 return true;
             }
             rest = more;
