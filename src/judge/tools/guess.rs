@@ -197,9 +197,9 @@ fn of_name<'k>(
 /// The kinds of the verbs among the values that select the action.
 #[derive(Debug, Default)]
 struct ValueVerbs {
-    /// Of the tool itself.
+    /// The kinds for the tool itself.
     own: BTreeSet<String>,
-    /// Of each of several things that it does at once.
+    /// The kinds for each of several actions of one call.
     each: BTreeSet<String>,
 }
 
