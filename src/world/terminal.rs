@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use nix::sys::termios::{self, LocalFlags};
 use nix::unistd;
 
-/// Whether a person can be asked at the terminal, or the reason why not.
+/// The state of the terminal: a person can be asked there, or the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalState {
     /// guard is in the foreground of a terminal that its standard input or standard error is connected to, and that is
