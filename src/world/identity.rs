@@ -136,7 +136,7 @@ impl Caller {
                 let plain = |command: &String| {
                     let call = command.split(" || ").next().unwrap_or_default();
                     let or = command.get(call.len()..).unwrap_or_default();
-                    // The output or exit code that replaces guard's if guard fails: an exit code, or one text.
+                    // The replacement of guard's answer if guard fails may only be an exit code or one text.
                     let says = |rest: &str| !rest.trim_matches('\'').contains(['\'', '$', '`', '\n']);
                     let alone = or.is_empty() || or == " || exit 2" || or.strip_prefix(" || echo ").is_some_and(says);
                     call.contains(" hook ") && alone && !call.contains([';', '|', '&', '<', '>', '(', '`', '$', '\n'])

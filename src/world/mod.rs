@@ -54,7 +54,7 @@ pub struct World {
 }
 
 impl World {
-    /// Takes from the invocation what the answers depend on: its `PATH`, its working directory, and the environment
+    /// Creates it from what the answers depend on: the invocation's `PATH`, its working directory, and the environment
     /// that git reads. It performs no I/O.
     #[must_use]
     pub fn new(invocation: &Invocation) -> Self {

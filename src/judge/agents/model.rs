@@ -47,19 +47,19 @@ pub struct Agent {
     pub notes: Vec<String>,
     #[serde(default)]
     pub process: Process,
-    /// How it calls a hook and which answers it understands; `None` if it has no hooks.
+    /// Its hook: how it is called and which answers the agent understands; `None` if it has no hooks.
     #[serde(default)]
     pub hook: Option<Hook>,
-    /// What is written into its configuration; `None` if nothing is.
+    /// The configuration that guard writes; `None` if there is none.
     #[serde(default)]
     pub config: Option<Config>,
-    /// How guard takes the place of its shell, in addition to the hook.
+    /// Its shell, and the place that guard takes in front of it in addition to the hook.
     #[serde(default)]
     pub shell: ShellEntry,
     /// The forms of its command lines for a shell; stored separately when guard is built.
     #[serde(default)]
     pub template: Vec<Template>,
-    /// How it is tested without its user; `None` if no such test is known to work.
+    /// The setup of a test without its user; `None` if no such test is known to work.
     #[serde(default)]
     pub live: Option<LiveSetup>,
     /// The records that it keeps of its actions.
@@ -70,7 +70,7 @@ pub struct Agent {
     pub tried: Vec<TestedVersion>,
 }
 
-/// How its processes are recognised.
+/// The marks by which its processes are recognised.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -92,10 +92,10 @@ pub struct Process {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShellEntry {
-    /// How guard takes the place of the shell, as text for people; `DIR` is the directory of the links.
+    /// The way in which guard takes the place of the shell, as text for people; `DIR` is the directory of the links.
     #[serde(default)]
     pub how: String,
-    /// What guard does not see in that way, as text for people.
+    /// The limits of that way, as text for people.
     #[serde(default)]
     pub note: String,
     /// Variables that name the shell for which a command of the hook is meant, of which the first that is set counts;

@@ -86,7 +86,8 @@ impl<'a> LedgerTotals<'a> {
         {
             self.carry(from, &change.path);
         }
-        // What was made before is gone or overwritten, so that its time says nothing about the current content.
+        // The content that was made before is gone or overwritten, so that its time is not evidence of the current
+        // content.
         let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| PathHistory::new(whose));
         page.whose = whose;
         page.windows.push(entry.named());

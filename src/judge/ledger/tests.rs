@@ -179,7 +179,7 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
     let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
     assert_eq!(owns(edited(1), "/p/d/a", stat(1, 31)), Some(Ownership::Made));
     assert_eq!(owns(edited(-9), "/p/d/a", stat(-9, 31)), None);
-    // Nothing comes with a file of its own that existed before.
+    // Below a file of its own that existed before, nothing came with it.
     let over = vec![at(0, vec![("/p/d", kept(-9, -9))])];
     assert_eq!(owns(over, "/p/d/a", stat(1, 1)), None);
 }

@@ -33,7 +33,7 @@ struct Node {
     acts: Vec<ActId>,
 }
 
-/// What the index records about an act.
+/// The properties of an act that the index records.
 pub(super) struct ActHistory {
     /// Whether it creates or changes its operands.
     pub makes: bool,

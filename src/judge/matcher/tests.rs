@@ -113,7 +113,7 @@ fn removing(texts: &[&str]) -> Act {
     Act { recursive: true, ..effect(Effect::Delete, texts) }
 }
 
-/// Gives each act a span of its own, one after another.
+/// Returns these acts, each with a span of its own, one after another.
 fn line(acts: Vec<Act>) -> Facts {
     let spanned = acts.into_iter().zip(0_u32..).map(|(act, at)| Act { span: Span::new(at * 10, at * 10 + 9), ..act });
     Facts { acts: spanned.collect(), ..Facts::default() }

@@ -99,7 +99,7 @@ impl ApprovalReason {
     }
 }
 
-/// How guard has to ask a person.
+/// The form of a question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     pub tier: Tier,

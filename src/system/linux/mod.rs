@@ -94,7 +94,7 @@ pub fn environ() -> *const *const c_char {
 /// Returns the path by which this program was started, whatever name its caller passed.
 #[must_use]
 pub fn started_by() -> Option<OsString> {
-    // SAFETY: where it is not zero the kernel's value leads to a string that lives as long as the process.
+    // SAFETY: if it is not null, the kernel's value points to a string that lives as long as the process.
     let path = unsafe {
         let path = libc::getauxval(libc::AT_EXECFN) as *const c_char;
         (!path.is_null()).then(|| CStr::from_ptr(path))

@@ -1,4 +1,4 @@
-//! What guard writes into the configuration of an agent, and how the agent uses it.
+//! The configuration that guard writes for an agent, and its use by the agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,13 @@ pub struct Config {
     #[serde(default)]
     pub below_config: bool,
     pub file: Vec<HookFile>,
-    /// How the agent runs the command that is configured there.
+    /// The way in which the agent runs the configured command.
     #[serde(default)]
     pub runs: LaunchMethod,
     /// The input that it passes to guard before it runs a command, with `@COMMAND@`, `@CWD@`, `@SESSION@` and `@EVENT@`
     /// for the variable parts. `guard doctor` passes it in place of the agent.
     pub sample: String,
-    /// How it reads the answer.
+    /// The way in which it reads the answer.
     pub reads: AnswerReading,
     /// The timeout in seconds that the entries configure for guard; 0 if they keep the default.
     #[serde(default)]
@@ -29,7 +29,7 @@ pub struct Config {
     /// Whether the configuration counts in milliseconds.
     #[serde(default)]
     pub milliseconds: bool,
-    /// What it does with a command if guard fails, exceeds the timeout or does not exist any more.
+    /// The fate of a command if guard fails, exceeds the timeout or does not exist any more.
     #[serde(default)]
     pub on_failure: NoAnswer,
     #[serde(default)]
@@ -47,13 +47,13 @@ pub struct Config {
     /// that fails.
     #[serde(default)]
     pub fallback: String,
-    /// What the user still has to do.
+    /// The remaining steps for the user.
     pub next: String,
     /// The keys that a file may have, if the agent ignores a whole file because of another key, a comment or a trailing
     /// comma.
     #[serde(default)]
     pub strict: Option<Vec<String>>,
-    /// How its user trusts a hook, if it requires that before it runs one.
+    /// The user's trust in hooks, if the agent requires that before it runs one.
     #[serde(default)]
     pub trust: Option<Trust>,
     /// Files of a project that may disable the hooks of the account.
@@ -61,7 +61,7 @@ pub struct Config {
     pub switches: Vec<String>,
 }
 
-/// What an agent does with a command for which guard did not answer.
+/// The fate of a command for which guard did not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoAnswer {
@@ -73,7 +73,7 @@ pub enum NoAnswer {
     Interrupted,
 }
 
-/// How an agent stores which hooks its user trusts.
+/// The place where an agent stores which hooks its user trusts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
@@ -91,9 +91,9 @@ pub struct Trust {
     /// A variable that trusts all hooks if it is 1.
     #[serde(default)]
     pub variable: String,
-    /// How the user trusts a hook.
+    /// The steps with which the user trusts a hook.
     pub remedy: String,
-    /// How the user enables a hook again.
+    /// The steps with which the user enables a hook again.
     #[serde(default)]
     pub switch_on: String,
 }
@@ -108,7 +108,7 @@ pub enum TrustFormat {
     Lines,
 }
 
-/// How an agent runs a command line.
+/// The way in which an agent runs a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LaunchMethod {
@@ -129,14 +129,14 @@ pub enum LaunchMethod {
     Plugin,
 }
 
-/// How an agent reads guard's answer.
+/// The way in which an agent reads guard's answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerReading {
     /// The exit codes that block the command.
     #[serde(default)]
     pub codes: ExitCodes,
-    /// Where such an exit code needs a reason in order to block.
+    /// The place of the reason that such an exit code needs in order to block.
     #[serde(default)]
     pub reason: Reason,
     /// Whether JSON on standard output takes precedence over the exit code.
@@ -187,7 +187,7 @@ pub enum ExitCodes {
     Any,
 }
 
-/// Where a reason is required.
+/// The place in which a reason is required.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {

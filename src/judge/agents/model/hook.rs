@@ -1,8 +1,8 @@
-//! How an agent calls a hook: its events, its tools, and the answers that it understands.
+//! The hooks of an agent: their events, their tools, and the answers that the agent understands.
 
 use serde::{Deserialize, Serialize};
 
-/// How an agent calls a hook, and the answers that it understands.
+/// The input of an agent's hook, and the answers that the agent understands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
@@ -133,7 +133,7 @@ pub struct NamedTool {
     pub edits: Vec<String>,
 }
 
-/// What a known tool does with its input.
+/// The use of a known tool's input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KnownToolUse {

@@ -1,4 +1,4 @@
-//! How `guard doctor --live` starts an agent without its user and with a simulated model.
+//! The start of an agent without its user and with a simulated model, for `guard doctor --live`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Where an agent stores a record of its actions, and how `guard replay` finds calls of tools in it.
+//! The records that an agent stores of its actions, and the places of tool calls in them, for `guard replay`.
 
 use serde::{Deserialize, Serialize};
 

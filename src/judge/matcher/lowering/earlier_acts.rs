@@ -1,4 +1,5 @@
-//! What earlier acts may have done to a path: created or changed it, moved something there, or put a link in its way.
+//! Determines what earlier acts may have done to a path: created or changed it, moved something there, or put a link in
+//! its way.
 
 use super::{made_by_name, place};
 use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
