@@ -120,7 +120,8 @@ fn encloses(context: &MatchContext<'_>, other: &Act, act: &Act) -> bool {
     around && (other.span != act.span || wrapper)
 }
 
-/// Reports whether the command contains a part before the act that could not be analysed and may have had any effect.
+/// Reports whether a part of the command could not be analysed and may have had any effect before the act: a part in
+/// front of it, or any part if the act is conditional.
 pub(super) fn is_opaque(view: &View<'_>) -> bool {
     view.context.history().is_opaque(view.act.span.start, view.act.conditional)
 }
