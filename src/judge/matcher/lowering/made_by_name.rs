@@ -149,8 +149,8 @@ fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(
     act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
 }
 
-/// A command that creates an object known by name, in the notation of a rule: `git branch !-m`, `docker run =`, `docker
-/// run --name`, `git fetch refs/heads/`.
+/// A command that creates an object known by name, in the notation of a rule:
+/// `docker run --name`, `docker run =`, `git branch !-m`, `git fetch refs/heads/`.
 struct MakingCommand<'a> {
     program: &'a str,
     sub: Vec<&'a str>,
