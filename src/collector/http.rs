@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 that sending a text to a collector needs: one request on one connection, and the status of the
-//! answer. No TLS: the collector runs on this machine, and forwards what it gets.
+//! The part of HTTP/1.1 that is needed to send a text to a collector: one request on one connection, and the status of
+//! the response. Without TLS: the collector runs on this machine, and forwards what it receives.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -8,23 +8,24 @@ use std::path::Path;
 
 use super::syslog::{PATIENCE, connect};
 
-/// The longest answer that is read.
+/// Maximum length of the response that is read.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Hands JSON to a host, whose name goes into the request and which is found at the addresses. Returns the body of the answer.
+/// Sends JSON to a host and returns the body of the response. `host` is the name in the request, and `at` are its
+/// addresses.
 ///
 /// # Errors
-/// The host is not to be reached, or does not take it: then with the status that it gave.
+/// The host cannot be reached, or rejects the request; the error then contains the status.
 pub fn post(host: (&str, u16), at: &[SocketAddr], path: &str, body: &[u8]) -> io::Result<String> {
     let (host, port) = host;
     let name = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     exchange(connect(at)?, &name, path, body)
 }
 
-/// The same at a socket of this machine.
+/// Sends JSON to a Unix socket of this machine.
 ///
 /// # Errors
-/// As those of [`post`].
+/// As for [`post`].
 pub fn post_unix(socket: &Path, path: &str, body: &[u8]) -> io::Result<String> {
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -42,7 +43,7 @@ fn exchange(mut stream: impl Read + Write, host: &str, path: &str, body: &[u8]) 
     stream.write_all(&[head.as_bytes(), body].concat())?;
     let mut answer = Vec::new();
     let mut bytes = [0; 4096];
-    // Half an answer may hold the status already, and not everybody ends the connection who was asked to.
+    // A partial response may contain the status already, and not every server closes the connection as requested.
     let read = loop {
         match stream.read(&mut bytes) {
             Ok(0) => break Ok(()),
@@ -65,7 +66,7 @@ fn exchange(mut stream: impl Read + Write, host: &str, path: &str, body: &[u8]) 
     }
 }
 
-/// Whether all of an answer is there that says how long it is.
+/// Reports whether a response with a known length is complete.
 fn is_whole(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
@@ -83,7 +84,7 @@ fn is_whole(answer: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A stream that gives an answer piece by piece, and then nothing more for ever.
+    /// A stream that returns a response piece by piece, and then nothing more.
     struct Slow(Vec<&'static [u8]>);
 
     impl Read for Slow {

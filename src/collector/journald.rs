@@ -1,7 +1,7 @@
-//! The native protocol of journald: one datagram for each entry, a field a line. A value with a line break in it goes with
-//! its length.
+//! The native protocol of journald: one datagram for each entry, one line for each field. A value with a line break is
+//! preceded by its length.
 
-/// Adds a field. The name is of capital letters, digits and underscores.
+/// Adds a field. The name consists of capital letters, digits and underscores.
 pub fn field(message: &mut Vec<u8>, name: &str, value: &str) {
     message.extend(name.as_bytes());
     if value.contains('\n') {

@@ -1,4 +1,4 @@
-//! Sends messages to collectors of logs (journald, syslog, OpenTelemetry), and remembers what was sent.
+//! Sends messages to log collectors (journald, syslog, OpenTelemetry), and stores what was sent.
 //!
 //! Out of scope: the record, and the content of messages. A caller that may not wait sends datagrams, which are
 //! accepted at once or not at all.
@@ -15,12 +15,12 @@ pub mod syslog;
 
 pub use progress_file::ProgressFile;
 
-/// A socket that takes whole messages.
+/// A socket that accepts whole messages.
 pub trait Datagrams {
-    /// Hands a message over.
+    /// Sends a message.
     ///
     /// # Errors
-    /// It was not taken: nobody is there, the other side is full, or the message is too long for it.
+    /// It was not accepted: there is no receiver, the receiver's buffer is full, or the message is too long.
     fn send(&self, message: &[u8]) -> io::Result<()>;
 }
 
@@ -40,7 +40,7 @@ fn check_all_sent(taken: usize, message: &[u8]) -> io::Result<()> {
     if taken == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// A datagram socket of this machine. Sending to it does not wait.
+/// Creates a datagram socket that is connected to a Unix socket. Sending does not wait.
 ///
 /// # Errors
 /// Nobody listens there.
@@ -51,10 +51,10 @@ pub fn unix(path: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// A UDP socket to the first of a host's addresses. Sending does not wait.
+/// Creates a UDP socket that is connected to the first of a host's addresses. Sending does not wait.
 ///
 /// # Errors
-/// There is no address, or it is not to be reached.
+/// There is no address, or it cannot be reached.
 pub fn udp(host: &[SocketAddr]) -> io::Result<UdpSocket> {
     let address = host.first().ok_or(io::ErrorKind::NotFound)?;
     let here: IpAddr = if address.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
@@ -64,7 +64,7 @@ pub fn udp(host: &[SocketAddr]) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Whether a message was not taken because it is too long.
+/// Reports whether a message was not accepted because it is too long.
 #[must_use]
 pub fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)

@@ -1,8 +1,8 @@
-//! How far a destination has been told: a small file for each, locked while it is told more, so that no row goes
-//! missing between two who tell at once.
+//! The progress of the delivery to a destination: a small file for each, locked during a delivery, so that no row is
+//! lost between two concurrent senders.
 //!
-//! The row is remembered after it was taken. Who is killed in between tells it twice: at least once, and the number of
-//! the row says which.
+//! The row is stored after it was accepted. A process that is killed in between sends it again: delivery is at least
+//! once, and the receiver recognises a repeated row by its number.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -12,41 +12,41 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How many rows a destination has taken, as its file has it.
+/// The progress of a destination, as stored in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryProgress {
-    /// The last row that was taken; `None` when none was yet.
+    /// The last accepted row; `None` if there is none yet.
     pub row: Option<i64>,
-    /// The last row that was sent and its hash: the head of the chain as the destination has it.
+    /// The last sent row and its hash: the head of the chain that the destination has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<(i64, String)>,
-    /// When it was taken.
+    /// The time at which it was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// Why the next was not.
+    /// The reason why the next one was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// How many rows could not be told, because they were pruned or are unreadable.
+    /// The number of rows that could not be sent, because they were pruned or are unreadable.
     #[serde(default)]
     pub lost: u64,
 }
 
-/// The progress file of one destination, locked.
+/// The locked progress file of a destination.
 #[derive(Debug)]
 pub struct ProgressFile {
     file: File,
     pub progress: DeliveryProgress,
 }
 
-/// The file is of this length, so that one write replaces all of it.
+/// The length of the file, which is constant so that one write replaces its whole content.
 const LENGTH: usize = 1024;
 
 impl ProgressFile {
-    /// Takes hold of what is remembered, and makes it when there is nothing. `None` when somebody else is at it and
+    /// Locks and reads the file, and creates it if it does not exist. `None` if another process has locked it and
     /// `waits` is not set.
     ///
     /// # Errors
-    /// The file cannot be made or read, or says nothing that could be understood.
+    /// The file cannot be created or read, or its content is invalid.
     pub fn take(path: &Path, waits: bool) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
@@ -67,10 +67,10 @@ impl ProgressFile {
         Ok(Some(Self { file, progress: told }))
     }
 
-    /// What is remembered, for somebody who only looks.
+    /// Reads the progress without a lock.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn peek(path: &Path) -> io::Result<Option<DeliveryProgress>> {
         match File::open(path) {
             Ok(file) => read(&file),
@@ -79,10 +79,10 @@ impl ProgressFile {
         }
     }
 
-    /// Remembers.
+    /// Stores the progress.
     ///
     /// # Errors
-    /// It cannot be written; the same rows are told again then.
+    /// The file cannot be written; the same rows are then sent again.
     pub fn keep(&mut self, told: DeliveryProgress) -> io::Result<()> {
         if told == self.progress {
             return Ok(());

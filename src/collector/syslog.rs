@@ -1,35 +1,36 @@
-//! Syslog as RFC 5424 has it, in datagrams or, by RFC 6587, with its length in front in a stream.
+//! Encodes and sends syslog messages (RFC 5424): in datagrams, or in a stream with the length before each message (RFC
+//! 6587).
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Security and authorization messages, for private readers.
+/// The facility for security and authorization messages, for private readers.
 const FACILITY: u8 = 10;
 
-/// The longest text of a message: more is not taken everywhere.
+/// Maximum length of a message's text. Not every receiver accepts a longer one.
 const ROOM: usize = 8000;
 
-/// For how long a host may keep us waiting.
+/// The timeout for a host.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// From 3 (an error) to 6 (informational).
     pub severity: u8,
-    /// As RFC 3339 has it.
+    /// The time in the format of RFC 3339.
     pub time: &'a str,
     pub host: &'a str,
     /// The kind of the message, one word.
     pub id: &'a str,
-    /// What is said beside the text.
+    /// Structured data in addition to the text.
     pub fields: &'a [(&'a str, String)],
     pub text: &'a str,
 }
 
 impl Message<'_> {
-    /// The message as it is sent. A text that is too long is cut, and says so in a field.
+    /// Returns the encoded message. A text that is too long is truncated and marked with a field.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let word = |text: &str, most: usize| {
@@ -64,10 +65,11 @@ impl Message<'_> {
     }
 }
 
-/// Sends messages over a stream. That they were taken is all that can be told: the other side does not answer.
+/// Sends messages over a stream. Success means only that the stream accepted them, because the receiver does not
+/// respond.
 ///
 /// # Errors
-/// The host is not to be reached, or the stream ended.
+/// The host cannot be reached, or the stream ended.
 pub fn stream(host: &[SocketAddr], messages: &[Vec<u8>]) -> io::Result<()> {
     let mut stream = connect(host)?;
     let mut all = Vec::new();
@@ -77,7 +79,7 @@ pub fn stream(host: &[SocketAddr], messages: &[Vec<u8>]) -> io::Result<()> {
     }
     stream.write_all(&all)?;
     stream.shutdown(std::net::Shutdown::Write)?;
-    // Who is not there any more says so now.
+    // A connection that the host has closed fails at this read.
     let mut rest = [0; 1];
     match io::Read::read(&mut stream, &mut rest) {
         Err(error) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Err(error),
@@ -85,7 +87,7 @@ pub fn stream(host: &[SocketAddr], messages: &[Vec<u8>]) -> io::Result<()> {
     }
 }
 
-/// A stream to the first of a host's addresses that answers, which may not keep us waiting.
+/// Connects to the first of a host's addresses that responds, with timeouts for reads and writes.
 pub(super) fn connect(host: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut last = io::ErrorKind::NotFound.into();
     for address in host {

@@ -1,7 +1,7 @@
-//! The calls that differ between Linux and macOS, and the only place that asks which of the two it is.
+//! The system calls that differ between Linux and macOS. Only this crate distinguishes the two systems.
 //!
-//! Both modules have the same names. What the system does not offer is said by the value that the callers read strictly:
-//! a process that is not known, no number, an error. Out of scope: anything that POSIX has, and starting a program.
+//! Both modules have the same names. What a system does not offer is expressed by the value that callers treat most
+//! strictly: an unknown process, no number, an error. Out of scope: anything that POSIX has, and starting programs.
 
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]
@@ -16,7 +16,7 @@ compile_error!("guard runs on Linux and on macOS; src/system has no module for t
 
 pub use here::*;
 
-/// An account, as the system's own look-up gives it.
+/// An account, as the system's account database contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub uid: u32,
@@ -25,47 +25,48 @@ pub struct Account {
     pub shell: std::path::PathBuf,
 }
 
-/// Where programs keep their data: `$XDG_DATA_HOME` (on Linux), else the system's directory for it below `$HOME`. `None`
-/// without a home: the library would ask the C library's accounts, whose modules can end a static program.
+/// Returns the directory for programs' data: `$XDG_DATA_HOME` (on Linux), else the system's directory for it below
+/// `$HOME`. `None` without a home: the library would query the C library's accounts, whose modules can end a static
+/// program.
 #[must_use]
 pub fn data_directory() -> Option<std::path::PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }
 
-/// A process at the other end of a socket, as the kernel knows it: the one that connected, or that began to listen.
+/// The process at the other end of a socket, according to the kernel: the one that connected, or that began to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub pid: i32,
     pub uid: u32,
 }
 
-/// One process.
+/// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
     pub parent: i32,
-    /// As the kernel knows it, on Linux at most 15 bytes; empty where it does not tell.
+    /// The name that the kernel has, on Linux at most 15 bytes; empty if it is unknown.
     pub name: String,
-    /// When it was started, in clock ticks since the machine was; zero where the kernel does not tell. Tells a process
-    /// from a later one of the same number.
+    /// The start time in clock ticks since the machine started; zero if it is unknown. It distinguishes a process from
+    /// a later one with the same number.
     pub started: u64,
 }
 
 impl Process {
-    /// A name that no other process has or had: number, start, and start of the machine. `None` where the system does
-    /// not tell when a process was started.
+    /// Returns a name that no other process has or had: number, start time, and start of the machine. `None` if the
+    /// start time is unknown.
     #[must_use]
     pub fn unique_name(&self) -> Option<String> {
         (self.started > 0).then(|| format!("{}.{}.{}", self.pid, self.started, processes::boot()))
     }
 }
 
-/// Where a process sits.
+/// The session and the terminal of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// The leader of its session.
     pub leader: i32,
-    /// It has a controlling terminal, and is in the foreground there.
+    /// Whether it has a controlling terminal, and is in the foreground there.
     pub terminal: bool,
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::paths::{self, Content};
 
-/// The longest account file that is read.
+/// Maximum length of the account file that is read.
 const MAX_PASSWD: usize = 4 * 1024 * 1024;
 
 /// An account of the machine.
@@ -17,28 +17,28 @@ pub struct Account {
     pub shell: Option<PathBuf>,
 }
 
-/// The directory that stands in for the home of every account in this process.
+/// The directory that replaces the home of every account in this process.
 static STAND_IN: OnceLock<PathBuf> = OnceLock::new();
 
-/// What knows accounts beside `/etc/passwd`: entries as that file has them, for a name or a number.
+/// A source of accounts besides `/etc/passwd`, which returns entries in the format of that file for a name or a number.
 type LookUp = fn(&str) -> std::io::Result<Vec<u8>>;
 
 static LOOK_UP: OnceLock<LookUp> = OnceLock::new();
 
 impl Account {
-    /// Has accounts that are not in `/etc/passwd` looked up with this function: the name services are asked by a program,
-    /// which this part of guard does not run. The first one holds.
+    /// Sets the function that looks up accounts which are not in `/etc/passwd`. Name services are queried by a program,
+    /// which this module does not run. Only the first call has an effect.
     pub fn look_up_with(look_up: LookUp) {
         let _ = LOOK_UP.set(look_up);
     }
 
-    /// From here on the home of whoever is looked up is this directory: for what must neither read nor write anything of
-    /// the account. The first one holds.
+    /// Sets the home of every account that is looked up from now on, for a process that must neither read nor write
+    /// files of the account. Only the first call has an effect.
     pub fn live_in(home: PathBuf) {
         let _ = STAND_IN.set(home);
     }
 
-    /// The account with this number: from `/etc/passwd`, else from the name services.
+    /// Returns the account with this number, from `/etc/passwd` or else from the name services.
     #[must_use]
     pub fn of(uid: u32) -> Self {
         let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
@@ -53,7 +53,7 @@ impl Account {
         found
     }
 
-    /// The account of this name.
+    /// Returns the account of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
@@ -63,7 +63,7 @@ impl Account {
         local.or_else(|| Self::from_name_service(name, |found, _| found == name))
     }
 
-    /// The account as the name services of the system know it.
+    /// Returns the account from the system's name services.
     fn from_name_service(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
         match guard_system::account(key) {
             Some(found) => is_wanted(&found.name, found.uid).then_some(Self {

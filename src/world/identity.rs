@@ -1,7 +1,7 @@
-//! Who is asking: account, working directory, environment, origin and session of this process.
+//! The identity of the caller: account, working directory, environment, origin and session of this process.
 //!
-//! Out of scope: judging by it. Marks in the environment can be set by anyone, so they only ever make a caller
-//! an agent, never a person.
+//! Out of scope: judging by it. Anyone can set variables in the environment, so they only ever make a caller an agent,
+//! never a person.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +17,10 @@ use super::system;
 use super::terminal::{self, TerminalState};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
-/// How many ancestors are looked at.
+/// Maximum number of ancestors that are examined.
 const MAX_ANCESTORS: usize = 64;
 
-/// Why the caller cannot be described.
+/// The reason why the caller cannot be described.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The working directory was removed, or may not be read.
@@ -28,7 +28,7 @@ pub enum IdentityError {
     WorkingDirectory(#[source] std::io::Error),
 }
 
-/// What an [`Invocation`] says of its caller, and what is known beside it.
+/// The caller of an [`Invocation`], with additional facts about it.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub cwd: PathBuf,
@@ -36,7 +36,7 @@ pub struct Caller {
     pub account: Account,
     pub origin: Origin,
     pub session: Session,
-    /// Who could be asked on this process's terminal.
+    /// Whether a person can be asked on this process's terminal.
     pub terminal: TerminalState,
     /// This process's ancestors, the parent first.
     pub ancestors: Vec<Process>,
@@ -60,7 +60,7 @@ impl Caller {
         Ok(Self { cwd: working_directory(&env)?, env, account, origin, session, terminal, ancestors })
     }
 
-    /// The invocation of `request` by this caller.
+    /// Returns the invocation of `request` by this caller.
     #[must_use]
     pub fn invocation(&self, request: Request) -> Invocation {
         Invocation {
@@ -75,21 +75,21 @@ impl Caller {
         }
     }
 
-    /// This process, by a name that no other bears: pid, start and boot.
+    /// Returns a name of this process that no other has: pid, start time and boot.
     #[must_use]
     pub fn unique_name() -> Option<String> {
         system::process(unistd::getpid().as_raw())?.unique_name()
     }
 
-    /// Whether a known agent is among the ancestors; marks in the environment do not count.
+    /// Reports whether a known agent is among the ancestors; variables in the environment do not count.
     #[must_use]
     pub fn has_agent_above(&self) -> bool {
         agent_above(&self.ancestors).is_some()
     }
 
-    /// Whether the nearest shell above, one of these by name, loaded what `guard init` prints: it names itself in
-    /// `__guard_shell`. `None` where there is no shell above, or it was given a command. Anybody may set the variable: this is
-    /// for a person to read, and decides nothing.
+    /// Reports whether the nearest ancestor shell with one of these names loaded the output of `guard init`, which sets
+    /// `__guard_shell` to the shell's pid. `None` if there is no such shell, or it was started with a command. Anyone
+    /// may set the variable: the result is shown to a person, and no decision depends on it.
     #[must_use]
     pub fn is_shell_guarded(&self, names: &[&str]) -> Option<bool> {
         let shell = self.ancestors.iter().find(|process| names.contains(&process.name.as_str()))?;
@@ -102,8 +102,8 @@ impl Caller {
         Some(named == Some(shell.pid))
     }
 
-    /// Whether somebody may be sitting at the agent above: it is in the foreground of a terminal, and was started without one
-    /// of these arguments, with which nobody is asked anything.
+    /// Reports whether a person may be at the nearest agent above: it is in the foreground of a terminal, and was
+    /// started without one of these arguments, with which it asks nobody.
     #[must_use]
     pub fn is_person_at_agent(&self, headless: &[String]) -> bool {
         let Some((_, process)) = agent_above(&self.ancestors) else { return false };
@@ -112,20 +112,20 @@ impl Caller {
         seated && !system::arguments(process.pid).iter().skip(1).any(named)
     }
 
-    /// The nearest known agent above this process, by a name that no other process has.
+    /// Returns a unique name of the nearest known agent among the ancestors.
     #[must_use]
     pub fn agent_process(&self) -> Option<String> {
         agent_above(&self.ancestors)?.1.unique_name()
     }
 
-    /// Whether a known agent is the parent of this process.
+    /// Reports whether a known agent is the parent of this process.
     #[must_use]
     pub fn is_child_of_agent(&self) -> bool {
         self.ancestors.first().is_some_and(|parent| agent_above(std::slice::from_ref(parent)).is_some())
     }
 
-    /// Whether a known agent itself started this process: directly, or by a shell that was told to do nothing else. A
-    /// command of the agent's that starts guard in a script or a pipe does not pass for the agent.
+    /// Reports whether a known agent itself started this process: directly, or by a shell that runs nothing else. A
+    /// command of the agent that starts guard in a script or a pipe does not count.
     #[must_use]
     pub fn is_called_by_agent(&self) -> bool {
         let is_agent = |process: &Process| agent_above(std::slice::from_ref(process)).is_some();
@@ -136,7 +136,7 @@ impl Caller {
                 let plain = |command: &String| {
                     let call = command.split(" || ").next().unwrap_or_default();
                     let or = command.get(call.len()..).unwrap_or_default();
-                    // What is said in guard's place when it fails: an exit code, or one text.
+                    // The replacement of guard's answer if guard fails may only be an exit code or one text.
                     let says = |rest: &str| !rest.trim_matches('\'').contains(['\'', '$', '`', '\n']);
                     let alone = or.is_empty() || or == " || exit 2" || or.strip_prefix(" || echo ").is_some_and(says);
                     call.contains(" hook ") && alone && !call.contains([';', '|', '&', '<', '>', '(', '`', '$', '\n'])
@@ -147,13 +147,13 @@ impl Caller {
         }
     }
 
-    /// The same, with as much as the system tells: [`Self::lives`] knows it again.
+    /// Returns a name of this process for [`Self::lives`], with as many parts as the system reports.
     #[must_use]
     pub fn name_of_this() -> String {
         Self::unique_name().unwrap_or_else(|| format!("{}..", unistd::getpid()))
     }
 
-    /// The processes above this one, up to the root of its session, by names that no other process has.
+    /// Returns unique names of the ancestors up to the root of the session.
     #[must_use]
     pub fn above(&self) -> Vec<String> {
         let root = self.session.root.split_once('@').map_or("", |(_, root)| root);
@@ -165,17 +165,17 @@ impl Caller {
                 return names;
             }
         }
-        // The root is not above: its session's leader has ended, or is this process itself. What started a program on a
-        // terminal of its own is the terminal.
+        // The root is not an ancestor: the session's leader has ended, or is this process itself. A program that leads
+        // the session of a terminal was started by the terminal, so that no ancestor counts.
         let leads = self.terminal.is_person_here() && Self::unique_name().as_deref() == Some(root);
         names.truncate(usize::from(!leads));
         names.push(root.to_owned());
         names
     }
 
-    /// All processes that may be typing at this process's terminal: its ancestors, the leader of its session, whoever
-    /// holds the other end of the terminal, and their ancestors. A process that was let go by its parent is still known
-    /// by its terminal.
+    /// Returns all processes that may be typing at this process's terminal: its ancestors, the leader of its session,
+    /// the processes that hold the other end of the terminal, and their ancestors. A process that its parent abandoned
+    /// is still known by its terminal.
     #[must_use]
     pub fn behind_the_terminal(&self) -> Vec<Process> {
         let leader = unistd::getsid(None).ok().map(unistd::Pid::as_raw);
@@ -191,8 +191,8 @@ impl Caller {
         all
     }
 
-    /// The agent that one of these processes is, or in whose environment it was started, whatever the environment of this
-    /// process says by now.
+    /// Returns the agent that one of these processes is, or in whose environment it was started, whatever the current
+    /// environment of this process contains.
     #[must_use]
     pub fn agent_among(processes: &[Process]) -> Option<&'static str> {
         let marked = |process: &Process| agents::by_marker(&Environment::from_iter(system::environment(process.pid)));
@@ -200,14 +200,15 @@ impl Caller {
         agent.or_else(|| processes.iter().find_map(marked)).map(|agent| agent.name)
     }
 
-    /// Whether one of these processes is a guard: it runs the same file.
+    /// Reports whether one of these processes is guard, because it runs the same file.
     #[must_use]
     pub fn guard_among(processes: &[Process]) -> bool {
         let own = system::executable(unistd::getpid().as_raw());
         own.is_some() && processes.iter().any(|process| system::executable(process.pid) == own)
     }
 
-    /// When the root process of a session started, by [`Session::root`]; `None` where the system does not tell.
+    /// Returns the start time of the root process of a session, by [`Session::root`]; `None` if the system does not
+    /// report it.
     #[must_use]
     pub fn began(root: &str) -> Option<SystemTime> {
         let mut parts = root.split_once('@')?.1.split('.');
@@ -216,14 +217,14 @@ impl Caller {
         of_this_boot.then(|| system::time_of(started)).flatten()
     }
 
-    /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.
+    /// Reports whether a process with this [`Self::unique_name`] is alive.
     #[must_use]
     pub fn lives(name: &str) -> bool {
         system::lives(name)
     }
 
-    /// Whether a known agent stands between this process and the nearest guard above it: what a person let run there is
-    /// the agent, and not all that the agent then thinks of.
+    /// Reports whether a known agent is between this process and the nearest guard above it. A person who approved the
+    /// command there approved the agent, and not everything that the agent then runs.
     #[must_use]
     pub fn is_agent_between(&self) -> bool {
         let guard = self.guard_above().map(|guard| guard.pid);
@@ -232,7 +233,7 @@ impl Caller {
         agent_above(&between).is_some()
     }
 
-    /// The nearest guard among the ancestors: the same file, by device and inode.
+    /// Returns the nearest ancestor that is guard: the same file, by device and inode.
     #[must_use]
     pub fn guard_above(&self) -> Option<&Process> {
         let own = system::executable(unistd::getpid().as_raw())?;
@@ -240,12 +241,12 @@ impl Caller {
     }
 }
 
-/// `$PWD` when it names the working directory, else the physical path.
+/// Returns `$PWD` if it names the working directory, and else the physical path.
 fn working_directory(env: &Environment) -> Result<PathBuf, IdentityError> {
     let here = Path::new(".").metadata().map_err(IdentityError::WorkingDirectory)?;
     let named = env.variables.get(OsStr::new("PWD")).map(PathBuf::from).filter(|pwd| {
         let normal = |component| matches!(component, Component::RootDir | Component::Normal(_));
-        // `components` passes over `.`, so the text is looked at for it.
+        // `components` skips `.`, so that the text is searched for it.
         let dotted = pwd.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/').any(|part| part == b".");
         let same = |found: std::fs::Metadata| (found.dev(), found.ino()) == (here.dev(), here.ino());
         pwd.is_absolute() && pwd.components().all(normal) && !dotted && pwd.metadata().is_ok_and(same)
@@ -256,7 +257,7 @@ fn working_directory(env: &Environment) -> Result<PathBuf, IdentityError> {
     }
 }
 
-/// The processes above, starting with `parent`.
+/// Returns the ancestors, starting with `parent`.
 pub(super) fn ancestors(parent: i32) -> Vec<Process> {
     let mut ancestors: Vec<Process> = Vec::new();
     let mut next = parent;
@@ -268,7 +269,7 @@ pub(super) fn ancestors(parent: i32) -> Vec<Process> {
     ancestors
 }
 
-/// The nearest known agent among the ancestors.
+/// Returns the nearest known agent among the ancestors.
 pub(super) fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Process)> {
     ancestors.iter().find_map(|process| {
         let agent = agents::by_process(&process.name).or_else(|| {
@@ -279,8 +280,8 @@ pub(super) fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Pro
     })
 }
 
-/// The session: the host's own name for it, else the agent's process, else the terminal, else the process group that
-/// a daemon or job leads.
+/// Returns the session: the host's own name for it, else the agent's process, else the terminal, else the process group
+/// that a daemon or job leads.
 fn session(
     env: &Environment,
     uid: u32,
@@ -304,7 +305,7 @@ fn session(
             None => format!("process@{process}"),
         },
     };
-    // What is added can only make it another, narrower session than the one above.
+    // An added part can only select a narrower session.
     if let Some(part) = env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
         id = format!("{id}/{part}");
     }

@@ -1,8 +1,8 @@
-//! Facts about the system for the judge: answers to its questions, and who is asking.
+//! Provides the judge with facts about the system: the answers to its questions, and the identity of the caller.
 //!
-//! In scope: reading. Out of scope: running anything, including programs that a repository configures, and
-//! opinions. What cannot be read in a bounded number of steps is answered with [`WorldAnswer::Unavailable`], for which
-//! the judge assumes the strictest answer.
+//! In scope: reading. Out of scope: running anything, including programs that a repository configures, and judging. A
+//! question that cannot be answered in a bounded number of steps is answered with [`WorldAnswer::Unavailable`], for
+//! which the judge assumes the strictest answer.
 
 pub mod account;
 pub mod agents;
@@ -28,7 +28,7 @@ use crate::judge::analysis::question::{Question, WorldAnswer};
 use crate::judge::invocation::{Invocation, Session};
 use crate::judge::ledger::Ledger;
 
-/// A fact that could not be determined: no permission, a limit, something that is no ordinary file.
+/// A fact that could not be determined: no permission, a limit, or not a regular file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownFact;
 
@@ -41,21 +41,21 @@ impl From<std::io::Error> for UnknownFact {
     }
 }
 
-/// Answers questions for one invocation.
+/// A source of answers for one invocation.
 ///
-/// A repository that was read once is kept: a `World` is one look at the world. For fresh answers make a new one.
+/// A repository is read once, so that a `World` represents one point in time. Create a new one for fresh answers.
 #[derive(Debug)]
 pub struct World {
     search: programs::ProgramSearch,
     git: git::Git,
     session: Session,
-    /// When the agent began whose session this is, once that was looked up.
+    /// The start time of the agent whose session this is, once it was looked up.
     began: OnceCell<Option<SystemTime>>,
 }
 
 impl World {
-    /// Takes from the invocation what answers depend on: its `PATH`, its working directory, and the environment that
-    /// git reads. Costs no I/O.
+    /// Creates it from what the answers depend on: the invocation's `PATH`, its working directory, and the environment
+    /// that git reads. It performs no I/O.
     #[must_use]
     pub fn new(invocation: &Invocation) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl World {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
             Question::FileSnapshot(path) => absolute(path).and_then(snapshot::take).map(WorldAnswer::FileSnapshot),
             Question::Changed(dir) => absolute(dir).and_then(|dir| self.git.changed(dir)).map(WorldAnswer::Changed),
-            // The record tells, where there is one.
+            // The record contains the ledger, if there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),
             Question::Repository(dir) => {
@@ -88,14 +88,15 @@ impl World {
         answered.unwrap_or(WorldAnswer::Unavailable)
     }
 
-    /// Of no other session: a terminal is older than most of what its owner does there.
+    /// Returns the start time of the agent of this session. Other sessions have none, because a terminal is older than
+    /// most of what its owner does in it.
     fn began(&self) -> Option<SystemTime> {
         let of_agent = || self.session.agent.is_some().then(|| Caller::began(&self.session.root)).flatten();
         *self.began.get_or_init(of_agent)
     }
 }
 
-/// A path that a question may name: absolute, and no longer than the kernel takes.
+/// Returns a path that a question may contain: absolute, and not longer than the kernel accepts.
 fn absolute(path: &str) -> FactResult<&Path> {
     let path = Path::new(path);
     if path.is_absolute() && path.as_os_str().len() <= paths::MAX_PATH { Ok(path) } else { Err(UnknownFact) }

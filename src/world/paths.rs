@@ -1,6 +1,6 @@
-//! Paths: what is there, and where its symbolic links lead.
+//! Inspects paths, and resolves their symbolic links.
 //!
-//! Out of scope: opening a file other than for bounded reading of a regular one.
+//! Out of scope: opening files, except for bounded reads of regular files.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -11,32 +11,32 @@ use std::path::{Component, Path, PathBuf};
 use super::{FactResult, UnknownFact};
 use crate::judge::analysis::question::{PathFacts, PathKind};
 
-/// The longest path that is looked at, in bytes (the kernel's `PATH_MAX`).
+/// Maximum length of a path in bytes (the kernel's `PATH_MAX`).
 pub const MAX_PATH: usize = 4096;
 
-/// How many symbolic links are followed for one path, as the kernel does.
+/// Maximum number of symbolic links that are followed for one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// How many components are looked at for one path, links included.
+/// Maximum number of components that are examined for one path, including those of links.
 const MAX_COMPONENTS: usize = 4096;
 
-/// Where a path leads.
+/// A resolved path.
 #[derive(Debug)]
 pub(super) struct Resolved {
-    /// Without symbolic links; what does not exist is appended as written.
+    /// The path without symbolic links; components that do not exist are appended as written.
     pub canonical: PathBuf,
-    /// Of the end of it; `None` when it does not exist.
+    /// The metadata of its end; `None` if it does not exist.
     pub metadata: Option<Metadata>,
 }
 
-/// What is at `path`.
+/// Returns facts about the file at `path`.
 ///
-/// A symbolic link is described by what it leads to; one that leads nowhere is [`PathKind::Other`], since the link
-/// itself is there.
+/// A symbolic link has the kind of its target; a link without a target is [`PathKind::Other`], because the link itself
+/// exists.
 ///
 /// # Errors
 ///
-/// A directory on the way may not be searched, the links go in circles, or the result is no UTF-8.
+/// A directory of the path may not be searched, the links form a cycle, or the result is not UTF-8.
 pub fn facts(path: &Path) -> FactResult<PathFacts> {
     let symlink = match path.symlink_metadata() {
         Ok(metadata) => metadata.file_type().is_symlink(),
@@ -67,13 +67,13 @@ fn kind(metadata: &Metadata) -> PathKind {
     }
 }
 
-/// Nothing is there: no entry of that name, or what should be a directory on the way is a file.
+/// Reports whether an error means that nothing is at the path: there is no entry of that name, or a parent is a file.
 pub(super) fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Follows every symbolic link of an absolute path. What does not exist is kept as written, so that a name below a
-/// linked directory is known before it is made.
+/// Resolves every symbolic link of an absolute path. Components that do not exist are kept as written, so that a name
+/// below a linked directory is known before it is created.
 pub(super) fn resolve(path: &Path) -> FactResult<Resolved> {
     let mut canonical = PathBuf::from("/");
     let mut metadata = None;
@@ -124,7 +124,7 @@ pub(super) fn resolve(path: &Path) -> FactResult<Resolved> {
     Ok(Resolved { canonical, metadata })
 }
 
-/// Puts the components of `path` on the stack, the first on top.
+/// Pushes the components of `path` onto the stack, so that the first one is on top.
 fn push_components(stack: &mut Vec<OsString>, path: &Path) {
     stack.extend(path.components().rev().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_owned()),
@@ -133,20 +133,20 @@ fn push_components(stack: &mut Vec<OsString>, path: &Path) {
     }));
 }
 
-/// What reading a file gave.
+/// The result of reading a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Missing,
     Bytes(Vec<u8>),
-    /// Longer than asked for.
+    /// The file is longer than the limit.
     TooLarge,
-    /// No regular file, or no permission.
+    /// It is not a regular file, or there is no permission.
     Unreadable,
 }
 
-/// The content of a regular file of at most `limit` bytes, symbolic links followed.
+/// Reads a regular file of at most `limit` bytes, following symbolic links.
 ///
-/// A FIFO or device is never opened; should one take the file's place in between, opening it does not wait.
+/// A FIFO or device is never opened; if one replaces the file in between, opening it does not block.
 pub(super) fn read(path: &Path, limit: usize) -> Content {
     let file = match open(path) {
         Ok(file) => file,
@@ -163,7 +163,7 @@ pub(super) fn read(path: &Path, limit: usize) -> Content {
     }
 }
 
-/// Opens a regular file for reading; anything else is an error, without waiting for it.
+/// Opens a regular file for reading; fails for anything else, without blocking.
 pub(super) fn open(path: &Path) -> std::io::Result<File> {
     let irregular = || std::io::Error::other("not a regular file");
     if !std::fs::metadata(path)?.is_file() {
@@ -173,19 +173,20 @@ pub(super) fn open(path: &Path) -> std::io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
 
-/// A directory as the hook and the shell both name it, whatever links lead to it.
+/// Returns the canonical path of a directory, so that the hook and the shell use the same name for it.
 #[must_use]
 pub fn physical(directory: &Path) -> PathBuf {
     std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
 }
 
-/// The same, of a directory that must be there, as a text.
+/// Returns the canonical path of an existing directory as text.
 #[must_use]
 pub fn real(directory: &str) -> Option<String> {
     std::fs::canonicalize(directory).ok()?.into_os_string().into_string().ok()
 }
 
-/// Device and inode of a directory: another one may have taken its name. `None` where there is none.
+/// Returns the device and inode of a directory, because another one may have taken its name. `None` if it does not
+/// exist.
 #[must_use]
 pub fn directory_identity(directory: &Path) -> Option<(u64, u64)> {
     let facts = std::fs::metadata(directory).ok()?;

@@ -1,5 +1,5 @@
-//! A process that speaks to guard over a socket: who it is, what stands above it and where it sits, all of it as the
-//! system tells.
+//! A process that connects to guard over a socket: its identity, its ancestors and its terminal, as the system reports
+//! them.
 //!
 //! Out of scope: anything that the process itself says.
 
@@ -16,14 +16,14 @@ use crate::judge::invocation::{Environment, Origin, Session};
 /// A process at the other end of a socket.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its account, session and ancestors; its directory, environment and terminal are not known.
+    /// Its account, session and ancestors; its directory, environment and terminal are unknown.
     pub caller: Caller,
     process: Process,
     seat: Seat,
 }
 
 impl Peer {
-    /// The process of this number, when it belongs to this account; `None` when it is gone.
+    /// Returns the process of this number if it belongs to this account; `None` if it has ended.
     #[must_use]
     pub fn of(pid: i32, uid: u32) -> Option<Self> {
         let process = system::process(pid)?;
@@ -48,26 +48,26 @@ impl Peer {
         Some(Self { caller, process, seat })
     }
 
-    /// Whether it is still the same process.
+    /// Reports whether it is still the same process.
     #[must_use]
     pub fn is_there(&self) -> bool {
         system::process(self.process.pid).is_some_and(|now| now.started == self.process.started)
     }
 
-    /// It, by a name that no other process has.
+    /// Returns a name of the process that no other process has.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         self.process.unique_name()
     }
 
-    /// Whether a process of this name stands above it.
+    /// Reports whether a process of this name is an ancestor of it.
     #[must_use]
     pub fn is_below(&self, name: &str) -> bool {
         self.caller.ancestors.iter().any(|process| process.unique_name().as_deref() == Some(name))
     }
 
-    /// The root of its session, where it may say so itself: the hook of an agent that is no process above it names the
-    /// agent's own session. Any other root is its own, so that no session passes for another.
+    /// Returns the root of its session. A hook of an agent that is not one of its ancestors may claim the agent's own
+    /// session; for any other claim the process's own root is returned, so that no session can pass for another.
     #[must_use]
     pub fn root(&self, claimed: &str) -> String {
         let own = &self.caller.session.root;
@@ -76,7 +76,7 @@ impl Peer {
         if is_host && self.caller.session.agent.is_none() { claimed.to_owned() } else { own.clone() }
     }
 
-    /// Why no person can be there, as far as it can be told from outside.
+    /// Returns the reason why no person can be at the process, as far as that is known from outside.
     #[must_use]
     pub fn why_no_person(&self) -> Option<String> {
         if let Some(agent) = Caller::agent_among(&self.caller.ancestors) {

@@ -1,4 +1,4 @@
-//! Programs: where a name leads on the `PATH` of the invocation, not on guard's own.
+//! Resolves names of programs on the `PATH` of the invocation, not on guard's own.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -12,20 +12,20 @@ use super::{FactResult, UnknownFact, paths, scripts};
 use crate::judge::analysis::question::{FileFacts, ProgramFacts};
 use crate::judge::invocation::Environment;
 
-/// How many directories of a `PATH` are looked in.
+/// Maximum number of directories of a `PATH` that are searched.
 const MAX_DIRECTORIES: usize = 1000;
 
-/// What bash looks in where `PATH` is not set.
+/// The directories that bash searches if `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The processes that run this file; none where the system does not tell.
+/// Returns the processes that run this file; none if the system does not report them.
 #[must_use]
 pub fn running(program: &Path) -> Vec<i32> {
     let about = program.metadata().ok();
     about.map(|about| super::system::running((about.dev(), about.ino()))).unwrap_or_default()
 }
 
-/// Looks programs up for one environment and working directory.
+/// A search for programs in one environment and working directory.
 #[derive(Debug)]
 pub struct ProgramSearch {
     path: OsString,
@@ -33,19 +33,19 @@ pub struct ProgramSearch {
 }
 
 impl ProgramSearch {
-    /// For a command with this environment, started in `cwd`.
+    /// Creates the search for a command with this environment, started in `cwd`.
     #[must_use]
     pub fn new(env: &Environment, cwd: &Path) -> Self {
         let path = env.variables.get(std::ffi::OsStr::new("PATH")).cloned();
         Self { path: path.unwrap_or_else(|| DEFAULT_PATH.into()), cwd: cwd.to_owned() }
     }
 
-    /// The file that `name` runs: absolute, symbolic links kept. `None` when there is none. A name with a slash is
-    /// taken from the working directory.
+    /// Returns the file that `name` runs: absolute, with symbolic links unresolved. `None` if there is none. A name
+    /// with a slash is relative to the working directory.
     ///
     /// # Errors
     ///
-    /// The `PATH` has too many directories, or the result is no UTF-8.
+    /// The `PATH` has too many directories, or the result is not UTF-8.
     pub fn find(&self, name: &str) -> FactResult<Option<String>> {
         if name.is_empty() {
             return Ok(None);
@@ -58,12 +58,12 @@ impl ProgramSearch {
         found.map(|path| path.into_os_string().into_string().map_err(|_| UnknownFact)).transpose()
     }
 
-    /// Every file that a name without a slash could run, in the order of `PATH`.
+    /// Returns every file that a name without a slash could run, in the order of `PATH`.
     pub(super) fn find_all(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         self.directories().into_iter().flatten().map(move |dir| dir.join(name)).filter(|path| is_program(path))
     }
 
-    /// The directories of `PATH`, in order; an empty or relative one starts at the working directory.
+    /// Returns the directories of `PATH`, in order; an empty or relative one is relative to the working directory.
     fn directories(&self) -> FactResult<impl Iterator<Item = PathBuf>> {
         let directories: Vec<_> = std::env::split_paths(&self.path).take(MAX_DIRECTORIES + 1).collect();
         if directories.len() > MAX_DIRECTORIES {
@@ -73,12 +73,12 @@ impl ProgramSearch {
     }
 }
 
-/// The first of these directories that holds a program of the name, and what that is; a name that is a path is looked for
-/// nowhere else.
+/// Returns facts about the program of this name in the first of these directories that contains one. A name with a
+/// slash is a path, and is used as such if no directory contains it.
 ///
 /// # Errors
 ///
-/// The path cannot be followed to its end, or is no UTF-8.
+/// The path cannot be resolved, or is not UTF-8.
 pub(super) fn resolve(
     name: &str,
     dirs: &[String],
@@ -110,13 +110,13 @@ pub(super) fn resolve(
     }))
 }
 
-/// Whether a file begins with `#!`.
+/// Reports whether a file begins with `#!`.
 fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
 }
 
-/// A regular file that may be executed.
+/// Reports whether the path is a regular file that may be executed.
 pub(super) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file()) && nix::unistd::access(path, AccessFlags::X_OK).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Files that a command would read as code: scripts, manifests, makefiles.
+//! Reads files that a command would execute as code: scripts, manifests, makefiles.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,11 +8,11 @@ use sha2::{Digest as _, Sha256};
 use super::paths::{self, Content};
 use crate::judge::analysis::question::{FileFacts, MAX_FILE};
 
-/// How much is looked at of a file that is too large to be read.
+/// The number of bytes that are read of a file that is too large.
 const HEAD: usize = 4096;
 
-/// What a file is that is longer than what is read. A program that was compiled is told by its first bytes, which stand
-/// for it; what begins as a text is too large.
+/// Returns the facts about a file that exceeds the limit. A compiled program is represented by its first bytes; a file
+/// that begins with text is too large.
 fn too_large(path: &Path) -> FileFacts {
     let mut bytes = Vec::with_capacity(HEAD);
     let Ok(file) = paths::open(path) else { return FileFacts::Unreadable };
@@ -27,7 +27,7 @@ fn too_large(path: &Path) -> FileFacts {
     }
 }
 
-/// Reads the file at `path`, symbolic links followed, with the SHA-256 of its bytes. Waits for nothing.
+/// Reads the file at `path`, following symbolic links, with the SHA-256 of its bytes. It never blocks.
 #[must_use]
 pub fn read(path: &Path) -> FileFacts {
     match paths::read(path, MAX_FILE) {

@@ -1,4 +1,4 @@
-//! The real shell: the one that reads a command string, never guard under a shell's name.
+//! Finds the real shell that reads a command string, and never guard under a shell's name.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,40 +9,41 @@ use super::system;
 use crate::judge::invocation::Environment;
 use crate::judge::syntax::tree::Dialect;
 
-/// Where shells are installed; looked through before the `PATH`, which the caller may have set.
+/// The directories in which shells are installed. They are searched before the `PATH`, which the caller may have set.
 const DIRECTORIES: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
 
 /// A shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shell {
-    /// Absolute.
+    /// The absolute path.
     pub path: PathBuf,
     pub dialect: Dialect,
 }
 
-/// No shell could be found.
+/// An error if no shell was found.
 #[derive(Debug, thiserror::Error)]
 #[error("no {wanted} found in {}, as the login shell or on the PATH; install one", DIRECTORIES.join(", "))]
 pub struct NoShell {
     wanted: &'static str,
 }
 
-/// The shell for command strings: bash, else sh.
+/// Returns the shell for command strings: bash, or else sh.
 ///
 /// # Errors
 ///
-/// There is neither.
+/// Neither exists.
 pub fn find(account: &Account, env: &Environment, cwd: &Path) -> Result<Shell, NoShell> {
     named(Dialect::Bash, account, env, cwd)
         .or_else(|_| named(Dialect::Sh, account, env, cwd))
         .map_err(|_| NoShell { wanted: "bash or sh" })
 }
 
-/// The shell of one dialect: from the directories where shells are installed, the account's login shell, the `PATH`.
+/// Returns the shell of one dialect, from the directories in which shells are installed, the account's login shell, or
+/// the `PATH`.
 ///
 /// # Errors
 ///
-/// There is none that is not guard.
+/// There is none other than guard.
 pub fn named(dialect: Dialect, account: &Account, env: &Environment, cwd: &Path) -> Result<Shell, NoShell> {
     let wanted = match dialect {
         Dialect::Bash => "bash",

@@ -1,4 +1,4 @@
-//! When files were made and last changed, by the times that no program sets.
+//! Reads when files were created and last changed, from the timestamps that no program can set.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -8,11 +8,11 @@ use std::time::UNIX_EPOCH;
 use super::{FactResult, UnknownFact, paths};
 use crate::judge::ledger::{FileKind, FileSnapshot, MAX_BELOW, Stat};
 
-/// What lies at a path, links not followed; `None` when nothing does.
+/// Returns the file at a path without following links; `None` if there is none.
 ///
 /// # Errors
 ///
-/// A directory on the way may not be searched.
+/// A directory of the path may not be searched.
 pub(super) fn take(path: &Path) -> FactResult<Option<FileSnapshot>> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -24,7 +24,7 @@ pub(super) fn take(path: &Path) -> FactResult<Option<FileSnapshot>> {
     Ok(Some(FileSnapshot { stat: stat(&metadata), below: whole.then_some(found) }))
 }
 
-/// Adds what a directory holds, all the way down.
+/// Adds the entries of a directory recursively.
 fn below(directory: &Path, found: &mut Vec<(String, Stat)>) -> FactResult<()> {
     let mut todo = vec![directory.to_owned()];
     while let Some(directory) = todo.pop() {

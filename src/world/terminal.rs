@@ -1,6 +1,6 @@
-//! Whether a person sits at guard's own terminal.
+//! Detects whether a person is at guard's own terminal.
 //!
-//! Out of scope: asking them, which `prompt` does.
+//! Out of scope: asking the person, which `prompt` does.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -10,32 +10,33 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use nix::sys::termios::{self, LocalFlags};
 use nix::unistd;
 
-/// Whether a person can be asked at the terminal, and if not, why.
+/// The state of the terminal: a person can be asked there, or the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalState {
-    /// guard is in the foreground of a terminal that its standard input or standard error is, and that waits for lines.
+    /// guard is in the foreground of a terminal that its standard input or standard error is connected to, and that is
+    /// in line mode.
     PersonHere,
     /// There is no controlling terminal.
     NoTerminal,
-    /// The terminal belongs to another process group now.
+    /// Another process group is in the foreground of the terminal.
     Background,
-    /// A known agent stands above: whoever sees this terminal is no person.
+    /// A known agent is an ancestor, so that the terminal is not a person's.
     AgentAbove(&'static str),
     /// The terminal is in raw mode: a full-screen program is using it.
     ForeignRawMode,
-    /// There is a terminal, but neither standard input nor standard error leads to it.
+    /// There is a terminal, but neither standard input nor standard error is connected to it.
     NotOurTerminal,
 }
 
 impl TerminalState {
-    /// Whether a person can be asked.
+    /// Reports whether a person can be asked.
     #[must_use]
     pub const fn is_person_here(&self) -> bool {
         matches!(self, Self::PersonHere)
     }
 }
 
-/// A sentence for the refusal.
+/// Formats the state as a sentence for the denial.
 impl fmt::Display for TerminalState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -51,7 +52,7 @@ impl fmt::Display for TerminalState {
     }
 }
 
-/// Looks at the terminal of this process, agents left aside.
+/// Detects the state of this process's terminal, without regard to agents.
 #[must_use]
 pub(super) fn detect() -> TerminalState {
     let (input, errors) = (std::io::stdin(), std::io::stderr());
@@ -68,18 +69,18 @@ pub(super) fn detect() -> TerminalState {
     }
 }
 
-/// The device number of the controlling terminal, when one of the standard streams leads to it.
+/// Returns the device number of the controlling terminal, if a standard stream is connected to it.
 pub(super) fn device() -> Option<u64> {
     let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     let terminal = [input.as_fd(), output.as_fd(), errors.as_fd()].into_iter().find(|fd| is_controlling(*fd))?;
-    // Opened as /dev/tty, it bears the number of that name, which is the same for every terminal.
+    // A descriptor of `/dev/tty` has that file's device number, which is the same for every terminal.
     guard_system::terminal_number(terminal).or_else(|| {
         let file = std::fs::File::from(terminal.try_clone_to_owned().ok()?);
         file.metadata().ok().map(|metadata| metadata.rdev())
     })
 }
 
-/// A terminal whose session is this process's own is its controlling terminal.
+/// Reports whether a descriptor is the controlling terminal, whose session is that of this process.
 fn is_controlling(fd: BorrowedFd<'_>) -> bool {
     termios::tcgetsid(fd).is_ok_and(|session| unistd::getsid(None) == Ok(session))
 }

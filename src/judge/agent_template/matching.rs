@@ -1,4 +1,4 @@
-//! Whether a line has the form of a template, to the last byte, and what stands in its holes.
+//! Matches a line with a template, to the last byte, and returns the text in its holes.
 //!
 //! Out of scope: names of agents and of their files.
 
@@ -10,22 +10,22 @@ use crate::judge::agents::model::{CommandPosition, Hole, Template, TemplatePart}
 use crate::judge::syntax::tree::{Command, Dialect, Part as Piece};
 use crate::judge::syntax::{self, Completeness};
 
-/// What stands in a hole: as it is written, and what the shell makes of it.
+/// The text in a hole: as it is written, and with the shell's quotes removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HoleText {
     raw: Vec<u8>,
     pub value: Vec<u8>,
 }
 
-/// A line that has the form.
+/// A line that matches a template.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TemplateMatch {
     pub holes: BTreeMap<String, HoleText>,
-    /// What the shell does before the command, line by line.
+    /// The code that the shell executes before the command, line by line.
     pub before: Vec<Vec<u8>>,
 }
 
-/// Reads a text by a template.
+/// A matcher for the lines of one template.
 pub(super) struct Matching<'a> {
     pub template: &'a Template,
     pub places: &'a AgentDirectories<'a>,
@@ -33,7 +33,7 @@ pub(super) struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// What stands in the holes; `None` where the text has another form.
+    /// Returns the match; `None` if the text has another form.
     pub fn of(&self, text: &[u8]) -> Option<TemplateMatch> {
         let mut fit = TemplateMatch::default();
         let mut scan = Remainder::of(text);
@@ -63,7 +63,7 @@ impl Matching<'_> {
                     }
                 }
                 TemplatePart::Many(inner) => {
-                    // What a hole holds in one round says nothing of the next.
+                    // A hole may have another text in each repetition.
                     let holes = fit.holes.clone();
                     self.sequence(inner, scan, fit)?;
                     loop {
@@ -80,7 +80,7 @@ impl Matching<'_> {
         Some(())
     }
 
-    /// The same, and nothing where it does not fit.
+    /// Matches these parts and reports whether they match. If they do not, the state is unchanged.
     fn attempt(&self, parts: &[TemplatePart], scan: &mut Remainder<'_>, fit: &mut TemplateMatch) -> bool {
         let mut ahead = *scan;
         let mut attempt = fit.clone();
@@ -98,7 +98,7 @@ impl Matching<'_> {
                 let end: String =
                     after.iter().map(|part| if let TemplatePart::Text(text) = part { text } else { "" }).collect();
                 let inner = scan.rest().strip_suffix(end.as_bytes())?;
-                // What closes what stands around it would stand outside of that.
+                // An incomplete command could close the construct around it and have text outside of it.
                 syntax::parse(inner, self.dialect).ok()?;
                 let whole = [inner, b"\n"].concat();
                 (syntax::completeness(&whole, self.dialect) == Completeness::Complete).then_some(())?;
@@ -130,14 +130,14 @@ impl Matching<'_> {
             (None, "PATH") => scan.path()?.into_bytes(),
             _ => return None,
         };
-        // A value may be another one the next time, and so may a name.
+        // The next occurrence may have another value or name.
         if !matches!(name, "VALUE" | "VARIABLE") {
             fit.holes.insert(name.to_owned(), HoleText { raw: taken(start, scan), value });
         }
         Some(())
     }
 
-    /// A path that fits a pattern below one of the places that the pattern begins with.
+    /// Matches a path with a pattern, below one of the directories that the beginning of the pattern denotes.
     fn path(&self, pattern: &str, scan: &mut Remainder<'_>) -> Option<Vec<u8>> {
         let (place, pattern) = pattern.split_once('/')?;
         let roots = self.places.of(place);
@@ -157,18 +157,18 @@ impl Matching<'_> {
     }
 }
 
-/// What was read since.
+/// Returns the text that was read since `start`.
 fn taken(start: &[u8], scan: &Remainder<'_>) -> Vec<u8> {
     start.get(..start.len() - scan.rest().len()).unwrap_or_default().to_vec()
 }
 
-/// How long a path below this root is that fits the pattern.
+/// Returns the length of the path below this root that matches the pattern.
 fn below(root: &str, pattern: &str, text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(root.trim_end_matches('/').as_bytes())?.strip_prefix(b"/")?;
     Some(text.len() - rest.len() + fits(pattern, rest)?)
 }
 
-/// How much of a text fits a pattern.
+/// Returns the length of the beginning of a text that matches a pattern.
 fn fits(pattern: &str, text: &[u8]) -> Option<usize> {
     let run = |is: fn(&u8) -> bool| text.iter().take_while(|byte| is(byte)).count();
     if let Some(rest) = pattern.strip_prefix("**/") {
@@ -202,8 +202,8 @@ const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-' | b'+' | b'@' | b'%' | b'~')
 }
 
-/// The command of an `eval` with one word in double quotes, in which a shell expands what stands there: as the text that it
-/// is where it is plain, else with the `eval`.
+/// Returns the command of an `eval` with one word in double quotes, in which a shell makes expansions: the text if it
+/// is literal, and otherwise the whole `eval`.
 fn double(word: &str, dialect: Dialect) -> Option<Vec<u8>> {
     let line = format!("eval {word}");
     let script = syntax::parse(line.as_bytes(), dialect).ok()?;
@@ -224,7 +224,7 @@ fn double(word: &str, dialect: Dialect) -> Option<Vec<u8>> {
     })
 }
 
-/// A text without blanks around its lines and without empty lines, but in here-documents whose end is quoted.
+/// Removes whitespace around lines, and empty lines, except in here-documents with a quoted delimiter.
 pub(super) fn loosened(text: &[u8]) -> Vec<u8> {
     let mut loose = Vec::with_capacity(text.len());
     let mut end: Option<Vec<u8>> = None;

@@ -1,6 +1,6 @@
-//! Reading a template: literal text and the places in it.
+//! Reads the parts of a template from a text.
 
-/// What is left to read.
+/// The rest of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Remainder<'a> {
     rest: &'a [u8],
@@ -11,36 +11,36 @@ impl<'a> Remainder<'a> {
         Self { rest: text }
     }
 
-    /// This text, exactly.
+    /// Reads exactly this text.
     pub fn text(&mut self, text: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(text.as_bytes())?;
         Some(())
     }
 
-    /// This text, when it is there.
+    /// Reads this text if the rest begins with it, and reports whether it does.
     pub fn may(&mut self, text: &str) -> bool {
         self.text(text).is_some()
     }
 
-    /// These bytes, exactly.
+    /// Reads exactly these bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> Option<()> {
         self.rest = self.rest.strip_prefix(bytes)?;
         Some(())
     }
 
-    /// So many bytes, whatever they are.
+    /// Skips this number of bytes.
     pub fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }
 
-    /// Blanks and line ends, at least one.
+    /// Reads whitespace, at least one byte.
     pub fn blanks(&mut self) -> Option<()> {
         let end = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.skip(end);
         (end > 0).then_some(())
     }
 
-    /// Letters, digits and these.
+    /// Reads letters, digits and the characters of `more`.
     pub fn letters(&mut self, more: &str) -> &'a [u8] {
         let text = self.rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let end = text.find(|letter: char| !letter.is_alphanumeric() && !more.contains(letter)).unwrap_or(text.len());
@@ -49,17 +49,17 @@ impl<'a> Remainder<'a> {
         taken
     }
 
-    /// Nothing is left.
+    /// Returns `None` if the text is not read to its end.
     pub fn end(self) -> Option<()> {
         self.rest.is_empty().then_some(())
     }
 
-    /// What is left.
+    /// Returns the rest.
     pub const fn rest(self) -> &'a [u8] {
         self.rest
     }
 
-    /// A path: plain characters, or all of it in single quotes.
+    /// Reads a path: plain characters, or a word in single quotes.
     pub fn path(&mut self) -> Option<String> {
         let bytes = if self.rest.starts_with(b"'") {
             self.quoted()?
@@ -75,7 +75,7 @@ impl<'a> Remainder<'a> {
         (is_plain && !path.split('/').any(|part| part == "..")).then_some(path)
     }
 
-    /// A name of a variable.
+    /// Reads the name of a variable.
     pub fn name(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
         let (name, rest) = self.rest.split_at_checked(end)?;
@@ -83,7 +83,7 @@ impl<'a> Remainder<'a> {
         name.first().is_some_and(|first| !first.is_ascii_digit()).then_some(name)
     }
 
-    /// A word in single quotes, in which a quote is written `'\''` or `'"'"'`: what the shell makes of it.
+    /// Reads a word in single quotes, in which a quote is written `'\''` or `'"'"'`, and returns its value.
     pub fn quoted(&mut self) -> Option<Vec<u8>> {
         let mut word = Vec::new();
         if self.rest.first() != Some(&b'\'') {

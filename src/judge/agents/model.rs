@@ -1,6 +1,6 @@
-//! What a description of an agent holds: the format of `patterns/agents/*.toml`.
+//! The format of the descriptions of agents, `patterns/agents/*.toml`.
 //!
-//! Out of scope: what is done with it. The build script reads the same types, so that there is one format.
+//! The build script reads the same types, so that there is one format. Out of scope: the use of the descriptions.
 
 mod config;
 mod hook;
@@ -19,68 +19,68 @@ pub use live::{FileText, LiveSetup};
 pub use template::{CommandPosition, Hole, Template, TemplatePart};
 pub use transcript::{CallForm as TranscriptCall, Form as TranscriptForm, Transcript};
 
-/// An agent: a program that runs commands which nobody typed.
+/// An agent: a program that runs commands which no person typed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
-    /// As `--agent` has it and the record keeps it.
+    /// The name for `--agent` and in the record.
     pub name: String,
-    /// Other names that `--agent` takes for it.
+    /// Other names that `--agent` accepts for it.
     #[serde(default)]
     pub also: Vec<String>,
-    /// As its maker writes it.
+    /// The name as its maker writes it.
     pub title: String,
-    /// Its programs; one on the PATH shows that it is there.
+    /// Its programs. One of them on the PATH shows that the agent is installed.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// Its packages (npm, PyPI), whose metadata tells the version.
+    /// Its packages (npm, PyPI), whose metadata contains the version.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Its program is asked for the version where no package tells it.
+    /// Whether its program is queried for the version if no package contains it.
     #[serde(default)]
     pub asks_version: bool,
-    /// It lives in an editor too, and need not have a program.
+    /// Whether it also runs in an editor, so that it need not have a program.
     #[serde(default)]
     pub in_editor: bool,
-    /// Where it keeps plans, to-do lists and memory for itself, as globs; what it is told and may do lies elsewhere.
+    /// Globs of its own plans, to-do lists and memory, without the files that contain its instructions or permissions.
     #[serde(default)]
     pub notes: Vec<String>,
     #[serde(default)]
     pub process: Process,
-    /// What it says to a hook and understands; `None` where it has none.
+    /// Its hook: how it is called and which answers the agent understands; `None` if it has no hooks.
     #[serde(default)]
     pub hook: Option<Hook>,
-    /// What is written into its configuration; `None` where there is nothing to write.
+    /// The configuration that guard writes; `None` if there is none.
     #[serde(default)]
     pub config: Option<Config>,
-    /// How guard stands in front of its shell, beside the hook.
+    /// Its shell, and the place that guard takes in front of it in addition to the hook.
     #[serde(default)]
     pub shell: ShellEntry,
-    /// The forms of what it hands to a shell; kept apart when guard is built.
+    /// The forms of its command lines for a shell; stored separately when guard is built.
     #[serde(default)]
     pub template: Vec<Template>,
-    /// How it is tried without its user; `None` where that was never seen to work.
+    /// The setup of a test without its user; `None` if no such test is known to work.
     #[serde(default)]
     pub live: Option<LiveSetup>,
-    /// What it keeps of what it did.
+    /// The records that it keeps of its actions.
     #[serde(default)]
     pub transcript: Vec<Transcript>,
-    /// With which versions all this was seen to hold.
+    /// The versions with which this description was tested.
     #[serde(default)]
     pub tried: Vec<TestedVersion>,
 }
 
-/// How its processes are recognised.
+/// The marks by which its processes are recognised.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// What its process is called (at most 15 bytes are known of a longer name).
+    /// The names of its process; of a longer name at most 15 bytes are known.
     #[serde(default)]
     pub names: Vec<String>,
-    /// What the path of its program contains where the process is called after an interpreter (`node`, `python3`).
+    /// Parts of its program's path, for a process that is named after an interpreter (`node`, `python3`).
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Variables that it sets for the commands that it runs, and their value; an empty one stands for any.
+    /// Variables that it sets for the commands that it runs, with their values; an empty one matches any value.
     #[serde(default)]
     pub markers: Vec<(String, String)>,
     /// The variable that names its session.
@@ -88,47 +88,48 @@ pub struct Process {
     pub session: Option<String>,
 }
 
-/// Its shell.
+/// The shell of an agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShellEntry {
-    /// How guard stands in front of it, for people; `DIR` is the directory of the links.
+    /// The way in which guard takes the place of the shell, as text for people; `DIR` is the directory of the links.
     #[serde(default)]
     pub how: String,
-    /// What does not pass there, for people.
+    /// The limits of that way, as text for people.
     #[serde(default)]
     pub note: String,
-    /// Variables that name the shell for which a command of the hook is meant, the first that is set; `passwd` is the
-    /// account's own shell.
+    /// Variables that name the shell for which a command of the hook is meant, of which the first that is set counts;
+    /// `passwd` is the account's own shell.
     #[serde(default)]
     pub from: Vec<String>,
-    /// A file below its directory, and the keys in it that name the shell.
+    /// A file below the agent's directory, and the keys in it that lead to the shell's path.
     #[serde(default)]
     pub settings: Option<(String, Vec<String>)>,
-    /// Its path must contain one of these, or it is passed over.
+    /// Texts of which the shell's path must contain one, if the agent ignores other shells.
     #[serde(default)]
     pub named: Vec<String>,
-    /// Variables that tell after how many milliseconds it ends a command: its usual limit, and the longest one.
+    /// Variables with its timeouts for a command in milliseconds: the usual one, and the longest one.
     #[serde(default)]
     pub limits: Vec<String>,
-    /// What it loads to start guard in place of a shell of its own, beside the scripts that stand for the links.
+    /// Files that it loads to start guard in place of a shell of its own, in addition to the scripts that replace the
+    /// links.
     #[serde(default)]
     pub files: Vec<PluginFile>,
 }
 
-/// A file of guard's that an agent loads.
+/// A file of guard that an agent loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PluginFile {
     pub name: String,
     pub text: String,
-    /// A directory beside it in which the agent's language keeps what it made of it, and how the name of that begins;
-    /// both go when the file goes.
+    /// The name of a directory beside the file in which the agent's language caches the compiled file, and the prefix
+    /// of the cached file's name. Both are removed with the file.
     #[serde(default)]
     pub kept: Option<(String, String)>,
 }
 
-/// A version and the day on which it was tried (`2026-11-22`).
+/// A version and the day on which it was tested (`2026-11-22`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestedVersion {

@@ -1,12 +1,12 @@
-//! The code that a guard shows where a command waits, and that a passkey's yes to it carries.
+//! The code that guard shows where a command waits, and that the approval by a passkey contains.
 //!
-//! A browser shows its user a site and never a command, so that a page could show one request and have another one signed.
-//! Only the guard that waits knows its code, and keeps it in its memory: a code that was read beside one command, and
-//! typed where another one is signed, is not that other one's. Out of scope: where it is shown.
+//! A browser shows its user a site and never a command, so that a page could show one request and have another one
+//! signed. Only the guard process that waits knows its code, and keeps it in memory: a code that was read beside one
+//! command, and typed for another one, does not match the other command's code. Out of scope: where it is shown.
 
 use std::fmt;
 
-/// How many codes there are.
+/// The number of codes.
 const CODES: u32 = 10_000;
 
 /// A code of four digits.
@@ -14,15 +14,15 @@ const CODES: u32 = 10_000;
 pub struct ConfirmCode(u32);
 
 impl ConfirmCode {
-    /// The code that comes of random bits.
+    /// Derives a code from random bits.
     #[must_use]
     pub const fn of(random: u64) -> Self {
-        // Of so many bits each code comes about as often as any other.
+        // With so many bits each code is about as likely as any other.
         #[expect(clippy::cast_possible_truncation, reason = "it is below the number of codes")]
         Self((random % CODES as u64) as u32)
     }
 
-    /// Whether this was typed: the four digits, with spaces between or around them.
+    /// Reports whether this text is the code: the four digits, with spaces between or around them.
     #[must_use]
     pub fn is(self, typed: &str) -> bool {
         typed.chars().filter(|c| *c != ' ').eq(self.to_string().chars())

@@ -1,9 +1,9 @@
-//! Passkeys: what a browser hands over when one is made, and what it hands over when its owner says yes (WebAuthn level 3).
+//! Passkeys: verifies the registrations and assertions of browsers (WebAuthn level 3).
 //!
-//! A browser shows its user the name of a site and never a command: what is signed is a challenge, which here is the digest
-//! of what an approver signs. Whoever shows the page can therefore show one request and pass on another; that the
-//! assertion holds says that the owner touched their key for this very request, and no more. Out of scope: what is
-//! kept of a key's counter, which the queue remembers.
+//! A browser shows its user the name of a site and never a command: what is signed is a challenge, which here is the
+//! digest of the message that an approver signs. A page can therefore show one request and pass on another. A valid
+//! assertion proves only that the owner touched the key for this very request. Out of scope: the key's signature
+//! counter, which the queue stores.
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
 use ed25519_dalek::VerifyingKey;
@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// The longest assertion, clientDataJSON and authenticatorData that are looked at, in bytes.
+/// Maximum lengths of an assertion, clientDataJSON and authenticatorData, in bytes.
 const MAX_ASSERTION: usize = 8 << 10;
 const MAX_CLIENT_DATA: usize = 2 << 10;
 const MAX_AUTHENTICATOR_DATA: usize = 1 << 10;
 
-/// Bits of the flags of authenticatorData.
+/// The bits of the flags in authenticatorData.
 const PRESENT: u8 = 1;
 const VERIFIED: u8 = 4;
 const MAY_BE_COPIED: u8 = 8;
@@ -26,32 +26,32 @@ const IS_COPIED: u8 = 16;
 const HAS_KEY: u8 = 64;
 const HAS_EXTENSIONS: u8 = 128;
 
-/// What stands in front of the coordinates of a key, in the canonical order of CTAP2.
+/// The bytes before the coordinates of a key, in the canonical order of CTAP2.
 const ES256_X: [u8; 10] = [0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 0x20];
 const ES256_Y: [u8; 3] = [0x22, 0x58, 0x20];
 const EDDSA: [u8; 10] = [0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 0x20];
-/// How a key for RS256 begins: old Windows Hello makes such.
+/// The beginning of a key for RS256, which old versions of Windows Hello create.
 const RS256: [u8; 7] = [0xa4, 1, 3, 3, 0x39, 1, 0];
 
-/// What of an attestationObject stands before authData, where nothing is attested.
+/// The bytes of an attestationObject before authData, without an attestation.
 const NOTHING_ATTESTED: &[u8] = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData";
 
-/// A passkey, as it was enrolled.
+/// An enrolled passkey.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passkey {
-    /// The name that its page is reached by.
+    /// The host name of its page.
     pub rp_id: String,
-    /// The addresses of pages that may ask for it, scheme and port included.
+    /// The origins of the pages that may use it, with scheme and port.
     pub origins: Vec<String>,
-    /// Its id, in base64url.
+    /// The credential ID, in base64url.
     pub credential: String,
-    /// The public half as COSE has it, in base64.
+    /// The public key in COSE format, in base64.
     pub public: String,
-    /// Whether its owner's devices may share it: said when it is made, and the same for ever.
+    /// Whether its owner's devices may share it, which is fixed when it is created.
     pub shared: bool,
 }
 
-/// Why an assertion or a registration does not hold, in words that may be shown.
+/// The reason why an assertion or a registration is invalid, in words that may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadPasskey {
     #[error("it is too long")]
@@ -86,7 +86,7 @@ pub enum BadPasskey {
     Attested,
 }
 
-/// What a browser hands over for a yes. Each part is in base64url.
+/// The assertion with which a browser approves. Each part is in base64url.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assertion {
@@ -96,19 +96,19 @@ pub struct Assertion {
     #[serde(rename = "clientDataJSON")]
     pub client_data: String,
     pub signature: String,
-    /// What the approver typed of the code that guard shows ([`super::ConfirmCode`]). No key signs it.
+    /// The approver's input for the code that guard shows ([`super::ConfirmCode`]). It is not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
 impl Assertion {
-    /// As the text of a signature.
+    /// Returns the text form, as a signature.
     #[must_use]
     pub fn written(&self) -> String {
         Base64::encode_string(&serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// The reverse of it.
+    /// Parses the text form.
     fn read(text: &str) -> Result<Self, BadPasskey> {
         if text.len() > MAX_ASSERTION {
             return Err(BadPasskey::Long);
@@ -118,7 +118,8 @@ impl Assertion {
     }
 }
 
-/// The key that an assertion names and how often it has signed, where this text is one at all. That it holds is not said.
+/// Returns the key that an assertion names and its signature counter, if the text is an assertion. The assertion is not
+/// verified.
 #[must_use]
 pub fn counted(signature: &str) -> Option<(String, u32)> {
     let assertion = Assertion::read(signature).ok()?;
@@ -127,7 +128,7 @@ pub fn counted(signature: &str) -> Option<(String, u32)> {
     Some((assertion.id, u32::from_be_bytes(count)))
 }
 
-/// What was typed with an assertion of the code that guard shows; `None` where this text is no assertion.
+/// Returns the code that was typed with an assertion; `None` if the text is not an assertion.
 #[must_use]
 pub fn typed_code(signature: &str) -> Option<Option<String>> {
     Assertion::read(signature).ok().map(|assertion| assertion.code)
@@ -169,13 +170,13 @@ fn part(text: &str, most: usize) -> Result<Vec<u8>, BadPasskey> {
     if bytes.len() > most { Err(BadPasskey::Long) } else { Ok(bytes) }
 }
 
-/// The challenge for what an approver signs.
+/// Returns the challenge for the message that an approver signs.
 #[must_use]
 pub fn challenge(message: &[u8]) -> [u8; 32] {
     Sha256::digest(message).into()
 }
 
-/// The flags of authenticatorData, once its site, its owner's touch and that somebody made sure of them are as they must be.
+/// Returns the flags of authenticatorData after checking the site, the user's presence and the user verification.
 fn flags(data: &[u8], rp_id: &str) -> Result<u8, BadPasskey> {
     let (Some(site), Some(flags)) = (data.get(..32), data.get(32)) else { return Err(BadPasskey::Form) };
     if site != Sha256::digest(rp_id.as_bytes()).as_slice() {
@@ -187,7 +188,7 @@ fn flags(data: &[u8], rp_id: &str) -> Result<u8, BadPasskey> {
     if flags & VERIFIED == 0 {
         return Err(BadPasskey::Verification);
     }
-    // What is copied may be.
+    // A key that is backed up must be eligible for backup.
     if flags & IS_COPIED != 0 && flags & MAY_BE_COPIED == 0 {
         return Err(BadPasskey::Flags);
     }
@@ -195,10 +196,10 @@ fn flags(data: &[u8], rp_id: &str) -> Result<u8, BadPasskey> {
 }
 
 impl Passkey {
-    /// Whether an assertion holds for a message.
+    /// Verifies an assertion for a message.
     ///
     /// # Errors
-    /// Which part of it does not.
+    /// The part that is invalid.
     pub fn verify(&self, message: &[u8], signature: &str) -> Result<(), BadPasskey> {
         let assertion = Assertion::read(signature)?;
         if assertion.id != self.credential {
@@ -222,10 +223,10 @@ impl Passkey {
         PublicKey::read(&public)?.0.verify(&signed, &signature)
     }
 
-    /// That its public half can be read.
+    /// Checks that the public key can be parsed and that the names are present.
     ///
     /// # Errors
-    /// It cannot.
+    /// The passkey is invalid.
     pub fn check(&self) -> Result<(), BadPasskey> {
         let public = Base64::decode_vec(&self.public).map_err(|_| BadPasskey::Key)?;
         let (_, rest) = PublicKey::read(&public)?;
@@ -233,22 +234,22 @@ impl Passkey {
         if rest.is_empty() && named { Ok(()) } else { Err(BadPasskey::Key) }
     }
 
-    /// Whether two are one key.
+    /// Reports whether both are the same key.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.public == other.public || Base64::decode_vec(&self.public) == Base64::decode_vec(&other.public)
     }
 }
 
-/// A key of COSE.
+/// A COSE key.
 enum PublicKey {
-    // Behind a box: it is far larger than the other.
+    // It is boxed because it is far larger than the other variant.
     Es256(Box<p256::ecdsa::VerifyingKey>),
     EdDsa(VerifyingKey),
 }
 
 impl PublicKey {
-    /// The key at the beginning of these bytes, and what stands behind it.
+    /// Parses the key at the beginning of these bytes, and returns the rest.
     fn read(bytes: &[u8]) -> Result<(Self, &[u8]), BadPasskey> {
         let coordinate = |at: usize| -> Result<[u8; 32], BadPasskey> {
             bytes.get(at..at + 32).and_then(|bytes| bytes.try_into().ok()).ok_or(BadPasskey::Key)
@@ -270,7 +271,7 @@ impl PublicKey {
 
     fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), BadPasskey> {
         let holds = match self {
-            // Half of all keys sign with an s in the upper half: that is no fault here.
+            // An s in the upper half of its range is valid: half of all signatures have one.
             Self::Es256(key) => p256::ecdsa::Signature::from_der(signature)
                 .is_ok_and(|signature| key.verify(message, &signature).is_ok()),
             Self::EdDsa(key) => ed25519_dalek::Signature::from_slice(signature)
@@ -280,16 +281,16 @@ impl PublicKey {
     }
 }
 
-/// A pairing of a passkey: what the terminal that began it knows.
+/// The pairing of a passkey, as the terminal that began it knows it.
 #[derive(Clone, Debug)]
 pub struct PasskeyPairing {
-    /// Known to that terminal and to whoever reads its code.
+    /// A secret that only that terminal and the readers of its code know.
     pub secret: [u8; 32],
     /// The approver's name.
     pub name: String,
 }
 
-/// What a browser hands over when it has made a passkey. Each part is in base64url.
+/// The registration that a browser returns for a new passkey. Each part is in base64url.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registration {
@@ -300,7 +301,7 @@ pub struct Registration {
 }
 
 impl PasskeyPairing {
-    /// The challenge that the new key answers.
+    /// Returns the challenge for the new key.
     #[must_use]
     pub fn challenge(&self, rp_id: &str) -> [u8; 32] {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
@@ -311,10 +312,10 @@ impl PasskeyPairing {
         Sha256::digest([b"guard passkey 1\n", rp_id.as_bytes(), b"\n", mac.as_slice()].concat()).into()
     }
 
-    /// The passkey that was made on a page at `origin`, reached by the name `rp_id`.
+    /// Returns the passkey that was created on a page at `origin` with the host name `rp_id`.
     ///
     /// # Errors
-    /// Which part of it is not as it must be.
+    /// The part that is invalid.
     pub fn passkey(&self, rp_id: &str, origin: &str, made: &Registration) -> Result<Passkey, BadPasskey> {
         let origins = vec![origin.to_owned()];
         let client_data = part(&made.client_data, MAX_CLIENT_DATA)?;
@@ -354,7 +355,8 @@ impl PasskeyPairing {
     }
 }
 
-/// Six digits of a key, which whoever pairs compares: they stop mix-ups, and no page that lies.
+/// Returns six digits of a key for comparison by the person who pairs it. They prevent mix-ups, but do not protect
+/// against a malicious page.
 #[must_use]
 pub fn digits(passkey: &Passkey) -> String {
     let digest = Sha256::digest([passkey.credential.as_bytes(), b"\0", passkey.public.as_bytes()].concat());

@@ -1,26 +1,27 @@
-//! Signatures that `ssh-keygen -Y sign` makes (PROTOCOL.sshsig of OpenSSH), by Ed25519 keys in a file and on hardware.
+//! Verifies signatures of `ssh-keygen -Y sign` (PROTOCOL.sshsig of OpenSSH), made by Ed25519 keys in a file or on
+//! hardware.
 //!
-//! Out of scope: keys of other kinds, and making signatures, which is `ssh-keygen`'s own business.
+//! Out of scope: keys of other types, and the creation of signatures, which `ssh-keygen` does.
 //!
-//! The package ssh-key reads all of this too, but verifies what a hardware key signed without a touch; it would enlarge
-//! the program by 54 KB and bring a second version of SHA-2.
+//! The package ssh-key parses all of this too, but accepts the signature of a hardware key without a touch; it would
+//! enlarge the program by 54 KB and add a second version of SHA-2.
 
 use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::{Signature, VerifyingKey};
 use sha2::{Digest as _, Sha256, Sha512};
 use thiserror::Error;
 
-/// What guard's signatures are for, so that one made for anything else does not hold here.
+/// The namespace of guard's signatures, so that one for another purpose is invalid here.
 pub const NAMESPACE: &str = "guard";
 
 const MAGIC: &[u8] = b"SSHSIG";
 const FILE: &[u8] = b"ssh-ed25519";
 const HARDWARE: &[u8] = b"sk-ssh-ed25519@openssh.com";
 
-/// A hardware key sets this flag when it was touched.
+/// The flag of a hardware key that was touched.
 const PRESENT: u8 = 1;
 
-/// Why a line is no public key that guard takes.
+/// The reason why a line is not a public key that guard accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnreadableKey {
     #[error("not an OpenSSH public key; give the .pub file")]
@@ -34,15 +35,15 @@ pub enum UnreadableKey {
 /// A public key of OpenSSH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
-    /// As it stands in signatures.
+    /// The encoding in signatures.
     blob: Vec<u8>,
     key: VerifyingKey,
-    /// What a hardware key was made for.
+    /// The application of a hardware key.
     application: Option<Vec<u8>>,
 }
 
 impl PublicKey {
-    /// Reads a line of a `.pub` file.
+    /// Parses a line of a `.pub` file.
     ///
     /// # Errors
     /// [`UnreadableKey`].
@@ -68,13 +69,13 @@ impl PublicKey {
         Ok(Self { blob, key, application })
     }
 
-    /// Whether it is on hardware that wants a touch.
+    /// Reports whether it is on hardware that requires a touch.
     #[must_use]
     pub const fn is_hardware(&self) -> bool {
         self.application.is_some()
     }
 
-    /// Whether an armoured signature is of this key, for guard, and over `message`.
+    /// Reports whether an armoured signature is by this key, in guard's namespace, and over `message`.
     #[must_use]
     pub fn verify(&self, armoured: &str, message: &[u8]) -> bool {
         self.try_verify(armoured, message).is_some()
@@ -122,7 +123,7 @@ impl PublicKey {
     }
 }
 
-/// The next string of the wire format: its length in four bytes, then its bytes.
+/// Reads the next string of the wire format: its length in four bytes, then its bytes.
 fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, after) = rest.split_first_chunk::<4>()?;
     let (text, after) = after.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
@@ -145,7 +146,7 @@ mod tests {
         format!("-----BEGIN SSH SIGNATURE-----\n{}\n-----END SSH SIGNATURE-----\n", Base64::encode_string(bytes))
     }
 
-    /// A signature as a hardware key makes it.
+    /// Returns a public key and a signature in the format of a hardware key.
     fn by_hardware(secret: &SigningKey, namespace: &[u8], message: &[u8], flags: u8) -> (String, String) {
         let blob = wire(&[HARDWARE, secret.verifying_key().as_bytes(), b"ssh:"]);
         let data = [MAGIC, &wire(&[namespace, b"", b"sha512", &Sha512::digest(message)])].concat();

@@ -86,7 +86,7 @@ fn another_passphrase_signs_nothing() {
 
 #[test]
 fn codes_are_those_of_the_standard() {
-    // RFC 6238, appendix B, cut to six digits.
+    // RFC 6238, appendix B, truncated to six digits.
     let secret = b"12345678901234567890";
     for (time, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
         assert_eq!(totp(secret, time / TOTP_STEP), code);

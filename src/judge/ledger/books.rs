@@ -1,4 +1,5 @@
-//! The changes of a session, added up: whose each path is, and when it may have been made and changed by the session.
+//! Adds up the changes of a session: the owner of each path, and the times at which the session may have made and
+//! changed it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,29 +9,29 @@ use super::{
     UNSEEN_MS, holds, is_within,
 };
 
-/// Whose a path is, by the changes so far.
+/// The owner of a path, according to the changes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathOwner {
-    /// No change tells.
+    /// No change determines the owner.
     Untold,
     /// The session made it.
     Own,
-    /// The session changed what git has.
+    /// The session changed a file that git tracks.
     Edited,
-    /// It was there before.
+    /// It existed before.
     Theirs,
 }
 
-/// A ledger, added up.
+/// The totals of a ledger.
 pub(super) struct LedgerTotals<'a> {
     paths: HashMap<Cow<'a, str>, PathHistory>,
-    /// When anything may have been made.
+    /// The times at which any file may have been made.
     ran: Vec<TimeWindow>,
-    /// When any command ran that did anything.
+    /// The times at which any command with changes ran.
     all: Vec<TimeWindow>,
-    /// How far each command may have reached.
+    /// The longest times for which the commands may have run.
     reach: Vec<TimeWindow>,
-    /// When something may have been made at or below a path, by path.
+    /// The times at which something may have been made at or below a path, by path.
     made: HashMap<Cow<'a, str>, Vec<TimeWindow>>,
 }
 
@@ -38,19 +39,19 @@ pub(super) struct LedgerTotals<'a> {
 struct PathHistory {
     whose: PathOwner,
     windows: Vec<TimeWindow>,
-    /// When it was made where nothing was: what is born below it then came with it.
+    /// The times at which it was made where nothing existed: what is born below it then came with it.
     anew: Vec<TimeWindow>,
 }
 
 impl<'a> LedgerTotals<'a> {
-    /// Of all commands of a session.
+    /// Adds up all commands of a session.
     pub(super) fn of(ledger: &'a Ledger) -> Self {
         let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
         let all = ledger.entries.iter().map(LedgerEntry::window).collect();
         let reach = ledger.entries.iter().map(LedgerEntry::reach).collect();
         let mut books = Self { paths: HashMap::new(), ran, all, reach, made: HashMap::new() };
         for entry in &ledger.entries {
-            // What is moved is looked up where it was before it is gone there.
+            // A moved path is looked up at its source before the change removes it there.
             let (moved, others): (Vec<_>, Vec<_>) =
                 entry.changes.done.iter().partition(|change| matches!(change.done, PathChangeKind::Moved { .. }));
             for change in moved.into_iter().chain(others) {
@@ -85,7 +86,8 @@ impl<'a> LedgerTotals<'a> {
         {
             self.carry(from, &change.path);
         }
-        // What was made before is gone, or is written over: its time tells nothing of what is there now.
+        // The content that was made before is gone or overwritten, so that its time is not evidence of the current
+        // content.
         let page = self.paths.entry(Cow::Borrowed(&change.path)).or_insert_with(|| PathHistory::new(whose));
         page.whose = whose;
         page.windows.push(entry.named());
@@ -102,7 +104,7 @@ impl<'a> LedgerTotals<'a> {
         }
     }
 
-    /// What is known of a directory of its own and of all below goes with it to where it is moved.
+    /// Copies the records of a directory of the session, and of everything below it, to the path to which it is moved.
     fn carry(&mut self, from: &str, to: &str) {
         let there = |path: &str| {
             let rest = path.strip_prefix(from).filter(|_| is_within(path, from))?;
@@ -114,26 +116,26 @@ impl<'a> LedgerTotals<'a> {
         self.made.extend(made);
     }
 
-    /// Whether what bears this time came with a directory above the path that was made where nothing was.
+    /// Reports whether a time is one at which a directory above the path was made where nothing existed.
     fn came_with(&self, path: &str, time: i64) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
         let mut above = ends.filter_map(|at| self.paths.get(path.get(..at)?));
         above.any(|page| page.whose == PathOwner::Own && holds(&page.anew, time))
     }
 
-    /// Whose a path is, by the changes alone.
+    /// Returns the owner of a path according to the changes alone.
     pub(super) fn whose(&self, path: &str) -> PathOwner {
         self.paths.get(path).map_or(PathOwner::Untold, |page| page.whose)
     }
 
-    /// Whether a change at that time was a command of the session.
+    /// Reports whether a command of the session made the change at that time.
     fn is_in_time(&self, path: &str, changed: i64) -> bool {
         self.paths.get(path).is_some_and(|page| holds(&page.windows, changed))
             || holds(&self.ran, changed)
             || self.came_with(path, changed)
     }
 
-    /// Whether what lies at a path is still what the session made of it.
+    /// Returns the ownership if what is at a path is unchanged since the session made or edited it.
     pub(super) fn owns(&self, path: &str, look: &FileSnapshot) -> Option<Ownership> {
         match look.stat.kind {
             FileKind::File | FileKind::Link => self.file(path, &look.stat),
@@ -157,8 +159,8 @@ impl<'a> LedgerTotals<'a> {
         }
     }
 
-    /// The time from the birth of a directory of the session's to the first pause of [`UNSEEN_MS`] in which nothing in it was
-    /// born or changed, as long as the command may have run that made it.
+    /// Returns the time from the birth of a directory of the session to the first pause of [`UNSEEN_MS`] in which
+    /// nothing in it was born or changed, limited to the time for which the command that made it may have run.
     fn spell(&self, stat: &Stat, below: &[(String, Stat)]) -> Vec<TimeWindow> {
         let reach = |born: i64| {
             let of = self.reach.iter().filter(|reach| (reach.from..=reach.until).contains(&born));
@@ -179,7 +181,7 @@ impl<'a> LedgerTotals<'a> {
         vec![TimeWindow { from: born, until }]
     }
 
-    /// Whether something came into a directory of the session's with what the session put there.
+    /// Reports whether something was born in a directory of the session together with what the session put there.
     fn came_in(&self, spell: &[TimeWindow], path: &str, stat: &Stat) -> bool {
         is_born_in(spell, stat) && matches!(self.whose(path), PathOwner::Own | PathOwner::Untold)
     }
@@ -189,7 +191,7 @@ impl<'a> LedgerTotals<'a> {
             return None;
         }
         match self.whose(path) {
-            // Another name for a file that was there before is as old as that.
+            // A hard link to an older file has the birth of that file.
             PathOwner::Own => (stat.born.is_none() || is_born_in(&self.all, stat) || self.is_born_at(path, stat))
                 .then_some(Ownership::Made),
             PathOwner::Edited => Some(Ownership::Edited),
@@ -200,7 +202,8 @@ impl<'a> LedgerTotals<'a> {
         }
     }
 
-    /// A directory changes with each name in it, so only its birth tells.
+    /// Reports whether a directory is the session's. Each entry that is added changes a directory, so that only its
+    /// birth counts.
     fn directory(&self, path: &str, stat: &Stat) -> bool {
         let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
         stat.kind == FileKind::Directory
@@ -208,7 +211,7 @@ impl<'a> LedgerTotals<'a> {
             && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
     }
 
-    /// Whether it was born when a command made it that names it.
+    /// Reports whether it was born while a command that names it made it.
     fn is_born_at(&self, path: &str, stat: &Stat) -> bool {
         self.paths.get(path).is_some_and(|page| is_born_in(&page.anew, stat))
     }

@@ -1,4 +1,4 @@
-//! Promises of the ledger: what a session made is its own only while nobody else changed it.
+//! Tests of the ledger: what a session made is its own only while nobody else changed it.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn ran(seconds: i64) -> LedgerEntry {
 
 const MADE: PathChangeKind = PathChangeKind::Made(PriorState::Nothing);
 
-/// A file that was born and last changed so many seconds after noon.
+/// Returns a file with its birth and last change in seconds after noon.
 fn stat(born: i64, changed: i64) -> Stat {
     Stat { kind: FileKind::File, born: Some(NOON + born * 1000), changed: NOON + changed * 1000 }
 }
@@ -75,7 +75,7 @@ fn another_name_for_an_older_file_is_not_its_own() {
 fn what_was_there_before_stays_a_persons() {
     let over = |before: PathChangeKind| vec![at(0, vec![("/p/a", before)])];
     assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(-900, 0)), None);
-    // As a tool does that writes a new file and puts it in the place of the old one.
+    // Some tools write a new file and put it in the place of the old one.
     assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(0, 0)), None);
     assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(0, 1)), None);
 }
@@ -104,7 +104,7 @@ fn what_its_programs_made_is_its_own_by_its_birth() {
     assert_eq!(owns(vec![ran(0)], "/p/a", stat(-5, 1)), None);
     assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 5)), None);
     assert_eq!(owns(vec![ran(0)], "/p/a", Stat { born: None, ..stat(0, 1) }), None);
-    // What made one file makes no other.
+    // A command that made one file made no other.
     assert_eq!(owns(vec![at(0, vec![("/p/b", MADE)])], "/p/a", stat(0, 0)), None);
     let edited = vec![ran(0), at(10, vec![("/p/a", kept(0, 1))])];
     assert_eq!(owns(edited, "/p/a", stat(0, 10)), Some(Ownership::Made));
@@ -155,13 +155,13 @@ fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
     assert_eq!(own(with("/p/d/socket", Stat { kind: FileKind::Other, ..stat(50, 50) })), None);
     assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(-90), below: Some(Vec::new()) }), None);
     assert_eq!(ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(0), below: None }), None);
-    // A directory beside it was made by nobody here.
+    // No command made the directory beside it.
     assert_eq!(ledger(entries()).owns("/p/other", &FileSnapshot { stat: directory(0), below: Some(Vec::new()) }), None);
 }
 
 #[test]
 fn what_was_born_below_what_it_made_anew_came_with_it() {
-    // As a copy of a directory, an archive that is unpacked, a clone.
+    // Such as a copy of a directory, an unpacked archive, or a clone.
     let entries = || vec![at(0, vec![("/p/d", MADE)])];
     let own = |below: Vec<(&str, Stat)>| {
         let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
@@ -169,17 +169,17 @@ fn what_was_born_below_what_it_made_anew_came_with_it() {
     };
     assert_eq!(own(vec![("/p/d/e", directory(1)), ("/p/d/e/a", stat(1, 1))]), Some(Ownership::Made));
     assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Ownership::Made));
-    // What came later, what is older, and what was changed since.
+    // Files that came later, that are older, or that were changed since.
     assert_eq!(own(vec![("/p/d/a", stat(5, 5))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(-5, 1))]), None);
     assert_eq!(own(vec![("/p/d/a", stat(1, 5))]), None);
     assert_eq!(own(vec![("/p/d/e", directory(5))]), None);
     assert_eq!(owns(entries(), "/p/dd/a", stat(1, 1)), None);
-    // It may be edited later on.
+    // It may be edited later.
     let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
     assert_eq!(owns(edited(1), "/p/d/a", stat(1, 31)), Some(Ownership::Made));
     assert_eq!(owns(edited(-9), "/p/d/a", stat(-9, 31)), None);
-    // Below a file of its own that was there before nothing came with it.
+    // Below a file of its own that existed before, nothing came with it.
     let over = vec![at(0, vec![("/p/d", kept(-9, -9))])];
     assert_eq!(owns(over, "/p/d/a", stat(1, 1)), None);
 }
@@ -201,7 +201,7 @@ fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
     assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Ownership::Made));
     assert_eq!(own(1, vec![("/p/e/notes", stat(5, 5))]), None);
     assert_eq!(own(1, vec![("/p/e/a", stat(0, 5))]), None);
-    // Somebody else put something there before it was moved.
+    // Another program added something before it was moved.
     assert_eq!(own(5, vec![("/p/e/a", stat(0, 1))]), None);
 }
 
@@ -225,7 +225,7 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
     }
     assert!(!Ledger::default().holds_what_was_brought("/p", |_| None));
     assert!(Ledger { unknown: true, ..Ledger::default() }.holds_what_was_brought("/p", |_| None));
-    // Its own file it may move and lose.
+    // The session may move and lose its own file.
     let moved = PathChangeKind::Moved { from: "/p/n".to_owned(), was: stat(0, 0) };
     let entries = vec![at(0, vec![("/p/n", MADE)]), at(3, vec![("/p/build/n", moved)])];
     let lies = |changed| FileSnapshot { stat: stat(0, changed), below: Some(Vec::new()) };
@@ -235,7 +235,7 @@ fn what_was_brought_counts_where_it_lies_above_and_below() {
     };
     assert!(!holds(true, &lies(3)));
     assert!(holds(false, &lies(3)));
-    // Until somebody else changes it there.
+    // It may no longer after somebody else changed the file there.
     assert!(holds(true, &lies(30)));
 }
 
@@ -266,7 +266,7 @@ fn what_is_brought_on_takes_along_what_was_brought() {
     assert_eq!(on(true, "/p/build", "/p/dist/b", true), is("/p/dist/b/n", "/p/n", true));
     assert_eq!(on(true, "/p/build/n", "/tmp/q", true), is("/tmp/q", "/p/n", true));
     assert_eq!(on(true, "/p/build/n/deep", "/tmp/q", true), is("/tmp/q", "/p/n", true));
-    // A copy is nothing while the first is there, wherever that lies.
+    // A copy has no weight while the original exists, wherever that is.
     assert_eq!(on(true, "/p/build", "/tmp/q", false), is("/tmp/q/n", "/p/build/n", false));
     assert_eq!(on(false, "/p/build", "/tmp/q", true), is("/tmp/q/n", "/p/n", false));
     for elsewhere in ["/p/bui", "/p/build/m", "/p/other"] {
@@ -289,22 +289,22 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
     let built = || vec![("/p/d/a", stat(40, 41)), ("/p/d/e", directory(43)), ("/p/d/e/b", stat(43, 44))];
     assert_eq!(own(40, built()), Some(Ownership::Made));
     let with = |path: &'static str, stat| built().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
-    // A person's, after a pause: put in, put into a part of it, or changed there; and what is older.
+    // Files of a person after a pause: added, added to a subdirectory, or changed; and older files.
     assert_eq!(own(40, with("/p/d/notes", stat(47, 47))), None);
     assert_eq!(own(40, with("/p/d/e/notes", stat(60, 60))), None);
     assert_eq!(own(40, with("/p/d/c", stat(41, 60))), None);
     assert_eq!(own(40, with("/p/d/old", stat(-9, 41))), None);
-    // After the session's next call it made nothing.
+    // After the session's next call the command made nothing.
     assert_eq!(own(91, Vec::new()), None);
     assert_eq!(own(89, vec![("/p/d/a", stat(90, 91))]), None);
-    // The same command makes no other directory, and one whose next call is not known makes none later.
+    // The same command makes no other directory. A command without a known next call makes none later.
     assert_eq!(
         ledger(entries()).owns("/p/other", &FileSnapshot { stat: directory(40), below: Some(Vec::new()) }),
         None
     );
     let unknown = ledger(vec![at(0, vec![("/p/d", MADE)])]);
     assert_eq!(unknown.owns("/p/d", &FileSnapshot { stat: directory(40), below: Some(Vec::new()) }), None);
-    // A person's work that was moved into it in the meantime is none of it.
+    // A person's work that was moved into it in the meantime is not the session's.
     let theirs = PathChangeKind::Moved { from: "/p/n".to_owned(), was: stat(41, 41) };
     let entries = vec![next(41, at(0, vec![("/p/d", MADE)])), next(90, at(41, vec![("/p/d/n", theirs)]))];
     let look = FileSnapshot { stat: directory(40), below: Some(vec![("/p/d/n".to_owned(), stat(41, 41))]) };
@@ -323,11 +323,11 @@ fn a_file_that_a_slow_program_writes_is_its_own_where_the_next_call_came_soon() 
     assert_eq!(owns(made(50), "/p/a", stat(0, 51)), None);
     assert_eq!(owns(made(50), "/p/a", stat(-9, 45)), None);
     assert_eq!(owns(made(61), "/p/a", stat(0, 45)), None);
-    // What it does not name may be anybody's by then.
+    // Files that it does not name may be anybody's by then.
     assert_eq!(owns(made(50), "/p/b", stat(45, 45)), None);
     let edited = vec![next(50, entry(vec![("/p/a", PathChangeKind::Made(PriorState::Clean))]))];
     assert_eq!(owns(edited, "/p/a", stat(-900, 45)), Some(Ownership::Edited));
-    // What runs no program has ended long before.
+    // A command that runs no program has ended long before.
     assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(0, 45)), None);
     assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(45, 45)), None);
 }
@@ -359,8 +359,8 @@ fn what_is_kept_reads_back_as_it_was() {
 }
 
 proptest! {
-    /// Whatever a session does elsewhere and at whatever time, a file that was born before it and that no command named
-    /// stays a person's, and so does one that was changed while none of its commands ran.
+    /// Checks that a file that is older than the session's commands and not named by them stays a person's, and so does
+    /// a file that was changed while none of them ran, whatever the session does elsewhere.
     #[test]
     fn nothing_that_it_did_not_make_is_its_own(
         times in prop::collection::vec((0_i64..1000, 0_u8..4), 0..30),

@@ -314,7 +314,7 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let carries = |id: ActId, act: &Act| {
         taint_of(act).and(input_taint(&View::new(context, id, act), &act.input)).has(Taint::SECRET)
     };
-    // Other text in the same word may say where the data is sent.
+    // Other text in the same word may determine where the data is sent.
     let is_whole = |act: &Act| {
         let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
         let mut secret = words(act).chain(flags).filter(|value| value.taint().has(Taint::SECRET));

@@ -33,20 +33,20 @@ struct Node {
     acts: Vec<ActId>,
 }
 
-/// What the index records about an act.
+/// The properties of an act that the index records.
 pub(super) struct ActHistory {
-    /// It creates or changes its operands.
+    /// Whether it creates or changes its operands.
     pub makes: bool,
-    /// It may move something to a path that it does not name.
+    /// Whether it may move something to a path that it does not name.
     pub moves: bool,
-    /// Its effect is unknown, or it changes what git ignores.
+    /// Whether its effect is unknown, or it changes what git ignores.
     pub other: bool,
-    /// It selects a target for later acts.
+    /// Whether it selects a target for later acts.
     pub chooses: bool,
 }
 
 impl History {
-    /// Creates the index. `entry` says what to record about an act, and `path` returns the path of an operand.
+    /// Creates the index. `entry` returns what to record about an act, and `path` returns the path of an operand.
     pub fn new(
         facts: &Facts,
         entry: impl Fn(ActId, &Act) -> ActHistory,

@@ -199,7 +199,7 @@ impl<'a> InspectedValue<'a> {
     fn is_kept_nowhere(&self, text: &str, view: &View<'_>) -> bool {
         let context = view.context;
         let inquiry = context.inquiry;
-        // Most written files do not exist yet. git is asked only about existing ones, after links are resolved.
+        // Most written files do not exist yet. git is queried only about existing ones, after links are resolved.
         let Some(facts) = inquiry.path(text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
             return false;
         };

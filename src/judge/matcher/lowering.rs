@@ -1,7 +1,7 @@
-//! The facts of docs/risk.md that take an operand out of a rule.
+//! Evaluates the facts (docs/risk.md) because of which an operand does not count for a rule.
 //!
-//! Each is held to what the world answered and to what earlier acts of the line may have made of it since. Without an
-//! answer nothing is lowered.
+//! Each fact is checked against the answers of the world and against what earlier acts of the command may have changed
+//! since. Without an answer nothing is lowered.
 
 mod copies;
 mod earlier_acts;
@@ -32,9 +32,9 @@ use crate::judge::path_class::PathClass;
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
-/// Why an operand does not count, when one of the facts that the rule names holds of it.
+/// Returns why an operand does not count: the first of the rule's facts that is true for it.
 pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Lowering]) -> Option<&'static str> {
-    // Another host's files are not this world's.
+    // Files of another host are not files of this machine.
     if let Some(remote) = &view.act.remote {
         let apart = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
         if apart && remote.fresh && starts_containers(view) {
@@ -43,11 +43,11 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
         let below = apart && seen.path(view).is_some_and(is_temp_by_name);
         return below.then_some("it is in the temporary directory of a container");
     }
-    // Without fuel the stricter reading stands.
+    // Without fuel the finding is not lowered.
     if !view.context.spend(8) {
         return None;
     }
-    // A trap that runs before its variable is set.
+    // A trap may run before its variable is set.
     let trapped = || view.act.wrappers.iter().any(|wrapper| &**wrapper == "trap");
     let deletes = view.act.verb == Verb::Effect(Effect::Delete);
     if deletes && facts.contains(&Lowering::Missing) && seen.value.is("") && trapped() {
@@ -69,17 +69,17 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
         Lowering::Scratch | Lowering::Edits | Lowering::Container => None,
     });
-    // What was not looked at to the end lowers nothing.
+    // Without fuel the checks may be incomplete, so that nothing is lowered.
     reason.filter(|_| view.context.spend(0))
 }
 
-/// What the acts of a line did to which places.
+/// Builds the index of the acts by the paths that they change.
 pub(super) fn history(context: &MatchContext<'_>) -> History {
     build(context)
 }
 
-/// Why a rule that is about the place worked in does not count: docs/risk.md's facts hold of that directory, or the place
-/// is a container that the command starts.
+/// Returns why a rule about the directory in which a program works does not count: one of the facts is true for that
+/// directory, or the act runs in a container that the command starts.
 pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static str> {
     let is_fresh = |remote: &Remote| remote.kind == RemoteKind::Container && remote.fresh;
     if facts.contains(&Lowering::Container) && view.act.remote.as_ref().is_some_and(is_fresh) {
@@ -91,7 +91,7 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     }
     let act = view.act;
     let place = view.context.program(act)?.works_in.as_ref()?;
-    // What a variable names is not followed.
+    // A directory that is set by a variable is not resolved.
     let set = |name: &String| {
         act.env.beginning(name).any(|(other, _)| other == name)
             || view.context.invocation.env.get(name.as_str()).is_some()
@@ -123,7 +123,8 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     (all && view.context.spend(0)).then_some("the working directory is in the temporary directory")
 }
 
-/// Below the temp directory of a machine that cannot be asked. A glob may stand at the end: nobody else makes links there.
+/// Reports whether a path is below the temporary directory of a machine that cannot be queried. The last component may
+/// be a glob, because nobody else creates links there.
 fn is_temp_by_name(path: &NormalPath) -> bool {
     let below = match path.relation("/tmp") {
         Relation::Below => path.components.len() - 1,
@@ -137,14 +138,15 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
         && path.components.iter().take(below).all(|component| component.glob.is_none())
 }
 
-/// Whether a program around the act is described to start containers: what can be mounted into them is told of it. Others
-/// lead to devices and machines that were there before.
+/// Reports whether a program that encloses the act is described to start containers, so that its options for mounts are
+/// known. Other such programs lead to devices and machines that existed before.
 fn starts_containers(view: &View<'_>) -> bool {
     let starts = |name: &str| view.context.catalog.program(name).is_some_and(|program| !program.mounts.is_empty());
     view.act.wrappers.iter().any(|wrapper| starts(wrapper))
 }
 
-/// Whether a command of the line mounts places of this machine into a container, or gives it rights on this machine.
+/// Reports whether an act of the command mounts directories of this machine into a container, or gives it rights on
+/// this machine.
 fn mounts(context: &MatchContext<'_>) -> bool {
     context.facts.acts.iter().any(|act| {
         let options = context.program(act).map_or(&[][..], |program| &program.mounts);
@@ -152,7 +154,8 @@ fn mounts(context: &MatchContext<'_>) -> bool {
     })
 }
 
-/// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
+/// Returns the text of a path that is completely known, so that the world can be queried for it. A `/*` that was
+/// removed from its end is not part of it.
 pub(super) fn place(path: &NormalPath) -> Option<String> {
     let whole = path.start == Start::Root && !path.dynamic && !path.found && !path.components.is_empty();
     let plain = path.components.iter().all(|component| component.is_plain());
@@ -171,8 +174,9 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     {
         return false;
     }
-    // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there. Under a name
-    // with a number in it lies what nobody else put there: what holds that must be there.
+    // A glob at the end deletes the entries that it matches, and of a link only the link, so that its directory must
+    // exist. A name that contains a number of the command contains only what the command created, so that the directory
+    // above it must exist.
     let mut asked = path.clone();
     let globs = path.components.iter().position(|component| component.glob.is_some());
     if globs
@@ -200,7 +204,7 @@ fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -
         return is_generated_by_name(view, path);
     }
     let Some(text) = place(path) else { return false };
-    // Both are asked at once.
+    // Both questions are asked in one round.
     let (facts, git) = (view.context.inquiry.path(&text), view.context.inquiry.git(&text));
     let (Some(facts), Some(git)) = (facts, git) else { return false };
     let disposable = git.ignored && !git.tracked && !git.holds_tracked && !git.holds_repository;
@@ -212,7 +216,7 @@ fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -
         && !ignored_otherwise(view)
 }
 
-/// Names that a glob or a search stands for: what the repository would say of one of them.
+/// Reports whether the names that a glob or a search matches are generated, by querying git for a sample of them.
 fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     let Some((name, above)) = path.components.split_last() else { return false };
     let plain = above.iter().all(|component| component.is_plain());
@@ -231,7 +235,7 @@ fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
         && !ignored_otherwise(view)
 }
 
-/// No link on the way leads out of where the path says it is.
+/// Reports whether the path relative to the repository's root is the same after links are resolved.
 fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
     if facts.canonical == text {
         return true;
@@ -245,15 +249,16 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
     }
 }
 
-/// Nothing is there, or only what the line makes since: nothing in it is known to bring a person's work there, no program comes
-/// before that nobody has described, and it is the line itself that takes it away again. Only inside the project: elsewhere others make things too, and a place that is empty
-/// now need not be when the command runs.
+/// Reports whether nothing exists at the path, or only what the command creates there: no act is known to move a
+/// person's work there, no undescribed program runs before, and the command itself deletes it. Only paths in the
+/// project count: elsewhere other programs create files too, and a path that does not exist now may exist when the
+/// command runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     if path.components.last().is_some_and(|last| last.glob.is_some()) {
         return matches_nothing(view, path);
     }
     let Some(text) = place(path) else { return false };
-    // A program that looks for files by patterns of its own may mean others by such a name.
+    // A program with globs of its own may treat such a name as a pattern.
     if text.contains(['*', '?', '{', '[']) {
         return false;
     }
@@ -270,7 +275,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
             && !linked(view, path)
             && !follows_unknown(view, path)
     };
-    // A file that a recipe replaces or takes away is what the recipes made, whatever they run to make it.
+    // A file that a recipe replaces or deletes was created by the recipes, whatever they run to create it.
     let of_recipes = || {
         matches!(view.act.source, Source::Definition(_))
             && !view.act.recursive
@@ -280,8 +285,8 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     missing && (untouched(view, path) || made_since() || of_recipes())
 }
 
-/// Whether what is written is a file that a condition around the act found not to be there, and nothing was moved there
-/// since. A test of a file fails of a directory or a device too: such a thing must not be there.
+/// Reports whether the act writes a file that an enclosing condition found to be missing, and nothing was moved there
+/// since. A test for a file fails for a directory or a device too, so that neither may be at the path.
 fn is_tested_to_be_missing(view: &View<'_>, path: &NormalPath) -> bool {
     let Some(text) = place(path).filter(|_| view.act.absent.iter().any(|absent| place(absent) == place(path))) else {
         return false;
@@ -295,7 +300,8 @@ fn is_tested_to_be_missing(view: &View<'_>, path: &NormalPath) -> bool {
     own && view.context.inquiry.path(&text).is_some_and(is_file) && !moved_into(view, path) && !linked(view, path)
 }
 
-/// Whether it is the act before it once more, in another directory, where a `cd` in front of both failed.
+/// Reports whether it is a second reading of the previous act, in the directory that applies if the `cd` before both
+/// fails.
 fn is_other_way(view: &View<'_>) -> bool {
     let before = view.id.checked_sub(1).and_then(|id| view.context.facts.acts.get(id));
     before.is_some_and(|before| {
@@ -307,10 +313,10 @@ fn is_other_way(view: &View<'_>) -> bool {
     })
 }
 
-/// The files in a directory of the project that a pattern, or each turn of a loop over names, stands for.
+/// Returns the files in a directory of the project that a pattern, or a loop over names, matches.
 pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = &'v str> {
     let plain = NormalPath { found: false, dynamic: path.dynamic && !path.found, ..path.clone() };
-    // `dir/*` is told as all that is in it.
+    // `dir/*` is represented as `dir` with `everything`.
     let found = if path.everything && !plain.dynamic && !path.slash {
         lying_in(view, &NormalPath { everything: false, globbed: false, ..plain }, |_| true)
     } else {
@@ -320,7 +326,7 @@ pub(super) fn files_matched<'v>(view: &'v View<'_>, path: &NormalPath) -> impl I
     files.take(session_own::MAX_MATCHED).map(|(path, _)| path.as_str())
 }
 
-/// What lies in a directory of the project under names that a pattern stands for: with its kind and times.
+/// Returns the entries of a directory of the project that a pattern matches, with their kinds and times.
 fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String, Stat)>> {
     let (last, above) = path.components.split_last()?;
     if path.dynamic || path.found || path.everything || path.slash || last.is_unknown() {
@@ -330,7 +336,7 @@ fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String,
     lying_in(view, &dir, |name| last.may_be(name))
 }
 
-/// What lies in a directory of the project, of these names: with its kind and times.
+/// Returns the entries of a directory of the project whose names `is_meant` accepts, with their kinds and times.
 fn lying_in<'v>(
     view: &'v View<'_>,
     dir: &NormalPath,
@@ -352,7 +358,7 @@ fn lying_in<'v>(
     Some(below.iter().filter(is_match).collect())
 }
 
-/// Whether nothing in its directory has a name that a pattern stands for: what the line makes there since is its own.
+/// Reports whether no entry of its directory matches a pattern. What the command creates there later is its own.
 fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
     matched(view, path).is_some_and(|found| found.is_empty())
         && !is_opaque(view)
@@ -360,7 +366,8 @@ fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
         && !linked(view, path)
 }
 
-/// Whether the line made a directory of just this name, in which a number stands that only it knows.
+/// Reports whether the command created a directory of exactly this name, which contains a number that only the command
+/// knows.
 fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
     let places = |act: &Act, value: &Value| view.context.placer.path(value, act.cwd.as_ref());
     let same = |act: &Act| {
@@ -384,7 +391,7 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let Some(text) = place(path) else { return false };
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    // A copy that is written over is there where it came from.
+    // If a copy is overwritten, its source still exists.
     let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
     missing
         && !moved_into(view, path)
@@ -392,8 +399,9 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
         && !linked(view, path)
 }
 
-/// What is named is one file: that everything below a directory would go with it changes nothing. What takes changes back
-/// may come after any act of the line that brings nothing there: the file is clean now, so only the line's own changes go.
+/// Reports whether the operand is a single file that git tracks and that has no uncommitted change; whether the act is
+/// recursive makes no difference for a file. An act that reverts changes (`takes_back`) may follow any act of the
+/// command that moves nothing there: the file is clean now, so that only changes of the command itself are lost.
 fn is_tracked(view: &View<'_>, path: &NormalPath, takes_back: bool) -> bool {
     if path.globbed || path.everything || path.slash {
         return false;
@@ -406,7 +414,7 @@ fn is_tracked(view: &View<'_>, path: &NormalPath, takes_back: bool) -> bool {
         && facts.kind == PathKind::File
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
-        // What this line wrote there may be written over, so that a copy is put back.
+        // The act may overwrite what the command itself wrote, so that a copy can be put back.
         && (takes_back || !is_opaque(view) && !near(view, path).any(|(id, act)| {
             let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
             let over = || writes(view.act) || view.context.effects_of(view.id).any(|(effect, _)| writes(effect));

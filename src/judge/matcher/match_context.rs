@@ -1,4 +1,5 @@
-//! What rules are matched with: an act of an invocation, with the classes of its operands computed on demand.
+//! The context in which rules are matched: an act of an invocation, with the classes of its operands computed on
+//! demand.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -119,12 +120,12 @@ impl MatchContext<'_> {
         found
     }
 
-    /// The index of the acts by the paths that they change.
+    /// Returns the index of the acts by the paths that they change.
     pub fn history(&self) -> &History {
         self.history.get_or_init(|| lowering::history(self))
     }
 
-    /// Charges work on rules. `false`: no fuel is left.
+    /// Charges work on rules. Returns `false` if no fuel is left.
     pub fn spend(&self, units: u64) -> bool {
         self.inquiry.fuel.spend_reserve(units)
     }
@@ -158,7 +159,7 @@ impl MatchContext<'_> {
     }
 }
 
-/// One act.
+/// One act, with what rules need to know about it.
 pub(super) struct View<'a> {
     pub context: &'a MatchContext<'a>,
     pub id: ActId,

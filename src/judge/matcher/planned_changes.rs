@@ -27,15 +27,15 @@ pub enum PlannedChange {
     Bring {
         from: String,
         to: String,
-        /// The source is removed.
+        /// Whether the source is removed.
         moved: bool,
-        /// The target is in a directory of generated or temporary files.
+        /// Whether the target is in a directory of generated or temporary files.
         thrown_away: bool,
-        /// The source was in such a directory too.
+        /// Whether the source was in such a directory too.
         on: bool,
-        /// The sources are files of unknown names in that directory.
+        /// Whether the sources are files of unknown names in that directory.
         found: bool,
-        /// It may replace the directory instead of being moved into it.
+        /// Whether it may replace the directory instead of being moved into it.
         replaces: bool,
     },
     /// The command creates an object with a name that is not a path, or types into it.
@@ -46,7 +46,7 @@ pub enum PlannedChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedChanges {
     pub named: Vec<PlannedChange>,
-    /// The command runs code or programs that may create and change any file.
+    /// Whether the command runs code or programs that may create and change any file.
     pub ran: bool,
 }
 
@@ -121,9 +121,9 @@ fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<Str
 /// The source of what a program writes.
 struct WriteSource {
     from: String,
-    /// The source is removed.
+    /// Whether the source is removed.
     moved: bool,
-    /// The sources are files of unknown names in that directory.
+    /// Whether the sources are files of unknown names in that directory.
     found: bool,
 }
 
@@ -153,8 +153,8 @@ fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
         .collect()
 }
 
-/// Reports whether a file that a program moves to a directory may replace it: no argument says that it is moved into
-/// it.
+/// Reports whether a file that a program moves to a directory may replace it, because no argument requires that it is
+/// moved into the directory.
 fn may_replace(context: &MatchContext<'_>, parent: ActId) -> bool {
     let Some(act) = context.facts.acts.get(parent) else { return true };
     !context.program(act).is_some_and(|program| program.copies) || act.flags.iter().any(|flag| flag.name == "-T")

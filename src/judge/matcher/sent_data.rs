@@ -1,6 +1,6 @@
 //! Distinguishes the data that is sent from the host that it is sent to.
 //!
-//! Out of scope: which options contain data. The descriptions of programs say that.
+//! Out of scope: which options contain data. That is part of the descriptions of programs.
 
 use super::inspected_text::InspectedValue;
 use super::match_context::View;

@@ -23,12 +23,12 @@ mod places;
 
 const CWD: &str = "/home/me/project";
 
-/// A catalog with these rules beside the built-in ones. Each rule is given as the lines of its match.
+/// Returns a catalog with these rules beside the built-in ones. Each rule is given as the lines of its match.
 fn catalog(rules: &[(&str, &str)]) -> Catalog {
     catalog_with(rules, Layer::User, "")
 }
 
-/// The same, and a second file in a layer of its own.
+/// Returns such a catalog with a second file in a layer of its own.
 fn catalog_with(rules: &[(&str, &str)], layer: Layer, more: &str) -> Catalog {
     let mut text = String::from(
         "family = \"t\"\nabout = \"For tests.\"\n\
@@ -74,7 +74,7 @@ fn act(verb: Verb) -> Act {
     Act::plain(verb, Some(Place::of(CWD)))
 }
 
-/// Text with live `*`; `$X` stands for an unknown variable, `%` for a name made by `mktemp`.
+/// Returns text with active `*`; `$X` is an unknown variable, `%` a name created by `mktemp`.
 fn value(text: &str) -> Value {
     let mut value = Value::default();
     for (index, part) in text.split("$X").enumerate() {
@@ -113,14 +113,14 @@ fn removing(texts: &[&str]) -> Act {
     Act { recursive: true, ..effect(Effect::Delete, texts) }
 }
 
-/// Gives each act a span of its own, one after another.
+/// Returns these acts, each with a span of its own, one after another.
 fn line(acts: Vec<Act>) -> Facts {
     let spanned = acts.into_iter().zip(0_u32..).map(|(act, at)| Act { span: Span::new(at * 10, at * 10 + 9), ..act });
     Facts { acts: spanned.collect(), ..Facts::default() }
 }
 
 fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers<'_>) -> Vec<Finding> {
-    // A session that has done nothing, unless something else is said of it.
+    // A session without changes, unless the test inserted another ledger.
     answers.insert(Question::Ledger, WorldAnswer::Ledger(Ledger::default()));
     let inquiry = Inquiry::new(answers);
     let mut findings = find(&invocation("zap a b"), facts, catalog, &Policy::default(), &inquiry);
@@ -132,7 +132,7 @@ fn found(catalog: &Catalog, facts: &Facts) -> Vec<Finding> {
     found_with(catalog, facts, &Answers::none())
 }
 
-/// Whether one rule of this body finds the last of these acts.
+/// Reports whether a rule with this body has a finding for the last of these acts.
 #[track_caller]
 fn matches(body: &str, acts: Vec<Act>) -> bool {
     let last = acts.len() - 1;
@@ -484,7 +484,7 @@ fn only_the_grave_counts_of_what_the_session_wrote_and_may_not_run() {
     let staged = || Act { staged: true, ..zap(&["a"]) };
     assert_eq!([2, 3, 4].map(|tier| finds(tier, vec![staged()])), [0, 1, 1]);
     assert_eq!(finds(2, vec![zap(&["a"])]), 1);
-    // What stands beside it counts as ever.
+    // Acts beside a staged one count as usual.
     assert_eq!(finds(2, vec![staged(), zap(&["b"])]), 1);
     assert_eq!(finds(2, vec![zap(&["b"]), staged()]), 1);
 }

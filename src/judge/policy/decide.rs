@@ -1,4 +1,4 @@
-//! Takes the decision about a judged command, in the order of docs/risk.md.
+//! Decides about a judged command, in the order of docs/risk.md.
 
 use super::{ApprovalReason, Clearance, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;

@@ -99,7 +99,7 @@ impl ApprovalReason {
     }
 }
 
-/// How guard has to ask a person.
+/// The form of a question to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     pub tier: Tier,
@@ -107,13 +107,13 @@ pub struct Prompt {
     pub seconds: u32,
     /// The time to finish the answer after the first key, in seconds.
     pub finish_seconds: u32,
-    /// The person must type a random word.
+    /// Whether the person must type a random word.
     pub word: bool,
-    /// The person may give a grant with the answer.
+    /// Whether the person may give a grant with the answer.
     pub may_grant: bool,
     /// The number of approvers who must sign an approval; with 1, one person answers.
     pub approvals: u8,
-    /// A person has to decide every time: no reviewer, no prompt of an agent, and no approval in advance.
+    /// Whether a person has to decide every time: no reviewer, no prompt of an agent, and no approval in advance.
     pub decision: bool,
 }
 

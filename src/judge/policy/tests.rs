@@ -14,7 +14,7 @@ mod review;
 const ALL: [Origin; 5] = [Origin::Cli, Origin::Agent, Origin::Api, Origin::Discord, Origin::Telegram];
 const WORDS: [&str; 3] = ["git", "push", "--force"];
 
-/// What comes of this judgment, asked for by an agent, with nothing remembered and nothing granted.
+/// Returns the decision about this judgment for an agent, without earlier commands and without grants.
 fn plainly(judgment: &Judgment) -> Decision {
     decide(&argv(Origin::Agent, &WORDS), judgment, &Policy::default(), &SessionState::default(), &[])
 }
@@ -40,7 +40,7 @@ fn in_context(judgment: Judgment, fact: CircumstanceFact) -> Judgment {
     Judgment { risk, ..judgment }
 }
 
-/// Every grant that could cover the command of these tests.
+/// Returns every grant that could cover the command of these tests.
 fn every_grant() -> Vec<Grant> {
     vec![
         grant(1, GrantSubject::Exact { command: "git push --force".to_owned() }),
@@ -82,7 +82,7 @@ fn support_runs_through_every_limit_and_only_as_the_exact_command_of_tier_2_at_m
         assert!(!run(&argv(Origin::Agent, words), &judgment(Tier::Medium), &policy), "{words:?}");
     }
     assert!(!run(&argv(Origin::Agent, &WORDS), &judgment(Tier::Medium), &Policy::default()));
-    // The tier's number of approvers does not gate it; a rule's own does.
+    // A number of approvers for the tier does not apply to a support command; one of a rule does.
     let two = Policy { approvals: Approvals { medium: 2, high: 2, critical: 2 }, ..supporting() };
     assert!(run(&argv(Origin::Agent, &WORDS), &judgment(Tier::Medium), &two));
     let mut ruled = finding("a.rule", Tier::Medium);

@@ -1,8 +1,8 @@
-//! What code hands to a call is a name, whatever it looks like.
+//! Checks that an argument of a call in code is a name and not an option, whatever its form.
 
 use super::*;
 
-/// Calls that do harm to the path in them, by language.
+/// Calls that damage the path in them, in several languages.
 const CALLS: [&str; 22] = [
     "python3 -c 'import shutil; shutil.rmtree(\"@\")'",
     "python3 -c 'import os; os.remove(\"@/passwd\")'",

@@ -1,11 +1,12 @@
-//! What a file of code holds is text of it, whatever the readers of code say by signs of their own.
+//! Checks that special characters in a file of code are ordinary text, also those that the readers of code use
+//! internally.
 
 use super::*;
 
-/// Characters of which the readers of code once made signs, behind a NUL or by themselves.
+/// Characters that the readers of code once used as markers, alone or with a NUL before or after them.
 const SIGNS: [&str; 7] = ["\u{fffc}", "\u{e001}", "\u{e002}", "\u{e003}", "\u{e004}", "\u{e005}", "\u{fffd}"];
 
-/// Files by their names, with `@` for what is tried in them, and the lines that run them.
+/// Files by name, with `@` in place of the tested characters, and the lines that run them.
 const FILES: [(&str, &str, &str); 22] = [
     ("v.py", "import shutil\nshutil.rmtree('@/etc')\n", "python3 v.py"),
     ("v.py", "import shutil\nshutil.rmtree('/tmp/@/../../etc')\n", "python3 v.py"),
@@ -32,8 +33,8 @@ const FILES: [(&str, &str, &str); 22] = [
 ];
 
 impl Judge {
-    /// The tier of a line beside which a file stands; the highest where a part of the file is said to be unread, which a
-    /// person is asked about.
+    /// Returns the tier of a line beside which a file exists; the highest tier if a part of the file could not be read,
+    /// because a person is asked about that.
     fn tier_with(&self, line: &str, name: &str, content: &str) -> Tier {
         self.tier_with_bytes(line, name, content.as_bytes())
     }
@@ -66,7 +67,7 @@ fn a_file_of_code_says_nothing_by_a_sign() {
     assert!(lower.is_empty(), "{} are lower:\n{}", lower.len(), lower.join("\n"));
 }
 
-/// What reads code reads it whatever stands in its comments.
+/// Checks that code is read whatever its comments contain.
 #[test]
 fn a_byte_that_is_no_text_hides_no_code() {
     let judge = Judge::new();
@@ -91,7 +92,7 @@ fn a_byte_that_is_no_text_hides_no_code() {
     }
 }
 
-/// The same of a program that an agent hands over in a document.
+/// Checks the same for a program that an agent passes in a here-document.
 #[test]
 fn a_document_of_code_says_nothing_by_a_sign() {
     let judge = Judge::new();
@@ -109,7 +110,7 @@ fn a_document_of_code_says_nothing_by_a_sign() {
     }
 }
 
-/// Code that changes a text of which it does not know a part knows no more of it afterwards.
+/// Checks that a text that is partly unknown stays so when code replaces parts of it.
 #[test]
 fn what_is_not_known_stays_so_whatever_code_puts_in_its_place() {
     let (judge, mut lower) = (Judge::new(), Vec::new());

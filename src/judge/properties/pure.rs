@@ -1,4 +1,5 @@
-//! The judge reads nothing but its arguments: the lints that hold it to that are tried on a crate with the same settings.
+//! Checks that the judge reads nothing but its arguments, by running the lints that enforce it on a crate with the same
+//! settings.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,8 +21,8 @@ const CALLS: [(&str, &str); 13] = [
     ("streams", "{ drop(std::io::stdout()); true }"),
 ];
 
-/// What clippy says of a crate with the settings of the one in this directory, and this code in it; `None` where there is
-/// no clippy.
+/// Returns clippy's result and output for a crate with the settings of this directory and this code; `None` without
+/// clippy.
 fn said_of(settings: &str, code: &str) -> Option<(bool, String)> {
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join(settings);
     let crate_dir = tempfile::tempdir().unwrap();

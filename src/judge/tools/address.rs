@@ -1,6 +1,6 @@
 //! URLs in the input of a call.
 
-/// Whether a text is nothing but a URL of which something is fetched: of a file, or of one of these schemes.
+/// Reports whether a text is a URL and nothing else, either of a file or with one of these schemes.
 #[must_use]
 pub fn is_one(text: &str, schemes: &[String]) -> bool {
     let text = text.trim();
@@ -10,7 +10,7 @@ pub fn is_one(text: &str, schemes: &[String]) -> bool {
     is_url && !text.contains(char::is_whitespace)
 }
 
-/// The path that a URL of a file names: `file:///etc/hosts`, `file:/etc/hosts`, `FILE://localhost/etc/ho%73ts`.
+/// Returns the path in the URL of a file: `file:///etc/hosts`, `file:/etc/hosts`, `FILE://localhost/etc/ho%73ts`.
 #[must_use]
 pub fn file(text: &str) -> Option<String> {
     let text = text.trim();
@@ -18,7 +18,7 @@ pub fn file(text: &str) -> Option<String> {
     if !scheme.eq_ignore_ascii_case("file") {
         return None;
     }
-    // A host, which is this one or a share.
+    // The host is this one or that of a share.
     let path = match rest.strip_prefix("//") {
         Some(rest) if rest.starts_with(['~', '.']) => rest,
         Some(rest) => rest.get(rest.find('/').unwrap_or(rest.len())..)?,
@@ -28,7 +28,7 @@ pub fn file(text: &str) -> Option<String> {
     Some(decoded(path.get(..end)?))
 }
 
-/// Without `%` and two digits.
+/// Decodes `%` with two digits.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! A call of a tool, as it was asked for, and the ways in which hosts write the names of tools.
+//! A call of a tool, as requested, and the ways in which hosts compose the names of tools.
 
 use std::borrow::Cow;
 
@@ -8,86 +8,89 @@ use serde_json::Value;
 use super::pointer;
 use crate::judge::name_words;
 
-/// A call of a tool that is no command.
+/// A call of a tool that is not a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// As the host names it: `mcp__github__create_issue`, `calendar.delete_event`, `Task`.
+    /// The name that the host uses: `mcp__github__create_issue`, `calendar.delete_event`, `Task`.
     pub name: String,
-    /// Every name by which the tool's server is known: in the client's configuration, of its package, what it calls
-    /// itself. Empty where only the tool's name can tell.
+    /// All names of the tool's server: in the client's configuration, of its package, and its own. Empty if only the
+    /// tool's name contains the server.
     pub servers: Vec<String>,
     pub input: Value,
-    /// What the tool says of itself. Nothing of it lowers what an entry or the tool's name says.
+    /// The tool's description of itself. It never lowers what an entry or the tool's name says.
     pub description: Option<String>,
     /// The JSON schema of the input.
     pub schema: Option<Value>,
     /// The hints of MCP (`destructiveHint`, …).
     pub hints: Option<Value>,
-    /// Pointers to the parts of the input that nobody is shown and nothing keeps: [`super::conceal`] sets them.
+    /// Pointers to the parts of the input that are neither shown nor stored. [`super::conceal`] sets them.
     pub hidden: Vec<String>,
-    /// What was noticed of the tool over time and beside other servers', which no call tells.
+    /// Warnings about the tool from its history and from the tools of other servers, which a single call does not
+    /// contain.
     pub marks: Vec<ToolWarning>,
 }
 
-/// Something that is wrong with what a server says of its tool.
+/// A problem with what a server says about its tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolWarning {
-    /// Its description or its schema is another than the one that was looked at first.
+    /// The description or the schema is not the one that was first accepted.
     Changed,
-    /// Another server's tool has this name too: the name of that server.
+    /// A tool of this other server has the same name.
     Shadows(String),
-    /// The description holds this, which speaks to the model and not of the tool.
+    /// The description contains this text, which addresses the model and does not describe the tool.
     Instructs(String),
 }
 
-/// What stands where a part of an input is hidden.
+/// The text that replaces a hidden part of an input.
 pub const HIDDEN: &str = "***";
 
-/// One reading of a tool's name.
+/// One interpretation of a tool's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading<'a> {
     pub server: Option<Cow<'a, str>>,
     pub tool: &'a str,
 }
 
-/// What stands between server and tool where a host puts both into one name.
+/// The separators between server and tool in the names of hosts.
 const BETWEEN: [&str; 5] = ["0mcp0", "__", ".", "/", ":"];
 
-/// What is shorter than this is no secret that could be told from a word by itself.
+/// The minimum length of a hidden value that is removed from texts. A shorter one cannot be distinguished from other
+/// words.
 const LEAST_SCRUBBED: usize = 3;
 
-/// Where hosts cut names that are too long, and the least length of one that is cut.
+/// The marks with which hosts truncate names that are too long, and the minimum length of a truncated name.
 const CUTS: [&str; 2] = ["...", "___"];
 const CUT_FROM: usize = 60;
 
 impl ToolCall {
-    /// A call of which nothing but the name and the input is known.
+    /// Creates a call of which only the name and the input are known.
     #[must_use]
     pub fn new(name: impl Into<String>, input: Value) -> Self {
         Self { name: name.into(), input, ..Self::default() }
     }
 
-    /// The same with the input as a text. What is no JSON is a text itself.
+    /// Creates a call from the text of its input. Text that is not JSON is the input itself, as a string.
     #[must_use]
     pub fn of_text(name: &str, input: &str) -> Self {
         Self::new(name, serde_json::from_str(input).unwrap_or_else(|_| input.into()))
     }
 
-    /// As an example writes it: the name, and the input as JSON behind a blank. `None` where that is no JSON.
+    /// Parses a call in the notation of examples: the name, a space, and the input as JSON. Returns `None` if that is
+    /// not JSON.
     #[must_use]
     pub fn written(text: &str) -> Option<Self> {
         let (name, input) = text.trim().split_once(' ').unwrap_or((text.trim(), "{}"));
         Some(Self::new(name, serde_json::from_str(input).ok()?))
     }
 
-    /// Whether the host left something out of the middle of the name.
+    /// Reports whether the host removed the middle of the name.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.name.len() >= CUT_FROM && CUTS.iter().any(|cut| self.name.contains(cut))
     }
 
-    /// The ways to read the name, the likeliest first. There is always one.
+    /// Returns the interpretations of the name, the most likely first. There is always one.
     #[must_use]
     pub fn readings(&self) -> Vec<Reading<'_>> {
         let mut all = Vec::new();
@@ -99,7 +102,7 @@ impl ToolCall {
             }
         };
         let name = self.name.as_str();
-        // Where the server is known, only its name in front of the tool's can be one.
+        // If the server is known, only its name can be before the tool's.
         for server in &self.servers {
             add(Some(server), self.behind(server).unwrap_or(name));
         }
@@ -110,7 +113,7 @@ impl ToolCall {
             rest.match_indices("__").for_each(|(at, _)| add(rest.get(..at), rest.get(at + 2..).unwrap_or_default()));
             add(None, rest);
         } else if let Some(rest) = name.strip_prefix("mcp_") {
-            // Both names may hold the separator: which is meant cannot be told.
+            // Both names may contain the separator, so that the boundary is unknown.
             add(None, rest);
             rest.match_indices('_').for_each(|(at, _)| add(rest.get(..at), rest.get(at + 1..).unwrap_or_default()));
         } else if let Some((between, at)) = BETWEEN.iter().find_map(|between| Some((between, name.find(between)?))) {
@@ -123,7 +126,7 @@ impl ToolCall {
         all
     }
 
-    /// The tool's name behind the name of its server, where the host put that in front.
+    /// Returns the tool's name without its server's, if the host put that before it.
     fn behind(&self, server: &str) -> Option<&str> {
         let name = self.name.as_str();
         let name = ["mcp__", "mcp_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
@@ -132,7 +135,7 @@ impl ToolCall {
         (!between.is_empty()).then_some(between)
     }
 
-    /// `server.tool`, as a person reads it, or the tool's name alone.
+    /// Returns `server.tool` for people, or the tool's name alone.
     #[must_use]
     pub fn title(&self) -> String {
         let readings = self.readings();
@@ -143,14 +146,14 @@ impl ToolCall {
         }
     }
 
-    /// The title and the input, as JSON on one line, without what is hidden of it.
+    /// Returns the title and the input, as JSON on one line, without the hidden parts.
     #[must_use]
     pub fn display(&self) -> String {
         let empty = self.input.is_null() || self.input.as_object().is_some_and(serde_json::Map::is_empty);
         if empty { self.title() } else { format!("{} {}", self.title(), self.shown()) }
     }
 
-    /// The input as it is shown and kept.
+    /// Returns the input as it is shown and stored.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, Value> {
         if self.hidden.is_empty() {
@@ -163,24 +166,24 @@ impl ToolCall {
         Cow::Owned(input)
     }
 
-    /// The call with nothing in it that is hidden.
+    /// Returns the call without the hidden parts.
     #[must_use]
     pub fn concealed(&self) -> Self {
         Self { input: self.shown().into_owned(), ..self.clone() }
     }
 
-    /// A text without what is hidden of the input, should it be quoted there.
+    /// Returns a text without the hidden values of the input, in case it quotes them.
     #[must_use]
     pub fn scrubbed(&self, text: &str) -> String {
         let hidden = self.hidden.iter().flat_map(|pointer| pointer::find(&self.input, pointer));
         let mut leaves: Vec<String> = hidden.flat_map(pointer::leaves).filter(|leaf| leaf != HIDDEN).collect();
-        // Of two of which one holds the other, the longer goes first.
+        // A value that contains another one must be replaced before it.
         leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.len()));
         let plain = |text: String, leaf: &String| text.replace(leaf.as_str(), HIDDEN);
         leaves.iter().filter(|leaf| leaf.len() >= LEAST_SCRUBBED).fold(text.to_owned(), plain)
     }
 
-    /// The tool and the names of its input, for grants: `tool:github.create_issue body title`.
+    /// Returns the verb of the call, for grants: `tool:github.create_issue`.
     #[must_use]
     pub fn verb(&self) -> String {
         format!("tool:{}", self.title())
@@ -188,7 +191,7 @@ impl ToolCall {
 }
 
 impl Reading<'_> {
-    /// The tool's name in plain spelling.
+    /// Returns the tool's name in plain spelling.
     #[must_use]
     pub fn plain(&self) -> String {
         name_words::plain(self.tool)

@@ -1,5 +1,5 @@
-//! The registry's entries held against a call: which speak of it, and which are about another server's tool of the
-//! same name.
+//! Finds the registry's entries for a call: those about its tool, and those about another server's tool of the same
+//! name.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use crate::judge::rules::catalog::{Catalog, Layer};
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{NO_SERVER, Tool, ValueTest};
 
-/// An entry that speaks of a call.
+/// An entry that applies to a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'a> {
     pub tool: &'a Tool,
     pub layer: Layer,
-    /// It is about a tool of this name that another server offers: it may raise and not lower.
+    /// Whether it is about another server's tool of this name, so that it may raise and not lower.
     pub foreign: bool,
 }
 
-/// All entries that speak of a call, whose conditions hold.
+/// Returns all entries that name the tool of a call and whose conditions are met.
 #[must_use]
 pub fn find<'a>(call: &ToolCall, catalog: &'a Catalog) -> Vec<Match<'a>> {
     let readings: Vec<(Reading<'_>, String)> =
@@ -33,7 +33,8 @@ pub fn find<'a>(call: &ToolCall, catalog: &'a Catalog) -> Vec<Match<'a>> {
     found
 }
 
-/// Pointers to what no entry of this name lets anybody see, whatever its conditions and whoever's tool it is about.
+/// Returns pointers to the parts of the input that an entry of this name redacts, regardless of its conditions and its
+/// server.
 #[must_use]
 pub fn hidden(call: &ToolCall, catalog: &Catalog) -> Vec<String> {
     let readings: Vec<(Reading<'_>, String)> =
@@ -43,7 +44,7 @@ pub fn hidden(call: &ToolCall, catalog: &Catalog) -> Vec<String> {
     redacting.flat_map(|(_, tool)| tool.redact.iter().cloned()).collect()
 }
 
-/// Whether an entry names this tool: `Some(true)` where it is about another server's.
+/// Reports whether an entry names this tool: `Some(true)` if it is about another server's.
 fn speaks(tool: &Tool, readings: &[(Reading<'_>, String)]) -> Option<bool> {
     let named = |plain: &str| tool.names.iter().any(|name| glob::text(name, plain));
     let served = |reading: &Reading<'_>| match &reading.server {
@@ -56,7 +57,7 @@ fn speaks(tool: &Tool, readings: &[(Reading<'_>, String)]) -> Option<bool> {
         if served(reading) {
             return Some(false);
         }
-        // A name of one word is everybody's.
+        // A name of one word is too common for a conclusion about another server's tool.
         if plain.contains('_') {
             foreign = Some(true);
         }
@@ -64,7 +65,7 @@ fn speaks(tool: &Tool, readings: &[(Reading<'_>, String)]) -> Option<bool> {
     foreign
 }
 
-/// Whether a test holds of an input.
+/// Reports whether an input passes a test.
 #[must_use]
 pub fn holds(test: &ValueTest, input: &Value) -> bool {
     let found = pointer::find(input, &test.at);
@@ -89,7 +90,7 @@ pub fn holds(test: &ValueTest, input: &Value) -> bool {
         && test.below.is_none_or(|most| any(&|leaf| number(leaf).is_none_or(|number| number < most)))
 }
 
-/// A value, or the elements of an array.
+/// Returns the elements of an array, or the value itself.
 fn leaves(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(elements) => elements.iter().collect(),
@@ -97,12 +98,12 @@ fn leaves(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// A text as it is, anything else as JSON writes it.
+/// Returns a string's text, or the JSON of any other value.
 pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// A number, be it written as a text. What is none is not known to be small.
+/// Returns a number, also from a string. Other values return `None` and count as beyond any limit.
 fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }

@@ -1,7 +1,7 @@
-//! The guess at a tool that nothing describes: by the words of its name, its description and its input together.
+//! Guesses what an undescribed tool does, from the words of its name, its description and its input together.
 //!
-//! Each thing that is noticed is a signal with two numbers (`patterns/guess/tools.toml`); their sums say whether it is
-//! no plain read, and whether it is of tier 3. A description never lowers what the name says, and hints only raise.
+//! Each observation is a signal with two numbers (`patterns/guess/tools.toml`). Their sums determine whether the tool
+//! does more than read, and whether it has tier 3. A description never lowers what the name says, and hints only raise.
 
 use std::collections::BTreeSet;
 
@@ -13,49 +13,49 @@ use crate::judge::lexicon::LexiconIndex;
 use crate::judge::name_words;
 use crate::judge::tier::Tier;
 
-/// What is made of a tool.
+/// The guess about a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {
     pub tier: Tier,
-    /// The kind of its verb; `None` where its name has none.
+    /// The kind of the verb in the name; `None` if it has no verb.
     pub kind: Option<String>,
-    /// The words that say it, and what they say it does: for a person.
+    /// The verb, and what it means, for people.
     pub says: Option<(String, String)>,
-    /// What of it decided, where its name alone did not.
+    /// The part of the call that decided, if not the name alone.
     pub by: GuessBasis,
-    /// What it does is not in its words: it runs something. Where what it is given does not say it either, nothing does.
+    /// Whether the words do not determine what the tool does, because it runs something. Then only the input can.
     pub is_open: bool,
-    /// Its name is of money, and it is no plain read.
+    /// Whether the name is about money, and the tool does more than read.
     pub pays: bool,
 }
 
-/// What decided.
+/// The part of a call that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuessBasis {
     Name,
-    /// Its name is no plain read.
+    /// The name, which is not known to be a read.
     Unknown,
-    /// What the description or the input says beside the name.
+    /// The description or the input in addition to the name.
     Whole,
-    /// The tool itself says that it destroys, or that it wants to be confirmed.
+    /// The tool's own hint that it destroys, or requires confirmation.
     Hint,
-    /// The tool itself says that it is no plain read.
+    /// The tool's own hint that it does not only read.
     Acts,
-    /// The host cut its name.
+    /// The name, which the host truncated.
     Cut,
-    /// The input has secrets shown.
+    /// The input, which requests that secrets are shown.
     Reveals,
 }
 
-/// The most words of a description that are read, and of its first sentence.
+/// Maximum numbers of words that are read of a description, and of its first sentence.
 const MOST_WORDS: usize = 250;
 const MOST_OF_SENTENCE: usize = 40;
-/// Among how many words of the first sentence its verb is looked for.
+/// The number of words of the first sentence in which its verb is searched.
 const VERB_WITHIN: usize = 12;
-/// The most values of a list that are looked at.
+/// Maximum number of values of a list that are examined.
 const MOST_VALUES: usize = 60;
 
-/// Judges a tool by its words.
+/// Guesses what a tool does from its words.
 #[must_use]
 pub fn guess(call: &ToolCall, known: &LexiconIndex) -> Guess {
     let lexicon = &known.lexicon;
@@ -112,7 +112,7 @@ pub fn guess(call: &ToolCall, known: &LexiconIndex) -> Guess {
         () if call.is_cut() => (Tier::Medium, GuessBasis::Cut),
         () if destroys => (Tier::Medium, GuessBasis::Whole),
         () if is_warning(call) => (Tier::Medium, GuessBasis::Hint),
-        // Many libraries write this of every tool, so that it does not outweigh the verb of a plain read.
+        // Many libraries set this hint for every tool, so that it does not outweigh the verb of a plain read.
         () if says_that_it_acts && kind != READ => (Tier::Medium, GuessBasis::Acts),
         () => (Tier::Low, GuessBasis::Name),
     };
@@ -121,38 +121,38 @@ pub fn guess(call: &ToolCall, known: &LexiconIndex) -> Guess {
     Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by, is_open, pays }
 }
 
-/// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
-/// name, unless the server's own stood in front of it.
+/// Returns the position of the verb among the words of a name: the first word that is a verb in any position, else the
+/// first word of the name, unless the server's name was before it.
 fn head(words: &[name_words::NameWord], is_behind: bool, known: &LexiconIndex) -> Option<usize> {
     let is_verb = |word: &name_words::NameWord| !word.plural && known.verb(&word.text).is_some();
     let anywhere = words.iter().position(|word| is_verb(word) && !known.lexicon.only_first.contains(&word.text));
     anywhere.or_else(|| (!is_behind && words.first().is_some_and(is_verb)).then_some(0))
 }
 
-/// Whether all that such a verb is done to is of kinds that it changes nothing in.
+/// Reports whether all objects of a verb of this kind are of kinds in which it changes nothing.
 fn is_mild(kind: &str, nouns: &BTreeSet<&str>, known: &LexiconIndex) -> bool {
     let of = known.lexicon.mild.iter().find(|(verb, _)| verb == kind);
     of.is_some_and(|(_, mild)| !nouns.is_empty() && nouns.iter().all(|noun| mild.iter().any(|one| one == noun)))
 }
 
-/// Where there is no word of any kind.
+/// The kind if no word is known.
 const NONE: &str = "none";
-/// The kind of verbs that only look.
+/// The kind of the verbs that only read.
 const READ: &str = "read";
 
-/// What a tool says of itself by this name, yes or no.
+/// Returns the value of a boolean hint of the tool.
 fn hint(call: &ToolCall, name: &str) -> Option<bool> {
     call.hints.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool)
 }
 
-/// Whether the tool says of itself that it destroys or wants to be confirmed.
+/// Reports whether the tool says that it destroys or requires confirmation.
 pub(super) fn is_warning(call: &ToolCall) -> bool {
     ["destructiveHint", "requires_confirmation", "requiresConfirmation"]
         .iter()
         .any(|name| hint(call, name) == Some(true))
 }
 
-/// What was noticed, each thing once.
+/// The signals of a call, each once.
 #[derive(Clone, Debug, Default)]
 struct Signals(BTreeSet<String>);
 
@@ -167,7 +167,7 @@ impl Signals {
     }
 }
 
-/// By the words of its name. The kinds of its nouns.
+/// Adds the signals of the words of the name, and returns the kinds of its nouns.
 fn of_name<'k>(
     signals: &mut Signals,
     name: &[String],
@@ -194,24 +194,26 @@ fn of_name<'k>(
     nouns
 }
 
-/// The kinds of verb among the values that choose what is done.
+/// The kinds of the verbs among the values that select the action.
 #[derive(Debug, Default)]
 struct ValueVerbs {
-    /// Of the tool itself.
+    /// The kinds for the tool itself.
     own: BTreeSet<String>,
-    /// Of each of several things that it does at once.
+    /// The kinds for each of several actions of one call.
     each: BTreeSet<String>,
 }
 
 impl ValueVerbs {
-    /// Whether a change is among them that the tool's name does not say: because it has no verb, or one for any change.
+    /// Reports whether they include a change that the tool's name does not contain, because it has no verb or a verb
+    /// for any change.
     fn stands_for(&self, kind: &str, known: &LexiconIndex) -> bool {
         let changes = |kinds: &BTreeSet<String>| known.lexicon.changes.iter().any(|change| kinds.contains(change));
         kind == NONE && changes(&self.own) || [NONE, "write", "run"].contains(&kind) && changes(&self.each)
     }
 }
 
-/// By the names of its properties: those of the schema, else those that are given. What its values choose is returned.
+/// Adds the signals of the properties' names, which are those of the schema or else those of the input. Returns the
+/// verbs of the values that select the action.
 fn of_input(signals: &mut Signals, call: &ToolCall, known: &LexiconIndex) -> ValueVerbs {
     let mut chosen = ValueVerbs::default();
     let described = call.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
@@ -240,7 +242,7 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &LexiconIndex) -> Val
             signals.add("input action");
             for value in actions(call, name, property, described.is_some(), known) {
                 let kind = kind_of_value(value, known);
-                // A line of words that happens to hold one for a read is a command, which is judged by itself.
+                // A command with a word for reading in it does not count as a read, because it is judged by itself.
                 let is_line =
                     input_content::is_command(name, known) && value.contains(|letter: char| !is_of_word(letter));
                 let is_harmless = known.lexicon.harmless.iter().any(|harmless| harmless == kind);
@@ -257,20 +259,20 @@ fn of_input(signals: &mut Signals, call: &ToolCall, known: &LexiconIndex) -> Val
     chosen
 }
 
-/// Whether a word that names what is done may hold this.
+/// Reports whether a word for an action may contain this character.
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || "_-".contains(letter)
 }
 
-/// The kind of the verb of a value that chooses what is done.
+/// Returns the kind of the verb of a value that selects the action.
 fn kind_of_value<'k>(value: &str, known: &'k LexiconIndex) -> &'k str {
     let words = name_words::of_name(value);
     let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
     verb.map_or(NONE, |verb| verb.kind.as_str())
 }
 
-/// The values that choose what is done: the one that is given, else all that there are. One that nothing is known of says
-/// nothing, unless it is a command, which is judged by itself.
+/// Returns the values that select the action: the given one, or else all that the schema offers. A given value without
+/// a known verb counts only if it is a command, which is judged by itself.
 fn actions<'a>(
     call: &'a ToolCall,
     name: &str,
@@ -285,31 +287,32 @@ fn actions<'a>(
     }
 }
 
-/// The values that a schema offers.
+/// Returns the values that a schema offers.
 fn offered(property: &Value) -> impl Iterator<Item = &str> {
     let all = property.get("enum").and_then(Value::as_array);
     all.into_iter().flatten().filter_map(Value::as_str).take(MOST_VALUES)
 }
 
-/// Whether it runs something on another machine or as another account, where what is known of this one does not hold.
+/// Reports whether the tool runs something on another machine or as another account, to which the facts about this one
+/// do not apply.
 fn is_elsewhere(kind: &str, name: &[String], server: Option<&str>, known: &LexiconIndex) -> bool {
     known.lexicon.open.iter().any(|open| open == kind) && is_named(&known.lexicon.elsewhere, name, server)
 }
 
-/// Whether a word of a name or of its server's is one of these.
+/// Reports whether a word of the name or of the server's name is in this list.
 fn is_named(list: &[String], name: &[String], server: Option<&str>) -> bool {
     let served = server.map(name_words::of_name).unwrap_or_default();
     name.iter().chain(&served).any(|word| list.contains(word))
 }
 
-/// Whether the input asks for secrets to be shown.
+/// Reports whether the input requests that secrets are shown.
 fn reveals(call: &ToolCall, known: &LexiconIndex) -> bool {
     let is_on = |value: &Value| value.as_bool() == Some(true) || value.as_str() == Some("true");
     let names = |name: &String| known.lexicon.reveal.contains(&name_words::plain(name).replace('_', ""));
     call.input.as_object().into_iter().flatten().any(|(name, value)| is_on(value) && names(name))
 }
 
-/// Whether a description says that the tool destroys, and not that it does not.
+/// Reports whether a description says that the tool destroys, without a negation.
 fn says_that_it_destroys(text: &str, known: &LexiconIndex) -> bool {
     let words = name_words::of_text(text, MOST_WORDS);
     let text = format!(" {} ", words.join(" "));
@@ -321,7 +324,7 @@ fn says_that_it_destroys(text: &str, known: &LexiconIndex) -> bool {
     })
 }
 
-/// By the words of its description. The kind of the verb that it begins with.
+/// Adds the signals of the words of the description, and returns the kind of the verb with which it begins.
 fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k LexiconIndex) -> &'k str {
     signals.add("described");
     let first = name_words::of_text(name_words::first_sentence(text), MOST_OF_SENTENCE);

@@ -1,5 +1,5 @@
-//! What the input of a call holds that no entry describes: commands, code, paths and URLs by the names and the shapes of its
-//! members, however deep they lie, and calls of other tools.
+//! Finds commands, code, paths and URLs in the input of a call that no entry describes, by the names and the form of
+//! its members at any depth, and calls of other tools.
 //!
 //! The names are data (`patterns/guess/tools.toml`). Out of scope: judging what is found.
 
@@ -13,11 +13,11 @@ use crate::judge::name_words;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{InputKind, Language};
 
-/// How deep members may lie in members, and how many are looked at. What lies beyond is not known.
+/// Maximum depth and maximum number of members that are searched. What is beyond them is unknown.
 const MOST_DEPTH: usize = 12;
 const MOST_MEMBERS: usize = 20_000;
 
-/// A part of an input, and what it is.
+/// A part of an input, and its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundPart {
     pub what: InputKind,
@@ -25,7 +25,7 @@ pub struct FoundPart {
 }
 
 impl FoundPart {
-    /// Whether it says what a tool does that runs what it is given.
+    /// Reports whether it determines what a tool does that runs its input.
     #[must_use]
     pub fn is_run(&self) -> bool {
         match &self.what {
@@ -36,7 +36,7 @@ impl FoundPart {
     }
 }
 
-/// Whether what a property of this name holds is a command.
+/// Reports whether a property of this name contains a command.
 #[must_use]
 pub fn is_command(name: &str, known: &LexiconIndex) -> bool {
     let name = name_words::plain(name);
@@ -44,17 +44,17 @@ pub fn is_command(name: &str, known: &LexiconIndex) -> bool {
     known.lexicon.held.iter().find(is_one).is_some_and(|list| InputKind::named(&list.what) == Some(InputKind::Command))
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Clone, Debug, Default)]
 pub struct InputContent {
     pub parts: Vec<FoundPart>,
     /// Calls of other tools.
     pub calls: Vec<ToolCall>,
-    /// There is more, which was not looked at.
+    /// Whether parts of the input were not searched.
     pub is_cut: bool,
 }
 
-/// Looks through the input of a call. `runs` says whether its tool runs what it is given, as far as its name tells.
+/// Searches the input of a call. `runs` is whether the tool runs its input, according to its name.
 #[must_use]
 pub fn of(call: &ToolCall, runs: bool, catalog: &Catalog) -> InputContent {
     let mut names = name_words::of_name(&call.name);
@@ -85,7 +85,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether it may be looked at.
+    /// Reports whether another value may be searched.
     fn step(&mut self, depth: usize) -> bool {
         let goes = depth <= MOST_DEPTH && self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -93,7 +93,7 @@ impl Search<'_> {
         goes
     }
 
-    /// A value whose name says nothing.
+    /// Searches a value whose name has no meaning.
     fn value(&mut self, value: &Value, language: Option<&InputKind>, depth: usize) {
         if !self.step(depth) {
             return;
@@ -138,7 +138,7 @@ impl Search<'_> {
             return self.texts(&InputKind::Command, value, language, depth);
         }
         match (what, value) {
-            // A list is one command.
+            // A list of strings is one command.
             (Some(InputKind::Command), Value::Array(list)) if list.iter().all(Value::is_string) => {
                 self.hold(InputKind::Command, value.clone());
             }
@@ -147,7 +147,7 @@ impl Search<'_> {
         }
     }
 
-    /// Texts of which each is this, and what lies in objects by the names there.
+    /// Adds each text as a part of this kind, and searches objects by the names of their members.
     fn texts(&mut self, what: &InputKind, value: &Value, language: Option<&InputKind>, depth: usize) {
         if !self.step(depth) {
             return;
@@ -170,7 +170,7 @@ impl Search<'_> {
                     InputKind::Code(language) => *language != Language::Sql,
                     InputKind::Effect(_) | InputKind::Path => false,
                 };
-                // A command that cannot be told from what is around it.
+                // The command cannot be distinguished from the members around it.
                 if is_run && before == self.found.parts.len() {
                     self.hold(what.clone(), value.clone());
                 }
@@ -179,7 +179,7 @@ impl Search<'_> {
         }
     }
 
-    /// The object that a member holds as a text, where members of that name hold inputs.
+    /// Parses the object in a text, if members of this name contain inputs.
     fn written(&self, name: &str, value: &Value) -> Option<Value> {
         let text = value.as_str()?.trim();
         let calls = &self.lexicon.calls;
@@ -188,7 +188,7 @@ impl Search<'_> {
         is_json.then(|| serde_json::from_str(text).ok())?
     }
 
-    /// A program and its arguments, which stand beside one another or in one list.
+    /// Adds a command that consists of a program and its arguments, as members of an object or as one list.
     fn arguments(&mut self, members: &[(String, &Value)]) {
         let named = |names: &[String]| members.iter().find(|(name, _)| names.contains(name)).map(|(_, value)| *value);
         let Some(given) = named(&self.lexicon.arguments) else { return };
@@ -215,14 +215,14 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a word is the name of a program that is described.
+    /// Reports whether a word is the name of a described program.
     fn is_program(&self, word: &Value) -> bool {
         let Some(word) = word.as_str() else { return false };
         let name = word.rsplit('/').next().unwrap_or(word);
         !name.is_empty() && self.catalog.program(name).is_some()
     }
 
-    /// A call of another tool: its name and its input stand beside one another.
+    /// Adds a call of another tool, whose name and input are members of the same object.
     fn calls(&mut self, members: &[(String, &Value)]) {
         let calls = &self.lexicon.calls;
         let first = |names: &[String]| {
@@ -245,7 +245,7 @@ impl Search<'_> {
     }
 }
 
-/// The language of this name: `Python 3.12`, `bash`.
+/// Returns the language of this name: `Python 3.12`, `bash`.
 #[must_use]
 pub fn language(lexicon: &Lexicon, word: &str) -> Option<InputKind> {
     let plain = name_words::plain(word);
@@ -254,13 +254,13 @@ pub fn language(lexicon: &Lexicon, word: &str) -> Option<InputKind> {
     lexicon.languages.iter().find(is_named).and_then(|list| InputKind::named(&list.what))
 }
 
-/// Whether a word of a list stands for this name: itself, or behind `*_` its end.
+/// Reports whether a word of a list denotes this name: the name itself, or its ending after `*_`.
 fn stands_for(word: &str, name: &str) -> bool {
     let ends = |end: &str| name.strip_suffix(end).is_some_and(|front| front.len() > 1 && front.ends_with('_'));
     word == name || word.strip_prefix("*_").is_some_and(ends)
 }
 
-/// A word as a shell reads it as one.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

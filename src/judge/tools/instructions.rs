@@ -1,15 +1,15 @@
-//! What the description of a tool says to the model behind a person's back: letters that nobody sees, and sentences that
-//! speak of something else than the tool.
+//! Finds parts of a tool's description that address the model without a person noticing: invisible characters, and
+//! sentences that are not about the tool.
 
 use serde_json::Value;
 
 use crate::judge::lexicon::LexiconIndex;
 
-/// How deep into a schema is looked for descriptions, and the most of a text that is read.
+/// Maximum depth of a schema that is searched for descriptions, and maximum length of a text that is read.
 const MOST_DEPTH: usize = 16;
 const MOST_BYTES: usize = 256 << 10;
 
-/// The first such thing in what a server says of a tool, in words for a person.
+/// Returns the first such part of what a server says about a tool, in words for people.
 #[must_use]
 pub fn hidden(described: &Value, known: &LexiconIndex) -> Option<String> {
     let mut texts = Vec::new();
@@ -17,7 +17,7 @@ pub fn hidden(described: &Value, known: &LexiconIndex) -> Option<String> {
     texts.into_iter().find_map(|text| of_text(text, known))
 }
 
-/// All texts that a model is given: values, and the names of properties.
+/// Collects all texts that a model receives: values, and the names of properties.
 fn gather<'v>(value: &'v Value, depth: usize, texts: &mut Vec<&'v str>) {
     if depth > MOST_DEPTH {
         return;
@@ -46,7 +46,8 @@ fn of_text(text: &str, known: &LexiconIndex) -> Option<String> {
     Some(format!("\"{found}\""))
 }
 
-/// Tags, marks of direction, letters without width and controls. What joins the parts of an emoji is none of them.
+/// Reports whether a character is a tag, a mark of direction, a control character or without width. The joiners of
+/// emoji are allowed.
 const fn is_unseen(letter: char) -> bool {
     matches!(letter,
         '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{180e}'

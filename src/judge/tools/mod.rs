@@ -1,8 +1,9 @@
-//! Tools that are no commands: what an agent's host, an MCP server or a program of one's own offers to be called.
+//! Tools that are not commands: what an agent's host, an MCP server or an application offers to call.
 //!
-//! A call is judged by the registry's entries for its name and input (`[[tool]]` in the pattern files); one that nothing
-//! describes is guessed at by its words. What the input holds (a command, code, a path, a URL) is judged by the judge's own
-//! analysis, in `analysis::tool`. Out of scope: I/O, and knowledge of any one tool: that is data.
+//! A call is judged by the registry's entries for its name and input (`[[tool]]` in the pattern files); for an
+//! undescribed tool its words are the basis of a guess. The content of the input (a command, code, a path, a URL) is
+//! judged by the judge's own analysis, in `analysis::tool`. Out of scope: I/O, and knowledge about particular tools,
+//! which is data.
 
 pub mod address;
 pub mod call;
@@ -26,32 +27,32 @@ use super::sort;
 use super::syntax::tree::Span;
 use super::tier::{Reversibility, Tier};
 
-/// The rule that a guess is found by.
+/// The rule of a guess.
 pub const GUESS: &str = "tools.guess";
-/// The rule of what a tool says of itself.
+/// The rule of a warning in a tool's own hints.
 pub const WARNING: &str = "tools.warning";
 
-/// The rule of an input that is not looked at whole.
+/// The rule of an input that is not searched completely.
 pub const DEPTH: &str = "tools.depth";
 
-/// What a call comes to, apart from what its input holds.
+/// The judgment of a call, except for the content of its input.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// Of a plain call: 0 or 1. What is worse is a finding.
+    /// The tier of the plain call: 0 or 1. A higher one is a finding.
     pub base: Tier,
     pub findings: Vec<Finding>,
-    /// What parts of the input are.
+    /// The kinds of parts of the input.
     pub parts: Vec<FoundPart>,
-    /// The kind of verb in its name, for what is done to paths.
+    /// The kind of the verb in its name, which determines what is done to paths.
     pub kind: Option<String>,
-    /// Pointers to what a person is shown first.
+    /// Pointers to the parts that a person is shown first.
     pub show: Vec<String>,
-    /// Nothing describes it.
+    /// Whether no entry describes it.
     pub guessed: bool,
 }
 
-/// Notes in a call what of its input nobody is shown and nothing keeps: what an entry of its name says, and what goes by
-/// the name of a secret. Every call goes through here before anything else is done with it.
+/// Marks the parts of a call's input that are neither shown nor stored: those that an entry for its name redacts, and
+/// those with the name of a secret. Every call passes through here before anything else is done with it.
 pub fn conceal(call: &mut ToolCall, catalog: &Catalog) {
     call.hidden = entries::hidden(call, catalog);
     secrets(&call.input, String::new(), &catalog.lexicon().lexicon.hidden, 0, &mut call.hidden);
@@ -59,10 +60,10 @@ pub fn conceal(call: &mut ToolCall, catalog: &Catalog) {
     call.hidden.dedup();
 }
 
-/// How deep into an input is looked for names.
+/// Maximum depth of an input that is searched for names.
 const MOST_DEPTH: usize = 12;
 
-/// Pointers to all members that go by one of these names.
+/// Adds pointers to all members with one of these names.
 fn secrets(value: &Value, at: String, names: &[String], depth: usize, found: &mut Vec<String>) {
     if depth > MOST_DEPTH {
         return;
@@ -72,7 +73,7 @@ fn secrets(value: &Value, at: String, names: &[String], depth: usize, found: &mu
             for (name, member) in members {
                 let at = pointer::member(&at, name);
                 let is_named = names.iter().any(|known| *known == name_words::plain(name).replace('_', ""));
-                // A switch of that name is no secret.
+                // A switch of that name is not a secret.
                 if is_named && !matches!(member, Value::Null | Value::Bool(_)) {
                     found.push(at);
                 } else {
@@ -89,7 +90,7 @@ fn secrets(value: &Value, at: String, names: &[String], depth: usize, found: &mu
     }
 }
 
-/// Takes what is hidden out of what is said of a call.
+/// Removes the hidden values of a call from its findings.
 pub fn scrub(findings: &mut [Finding], call: &ToolCall) {
     if call.hidden.is_empty() {
         return;
@@ -104,10 +105,10 @@ pub fn scrub(findings: &mut [Finding], call: &ToolCall) {
     }
 }
 
-/// How deep calls may lie in calls.
+/// Maximum depth of calls within calls.
 const MOST_CALLS: usize = 4;
 
-/// Judges a call by the registry and, where that is silent, by its words. A call of another tool in its input is judged
+/// Judges a call by the registry and, if that has no entry, by its words. A call of another tool in its input is judged
 /// with it.
 #[must_use]
 pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
@@ -119,7 +120,7 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     let matches = entries::find(call, catalog);
     let own = || matches.iter().filter(|one| !one.foreign);
     let mut guess = guess::guess(call, catalog.lexicon());
-    // A project only tightens: what its files say is no reason not to guess.
+    // A project may only tighten: an entry in its files does not replace the guess.
     let described = own().any(|one| one.layer != Layer::Project);
     let content = if described {
         let holds = own().flat_map(|one| one.tool.holds.iter());
@@ -142,7 +143,7 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     let mut base = own().map(|one| one.tool.tier.min(Tier::Low)).max().unwrap_or(Tier::Safe);
     let mut findings = Vec::new();
     for one in &matches {
-        // What is known of the tool itself counts more than what another server's does.
+        // Entries about the tool itself take precedence over those about another server's tool.
         let foreign = one.foreign && !described && one.tool.tier > guess.tier;
         let raises = one.tool.tier > Tier::Low && (!one.foreign || foreign);
         if raises {
@@ -167,7 +168,7 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     let is_read = guess.kind.as_ref().is_some_and(|kind| catalog.lexicon().lexicon.harmless.contains(kind));
     for inner in content.calls.iter().filter(|_| depth < MOST_CALLS) {
         let inner = verdict_within(inner, catalog, depth + 1);
-        // A thing that is read or made has a name and parameters too, and is no call for that.
+        // An object that is read or created has a name and parameters too, but is not a call.
         let counts = |finding: &Finding| !(is_read && matches!(finding.rule.as_str(), GUESS));
         verdict.findings.extend(inner.findings.into_iter().filter(counts).map(|one| Finding { span, ..one }));
         verdict.base = verdict.base.max(inner.base);
@@ -176,18 +177,18 @@ fn verdict_within(call: &ToolCall, catalog: &Catalog, depth: usize) -> Verdict {
     verdict
 }
 
-/// Whether a tool runs what it is given, as far as its name tells.
+/// Reports whether a tool runs its input, according to its name.
 fn runs(guess: &Guess, catalog: &Catalog) -> bool {
     guess.kind.as_ref().is_some_and(|kind| catalog.lexicon().lexicon.open.contains(kind))
 }
 
-/// What is said of an input that holds more than is looked at.
+/// Returns the finding of an input that contains more than is searched.
 fn of_depth(span: Span) -> Finding {
     let reason = "The input is nested too deeply to analyse.".to_owned();
     Finding { reason, ..Finding::plain(DEPTH, Tier::Medium, Reversibility::Hard, "", span) }
 }
 
-/// A finding of an entry.
+/// Returns the finding of an entry.
 fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
     let tool = one.tool;
     let shown = tool.show.iter().flat_map(|at| pointer::find(&call.input, at)).map(entries::text).collect();
@@ -202,7 +203,7 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
         instead: tool.instead.clone(),
         touches: shown,
         deny: tool.deny,
-        // What is said of another server's tool loosens nothing for this one.
+        // An entry about another server's tool loosens nothing for this one.
         yolo: tool.yolo && !one.foreign,
         reversible: tool.reversible && !one.foreign,
         approvals: tool.approvals,
@@ -233,7 +234,7 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
     }
 }
 
-/// What is said of a tool whose server cannot be taken at its word.
+/// Returns the finding of a tool whose server cannot be trusted.
 fn of_mark(mark: &ToolWarning, call: &ToolCall, span: Span) -> Finding {
     let (rule, tier, reason, instead) = match mark {
         ToolWarning::Changed => (
@@ -272,7 +273,7 @@ fn of_warning(span: Span) -> Finding {
     Finding { reason, ..Finding::plain(WARNING, Tier::Medium, Reversibility::Hard, "", span) }
 }
 
-/// Whether money moves: no grant covers it.
+/// Reports whether the call transfers money, so that no grant covers it.
 #[must_use]
 pub fn pays(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.notes.contains(&SessionNote::Money))
@@ -339,7 +340,7 @@ mod tests {
         assert!(paid(&rules("call_tool", json!({"calls": [{"tool": "list_files", "input": {}}, payment.clone()]}))));
         let deep = (0..=MOST_CALLS).fold(payment, |inner, _| json!({"tool": "call_tool", "arguments": inner}));
         assert!(rules("call_tool", deep).iter().any(|rule| rule == DEPTH));
-        // A view that has a name and parameters is no call of what it is named after.
+        // An object with a name and parameters is not a call of the tool of that name.
         assert_eq!(rules("get_view", json!({"name": "deleted_items", "parameters": {}})), Vec::<String>::new());
     }
 }

@@ -1,14 +1,14 @@
-//! JSON pointers (RFC 6901), where `*` stands for every element of an array and every member of an object.
+//! JSON pointers (RFC 6901), in which `*` is every element of an array and every member of an object.
 
 use serde_json::Value;
 
-/// Whether a text is such a pointer: empty, or begun by a slash.
+/// Reports whether a text is such a pointer: empty, or with a slash at its beginning.
 #[must_use]
 pub fn is_pointer(text: &str) -> bool {
     text.is_empty() || text.starts_with('/')
 }
 
-/// All that a pointer leads to.
+/// Returns all values to which a pointer leads.
 #[must_use]
 pub fn find<'v>(value: &'v Value, pointer: &str) -> Vec<&'v Value> {
     let mut found = vec![value];
@@ -19,7 +19,7 @@ pub fn find<'v>(value: &'v Value, pointer: &str) -> Vec<&'v Value> {
     found
 }
 
-/// The texts and numbers in a value, as a person would write them.
+/// Returns the texts and numbers in a value, in the notation of a person.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<String> {
     match value {
@@ -31,7 +31,7 @@ pub fn leaves(value: &Value) -> Vec<String> {
     }
 }
 
-/// A pointer to a member of what another pointer leads to.
+/// Returns a pointer to a member of the value to which another pointer leads.
 #[must_use]
 pub fn member(of: &str, name: &str) -> String {
     format!("{of}/{}", name.replace('~', "~0").replace('/', "~1"))
@@ -47,7 +47,7 @@ fn below<'v>(value: &'v Value, step: &str, name: &str) -> Vec<&'v Value> {
     }
 }
 
-/// Puts `with` in the place of all that a pointer leads to. Whether there was anything.
+/// Replaces all values to which a pointer leads, and reports whether there were any.
 pub fn replace(value: &mut Value, pointer: &str, with: &Value) -> bool {
     let Some(rest) = pointer.strip_prefix('/') else {
         *value = with.clone();

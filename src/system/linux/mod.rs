@@ -19,30 +19,31 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::{Account, Credentials};
 
-/// Whether files that a program keeps elsewhere on macOS are looked for there.
+/// Whether the system is macOS, where some programs keep their files in other places.
 pub const IS_MACOS: bool = false;
 
 /// The directory for data below a home.
 pub const DATA: &str = ".local/share";
 
-/// The programs that look up accounts and hosts, where the system's own look-up cannot be called: a static program cannot
-/// load the modules that know, and some of them end it when it tries.
+/// The programs that look up accounts and hosts if the C library cannot: a static program cannot load the modules for
+/// this, and some of them end the program when it tries.
 pub const LOOK_UP: &[&str] = &["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
 
-/// The highest signal number there is.
+/// The highest signal number.
 pub const LAST_SIGNAL: c_int = 64;
 
-/// What has a socket closed when a program starts, from its first moment on.
+/// The flag with which a socket is closed on exec from its creation on.
 pub const CLOSED_ON_EXEC: SockFlag = SockFlag::SOCK_CLOEXEC;
 
-/// The same for descriptors that are received.
+/// The same flag for received descriptors.
 pub const RECEIVED_CLOSED_ON_EXEC: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
 
 mod request {
     nix::ioctl_read_bad!(device, libc::TIOCGDEV, libc::c_uint);
 }
 
-/// Has the loader call a function before `main`: of type `extern "C" fn()`, in need of nothing that is not ready by then.
+/// Makes the loader call a function before `main`. It has the type `extern "C" fn()`, and uses nothing that is not
+/// ready by then.
 #[macro_export]
 macro_rules! before_main {
     ($function:path) => {
@@ -54,32 +55,33 @@ macro_rules! before_main {
     };
 }
 
-/// An account by its name or number, as the system's own look-up gives it; `None` where [`LOOK_UP`] is asked instead.
+/// Returns an account by its name or number, from the system's own look-up; `None` if [`LOOK_UP`] is used instead.
 #[must_use]
 pub const fn account(_key: &str) -> Option<Account> {
     None
 }
 
-/// The addresses of a host, as the system's own look-up gives them; `None` where [`LOOK_UP`] is asked instead.
+/// Returns the addresses of a host, from the system's own look-up; `None` if [`LOOK_UP`] is used instead.
 #[must_use]
 pub const fn addresses(_host: &str, _port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
     None
 }
 
-/// Whether a process sent a signal. Linux says so by a code that is not positive (a process of another namespace has pid 0).
+/// Reports whether a process sent a signal. On Linux the code is then not positive (a process of another namespace has
+/// pid 0).
 #[must_use]
 pub const fn was_sent(about: &libc::siginfo_t) -> bool {
     about.si_code <= 0
 }
 
-/// Where this thread's `errno` is.
+/// Returns the address of this thread's `errno`.
 #[must_use]
 pub fn errno_place() -> *mut c_int {
     // SAFETY: the C library's own accessor.
     unsafe { libc::__errno_location() }
 }
 
-/// The environment of this process: a null-terminated array of strings.
+/// Returns the environment of this process: a null-terminated array of strings.
 #[must_use]
 pub fn environ() -> *const *const c_char {
     unsafe extern "C" {
@@ -89,10 +91,10 @@ pub fn environ() -> *const *const c_char {
     unsafe { environ }
 }
 
-/// The path that this program was started by, whatever its caller made of its name.
+/// Returns the path by which this program was started, whatever name its caller passed.
 #[must_use]
 pub fn started_by() -> Option<OsString> {
-    // SAFETY: where it is not zero the kernel's value leads to a string that lives as long as the process.
+    // SAFETY: if it is not null, the kernel's value points to a string that lives as long as the process.
     let path = unsafe {
         let path = libc::getauxval(libc::AT_EXECFN) as *const c_char;
         (!path.is_null()).then(|| CStr::from_ptr(path))
@@ -100,60 +102,60 @@ pub fn started_by() -> Option<OsString> {
     path.map(|path| OsString::from_vec(path.to_bytes().to_vec()))
 }
 
-/// Closes all descriptors from a number on; false where the system cannot do that at once. One system call.
+/// Closes all descriptors from a number on, with one system call. Returns `false` if the system does not support that.
 #[must_use]
 pub fn close_from(first: c_int) -> bool {
     // SAFETY: the call takes numbers.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) == 0 }
 }
 
-/// Has all descriptors from a number on closed when a program starts; false where the system cannot do that at once. One
-/// system call.
+/// Sets close-on-exec for all descriptors from a number on, with one system call. Returns `false` if the system does
+/// not support that.
 #[must_use]
 pub fn close_on_exec_from(first: c_int) -> bool {
     // SAFETY: the call takes numbers.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) == 0 }
 }
 
-/// Makes a pipe hold so much, as far as the system lets it.
+/// Sets the capacity of a pipe, as far as the system allows it.
 pub fn set_pipe_size(pipe: BorrowedFd<'_>, bytes: c_int) {
     // SAFETY: sets what belongs to a descriptor that is open.
     unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) };
 }
 
-/// Whether other processes of this account may read this one's memory and trace it.
+/// Reports whether other processes of this account may read this process's memory and trace it.
 #[must_use]
 pub fn is_open_to_others() -> bool {
     prctl::get_dumpable().unwrap_or_default()
 }
 
-/// Lets other processes of this account read this one's memory and trace it, and the system dump it, or not. One system
-/// call.
+/// Sets whether other processes of this account may read this process's memory and trace it, and whether the system may
+/// dump it. One system call.
 pub fn set_open_to_others(open: bool) {
     // The call cannot fail with these values.
     let _ = prctl::set_dumpable(open);
 }
 
-/// Whether a program may put keys into the input of its own terminal (`TIOCSTI`), as sysctl `dev.tty.legacy_tiocsti` says;
-/// `None` where the kernel has no such setting, and so always lets it.
+/// Returns whether a program may insert keys into the input of its own terminal (`TIOCSTI`), according to the sysctl
+/// `dev.tty.legacy_tiocsti`; `None` if the kernel has no such setting and therefore always allows it.
 #[must_use]
 pub fn lets_keys_be_injected() -> Option<bool> {
     let setting = std::fs::read("/proc/sys/dev/tty/legacy_tiocsti").ok()?;
     Some(setting.trim_ascii() != b"0")
 }
 
-/// Has processes below this one become its children when their parents end.
+/// Sets whether descendants of this process become its children when their parents end.
 pub fn adopt_orphans(adopts: bool) {
     let _ = prctl::set_child_subreaper(adopts);
 }
 
-/// The time by a clock that goes on while the machine sleeps.
+/// Returns the time of a clock that continues while the machine sleeps.
 #[must_use]
 pub fn steady_clock() -> Option<Duration> {
     clock_gettime(ClockId::CLOCK_BOOTTIME).ok().map(Duration::from)
 }
 
-/// The number of a terminal's device, by a descriptor of `/dev/tty`.
+/// Returns the device number of a terminal, from a descriptor of `/dev/tty`.
 #[must_use]
 pub fn terminal_number(terminal: BorrowedFd<'_>) -> Option<u64> {
     let mut device: libc::c_uint = 0;
@@ -162,19 +164,19 @@ pub fn terminal_number(terminal: BorrowedFd<'_>) -> Option<u64> {
     Some(u64::from(device))
 }
 
-/// Who is at the other end.
+/// Returns the process at the other end.
 ///
 /// # Errors
-/// The system does not tell.
+/// The system does not know it.
 pub fn credentials(stream: &UnixStream) -> io::Result<Credentials> {
     let found = getsockopt(stream, sockopt::PeerCredentials)?;
     Ok(Credentials { pid: found.pid(), uid: found.uid() })
 }
 
-/// Sends a datagram to a socket, whose name begins with `@` where it lies in no directory.
+/// Sends a datagram to a socket. The name of an abstract socket begins with `@`.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No socket of this name is open.
 pub fn send_datagram(socket: &UnixDatagram, bytes: &[u8], to: &OsStr) -> io::Result<()> {
     match to.as_bytes().strip_prefix(b"@") {
         Some(name) => socket.send_to_addr(bytes, &std::os::unix::net::SocketAddr::from_abstract_name(name)?),
@@ -183,7 +185,7 @@ pub fn send_datagram(socket: &UnixDatagram, bytes: &[u8], to: &OsStr) -> io::Res
     .map(drop)
 }
 
-/// Calls it at each change of a file in a directory whose name begins so, until it returns false.
+/// Calls `told` at each change of a file in a directory whose name begins with `name`, until it returns `false`.
 ///
 /// # Errors
 /// The directory cannot be watched.
@@ -199,8 +201,8 @@ pub fn watch(directory: &Path, name: &str, told: impl Fn() -> bool) -> io::Resul
     }
 }
 
-/// Whether a directory lies on a file system that several machines, or a process in user space, may change. One that does
-/// not tell its kind does not.
+/// Reports whether a directory is on a file system that several machines, or a process in user space, may change. A
+/// file system of unknown type counts as local.
 #[must_use]
 pub fn is_shared(directory: &Path) -> bool {
     /// From linux/magic.h and the file systems' own headers: NFS, SMB (three generations), 9P, FUSE (sshfs and all

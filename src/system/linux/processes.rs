@@ -1,4 +1,4 @@
-//! Processes, as Linux tells of them in `/proc`.
+//! Reads information about processes from `/proc`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -11,22 +11,24 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::{Process, Seat};
 
-/// The most that is read of a process's arguments, in bytes.
+/// Maximum number of bytes that are read of a process's arguments.
 const MAX_ARGUMENTS: u64 = 8 * 1024;
 
-/// The most that is read of a process's environment, in bytes.
+/// Maximum number of bytes that are read of a process's environment.
 const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
-/// What is known of a process; `None` when there is none, or it may not be looked at.
+/// Returns what is known about a process; `None` if it does not exist or may not be inspected.
 #[must_use]
 pub fn process(pid: i32) -> Option<Process> {
-    // One read: these files are made anew for each, and this is asked for every ancestor of every command.
+    // The file is read at once, because the kernel generates it for each read, and it is read for every ancestor of
+    // every command.
     let mut buffer = [0; 1024];
     let count = std::fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut buffer)).ok()?;
     parse(pid, &String::from_utf8_lossy(buffer.get(..count)?))
 }
 
-/// The name stands in brackets and may contain anything, brackets too; the numbers come after the last one.
+/// Parses the content of `stat`. The name is in parentheses and may contain anything, parentheses too; the numbers come
+/// after the last one.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.split_once('(')?;
     let (name, numbers) = rest.rsplit_once(')')?;
@@ -37,7 +39,7 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
     Some(Process { pid, parent, name: name.to_owned(), started })
 }
 
-/// Where a process sits, when it belongs to this account; `None` when it does not, or there is none.
+/// Returns the session and the terminal of a process of this account; `None` if it has another owner or does not exist.
 #[must_use]
 pub fn seat(pid: i32, uid: u32) -> Option<Seat> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -55,7 +57,7 @@ pub fn seat(pid: i32, uid: u32) -> Option<Seat> {
     Some(Seat { leader, terminal: terminal != 0 && group == foreground })
 }
 
-/// The arguments of a process; none when they may not be read.
+/// Returns the arguments of a process; none if they may not be read.
 #[must_use]
 pub fn arguments(pid: i32) -> Vec<String> {
     let mut bytes = Vec::new();
@@ -67,8 +69,8 @@ pub fn arguments(pid: i32) -> Vec<String> {
     split(&bytes)
 }
 
-/// The arguments, each of which ends in a NUL. The last one may have been cut, and is then left out: it would say less than
-/// the process was told.
+/// Splits the arguments, each of which ends in a NUL. If the last one may be truncated, it is omitted, because it would
+/// have another meaning.
 fn split(bytes: &[u8]) -> Vec<String> {
     let is_cut = bytes.len() as u64 >= MAX_ARGUMENTS;
     let whole = bytes.strip_suffix(&[0]).unwrap_or(bytes);
@@ -80,7 +82,7 @@ fn split(bytes: &[u8]) -> Vec<String> {
     arguments
 }
 
-/// The environment that a process was started with; empty when it may not be read.
+/// Returns the environment with which a process was started; empty if it may not be read.
 #[must_use]
 pub fn environment(pid: i32) -> Vec<(OsString, OsString)> {
     let mut bytes = Vec::new();
@@ -97,13 +99,13 @@ pub fn environment(pid: i32) -> Vec<(OsString, OsString)> {
     bytes.split(|byte| *byte == 0).filter_map(variable).collect()
 }
 
-/// Device and inode of the file that a process runs.
+/// Returns the device and inode of the file that a process runs.
 #[must_use]
 pub fn executable(pid: i32) -> Option<(u64, u64)> {
     std::fs::metadata(format!("/proc/{pid}/exe")).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// The processes that run this file.
+/// Returns the processes that run this file.
 #[must_use]
 pub fn running(file: (u64, u64)) -> Vec<i32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -111,8 +113,8 @@ pub fn running(file: (u64, u64)) -> Vec<i32> {
     numbers.filter(|pid| executable(*pid) == Some(file)).collect()
 }
 
-/// The processes that hold the other end of a terminal, by its device number: the emulators, multiplexers and servers
-/// that show it and type into it. Those of other accounts are not seen.
+/// Returns the processes that hold the other end of a terminal, by its device number: the emulators, multiplexers and
+/// servers that show it and type into it. Those of other accounts are not found.
 #[must_use]
 pub fn holders(terminal: u64) -> Vec<i32> {
     let index = format!("tty-index:\t{}\n", libc::minor(terminal));
@@ -127,7 +129,7 @@ pub fn holders(terminal: u64) -> Vec<i32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mut found: Vec<i32> = numbers.filter(|pid| holds(*pid)).collect();
-    // One that was forked a moment ago still has what its parent holds, until it becomes another program.
+    // A process that was just forked has its parent's descriptors until it executes another program.
     for _ in 0..5 {
         if found.len() < 2 {
             break;
@@ -138,7 +140,7 @@ pub fn holders(terminal: u64) -> Vec<i32> {
     found
 }
 
-/// The children of this process.
+/// Returns the children of this process.
 #[must_use]
 pub fn children() -> Vec<i32> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -146,7 +148,8 @@ pub fn children() -> Vec<i32> {
     listed.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// Whether a process of this name lives: [`Process::unique_name`], of which all but the number may be empty or left out.
+/// Reports whether a process is alive, by its [`Process::unique_name`]. All parts but the number may be empty or
+/// missing.
 #[must_use]
 pub fn lives(name: &str) -> bool {
     let mut parts = name.split('.');
@@ -155,7 +158,7 @@ pub fn lives(name: &str) -> bool {
     process.is_some_and(|process| is(parts.next(), process.started.to_string()) && is(parts.next(), boot()))
 }
 
-/// Names this start of the machine.
+/// Returns an identifier of this start of the machine.
 #[must_use]
 pub fn boot() -> String {
     let mut buffer = [0; 8];
@@ -163,7 +166,7 @@ pub fn boot() -> String {
     read.map_or_else(|_| String::new(), |()| String::from_utf8_lossy(&buffer).into_owned())
 }
 
-/// The time of day at so many clock ticks after the machine was started.
+/// Returns the time of day at this number of clock ticks after the machine started.
 #[must_use]
 pub fn time_of(ticks: u64) -> Option<SystemTime> {
     let a_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;

@@ -16,28 +16,29 @@ use nix::unistd::User;
 
 use super::{Account, Credentials};
 
-/// Whether files that a program keeps elsewhere on macOS are looked for there.
+/// Whether the system is macOS, where some programs keep their files in other places.
 pub const IS_MACOS: bool = true;
 
 /// The directory for data below a home.
 pub const DATA: &str = "Library/Application Support";
 
-/// The programs that look up accounts and hosts, where the system's own look-up cannot be called.
+/// The programs that look up accounts and hosts if the system's own look-up cannot be called.
 pub const LOOK_UP: &[&str] = &[];
 
-/// The highest signal number there is.
+/// The highest signal number.
 pub const LAST_SIGNAL: c_int = 31;
 
-/// What has a socket closed when a program starts, from its first moment on: nothing has.
+/// The flag with which a socket is closed on exec from its creation on. macOS has none.
 pub const CLOSED_ON_EXEC: SockFlag = SockFlag::empty();
 
-/// The same for descriptors that are received.
+/// The same flag for received descriptors.
 pub const RECEIVED_CLOSED_ON_EXEC: MsgFlags = MsgFlags::empty();
 
-/// How often a watched file is looked at.
+/// The interval at which a watched file is checked.
 const PACE: Duration = Duration::from_millis(250);
 
-/// Has the loader call a function before `main`: of type `extern "C" fn()`, in need of nothing that is not ready by then.
+/// Makes the loader call a function before `main`. It has the type `extern "C" fn()`, and uses nothing that is not
+/// ready by then.
 #[macro_export]
 macro_rules! before_main {
     ($function:path) => {
@@ -49,7 +50,7 @@ macro_rules! before_main {
     };
 }
 
-/// An account by its name or number, as the system's own look-up gives it.
+/// Returns an account by its name or number, from the system's own look-up.
 #[must_use]
 pub fn account(key: &str) -> Option<Account> {
     let found = match key.parse::<u32>() {
@@ -60,87 +61,88 @@ pub fn account(key: &str) -> Option<Account> {
     Some(Account { uid: user.uid.as_raw(), name: user.name, home: user.dir, shell: user.shell })
 }
 
-/// The addresses of a host, as the system's own look-up gives them.
+/// Returns the addresses of a host, from the system's own look-up.
 #[must_use]
 pub fn addresses(host: &str, port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
     Some((host, port).to_socket_addrs().map(Iterator::collect))
 }
 
-/// Whether a process sent a signal: the kernel's own come from pid 0.
+/// Reports whether a process sent a signal. The kernel's own signals have pid 0.
 #[must_use]
 pub const fn was_sent(about: &libc::siginfo_t) -> bool {
     about.si_pid != 0
 }
 
-/// Where this thread's `errno` is.
+/// Returns the address of this thread's `errno`.
 #[must_use]
 pub fn errno_place() -> *mut c_int {
     // SAFETY: the C library's own accessor.
     unsafe { libc::__error() }
 }
 
-/// The environment of this process: a null-terminated array of strings.
+/// Returns the environment of this process: a null-terminated array of strings.
 #[must_use]
 pub fn environ() -> *const *const c_char {
     // SAFETY: the system library's own accessor.
     unsafe { (*libc::_NSGetEnviron()).cast_const().cast() }
 }
 
-/// Not known.
+/// Returns `None`: the path is unknown.
 #[must_use]
 pub const fn started_by() -> Option<OsString> {
     None
 }
 
-/// Not at once.
+/// Returns `false`: the system does not support this with one call.
 #[must_use]
 pub const fn close_from(_first: c_int) -> bool {
     false
 }
 
-/// Not at once.
+/// Returns `false`: the system does not support this with one call.
 #[must_use]
 pub const fn close_on_exec_from(_first: c_int) -> bool {
     false
 }
 
-/// Cannot be set.
+/// Does nothing: the capacity cannot be set.
 pub const fn set_pipe_size(_pipe: BorrowedFd<'_>, _bytes: c_int) {}
 
-/// Cannot be set, so nothing is to be opened again.
+/// Returns `false`: this cannot be set, so that it need not be restored.
 #[must_use]
 pub const fn is_open_to_others() -> bool {
     false
 }
 
-/// Cannot be set.
+/// Does nothing: this cannot be set.
 pub const fn set_open_to_others(_open: bool) {}
 
-/// Cannot be set: they are left alone.
+/// Does nothing: this cannot be set.
 pub const fn adopt_orphans(_adopts: bool) {}
 
-/// Whether a program may put keys into the input of its own terminal: macOS always lets it, and has no setting for it.
+/// Returns whether a program may insert keys into the input of its own terminal. macOS always allows it and has no
+/// setting for it.
 #[must_use]
 pub const fn lets_keys_be_injected() -> Option<bool> {
     None
 }
 
-/// The time by a clock that goes on while the machine sleeps.
+/// Returns the time of a clock that continues while the machine sleeps.
 #[must_use]
 pub fn steady_clock() -> Option<Duration> {
     clock_gettime(ClockId::CLOCK_MONOTONIC).ok().map(Duration::from)
 }
 
-/// Not known.
+/// Returns `None`: the number is unknown.
 #[must_use]
 pub const fn terminal_number(_terminal: BorrowedFd<'_>) -> Option<u64> {
     None
 }
 
-/// Who is at the other end.
+/// Returns the process at the other end.
 ///
 /// # Errors
-/// Always: which process it is can be told on Linux alone.
+/// Always: only Linux identifies the process.
 pub fn credentials(_stream: &UnixStream) -> io::Result<Credentials> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -148,12 +150,13 @@ pub fn credentials(_stream: &UnixStream) -> io::Result<Credentials> {
 /// Sends a datagram to a socket.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No socket of this name is open.
 pub fn send_datagram(socket: &UnixDatagram, bytes: &[u8], to: &OsStr) -> io::Result<()> {
     socket.send_to(bytes, to).map(drop)
 }
 
-/// Calls it at each change of a file in a directory that has this name, or this name and `-wal`, until it returns false.
+/// Calls `told` at each change of a file in a directory that has this name, or this name and `-wal`, until it returns
+/// `false`.
 ///
 /// # Errors
 /// None.
@@ -171,8 +174,8 @@ pub fn watch(directory: &Path, name: &str, told: impl Fn() -> bool) -> io::Resul
     }
 }
 
-/// Whether a directory lies on a file system that several machines, or a process in user space, may change. One that does
-/// not tell its kind does not.
+/// Reports whether a directory is on a file system that several machines, or a process in user space, may change. A
+/// file system of unknown type counts as local.
 #[must_use]
 pub fn is_shared(directory: &Path) -> bool {
     nix::sys::statfs::statfs(directory).is_ok_and(|about| {

@@ -1,4 +1,4 @@
-//! Changes in a work tree that would be lost.
+//! Evidence about changes in a work tree that would be lost.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use crate::judge::sort;
 use crate::world::git::status::{FileState, Status};
 use crate::world::{FactResult, UnknownFact, paths};
 
-/// Names the tracked files that differ from HEAD, or those of them that the paths cover.
+/// Names the tracked files that differ from HEAD, or those of them that the paths contain.
 pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, paths: &[String]) -> FactResult<()> {
     let Some(within) = within(status, dir, paths) else { return Ok(()) };
     let index = status.repository.index()?;
@@ -42,7 +42,7 @@ pub(super) fn lost(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, pat
     Ok(())
 }
 
-/// `git checkout` with paths: after `--`, or what is no branch but a file.
+/// Handles `git checkout` with paths: those after `--`, or operands that name existing files.
 pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> FactResult<()> {
     let operands = texts(act);
     let after = act.args.iter().position(|value| value.known().as_deref() == Some("--"));
@@ -56,7 +56,7 @@ pub(super) fn checkout(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path,
     if named.is_empty() { Ok(()) } else { lost(look, status, dir, &named) }
 }
 
-/// `git clean`: the untracked files that it would delete.
+/// Handles `git clean`: names the untracked files that it would delete.
 pub(super) fn clean(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, act: &Act) -> FactResult<()> {
     let (all, only_ignored) = (has(act, &["-x"]), has(act, &["-X"]));
     let directories = has(act, &["-d"]);
@@ -105,8 +105,8 @@ pub(super) fn clean(look: &mut EvidenceWalk<'_>, status: &Status, dir: &Path, ac
     Ok(())
 }
 
-/// The paths of a command, relative to the root; the whole work tree without any. `None` when one of them is written
-/// as a pattern or lies outside.
+/// Returns the paths of a command relative to the root, or the whole work tree if there are none. `None` if one of them
+/// is a pattern or outside.
 fn within(status: &Status, dir: &Path, paths: &[String]) -> Option<Vec<PathBuf>> {
     let root = status.repository.root.as_deref()?;
     if paths.is_empty() {

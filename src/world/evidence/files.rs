@@ -1,4 +1,4 @@
-//! Files that would be deleted or replaced.
+//! Evidence about files that would be deleted or replaced.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::judge::sort;
 use crate::world::git::status::{FileState, Status};
 use crate::world::{FactResult, paths};
 
-/// How many operands are described one by one.
+/// Maximum number of operands that are described individually.
 const MAX_OPERANDS: usize = 4;
 
-/// Says of each operand what is there. `does` is the verb.
+/// Describes the files at each operand. `does` is the verb.
 pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> FactResult<()> {
     let Some(cwd) = act.cwd.as_ref().and_then(Place::text).map(Path::new) else { return Ok(()) };
     let mut targets: Vec<PathBuf> = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn lost(look: &mut EvidenceWalk<'_>, act: &Act, does: &str) -> FactRe
 fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> FactResult<()> {
     let metadata = match target.symlink_metadata() {
         Ok(metadata) => metadata,
-        // Nothing is there, so nothing is lost.
+        // No file is there, so nothing is lost.
         Err(error) if paths::is_absent(&error) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
@@ -64,7 +64,7 @@ fn one(look: &mut EvidenceWalk<'_>, cwd: &Path, target: &Path, does: &str) -> Fa
     Ok(())
 }
 
-/// Describes many targets together.
+/// Describes many targets in one sentence.
 fn many(look: &mut EvidenceWalk<'_>, targets: &[PathBuf], does: &str) -> FactResult<()> {
     let mut all = WalkTotals::default();
     for target in targets {
@@ -101,7 +101,7 @@ fn many(look: &mut EvidenceWalk<'_>, targets: &[PathBuf], does: &str) -> FactRes
     Ok(())
 }
 
-/// What git says of what was found.
+/// Returns sentences about the state in git of the files that were found.
 fn parts(found: &WalkTotals) -> Vec<String> {
     let Tally { committed, changed, untracked, ignored } = found.tally;
     let mut parts = Vec::new();
@@ -134,7 +134,7 @@ fn parts(found: &WalkTotals) -> Vec<String> {
     parts
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 struct WalkTotals {
     files: usize,
@@ -142,11 +142,11 @@ struct WalkTotals {
     repositories: usize,
     tally: Tally,
     in_repository: bool,
-    /// The walk was cut off.
+    /// Whether the walk was stopped early.
     more: bool,
 }
 
-/// Counts what is at `path` and below, without following links.
+/// Counts the files at `path` and below, without following links.
 fn walk(look: &mut EvidenceWalk<'_>, path: &Path) -> FactResult<WalkTotals> {
     let mut found = WalkTotals::default();
     let holder = look.status(path.parent().unwrap_or(path)).unwrap_or_default();
@@ -176,7 +176,7 @@ fn walk(look: &mut EvidenceWalk<'_>, path: &Path) -> FactResult<WalkTotals> {
             found.more = true;
             continue;
         };
-        // What lies ready is bounded as well as what is taken from it.
+        // The stack is bounded too, because its entries are added before they are counted.
         for entry in entries.flatten() {
             if todo.len() >= super::MAX_ENTRIES {
                 found.more = true;
@@ -200,8 +200,8 @@ fn is_temporary(path: &Path) -> bool {
     ["/tmp", "/var/tmp", "/private/tmp", "/private/var/folders"].iter().any(|dir| path.starts_with(dir))
 }
 
-/// The paths that an operand stands for now. A live glob in the last component is matched against what is there; one
-/// further up, or a part that is unknown, gives nothing.
+/// Returns the paths that an operand currently matches. Only a glob in the last component is expanded; a glob in
+/// another component, or an unknown part, yields no path.
 fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> FactResult<Vec<PathBuf>> {
     if let Some(text) = value.known() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![cwd.join(text.as_ref())] });
@@ -209,7 +209,7 @@ fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> FactResult<
     let mut pattern = String::new();
     for piece in value.pieces() {
         match piece {
-            // Text is meant as it stands, whatever characters it has.
+            // Special characters in text are literal.
             Piece::Text(text) => {
                 for character in text.chars() {
                     if "*?[]\\".contains(character) {

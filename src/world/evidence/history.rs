@@ -1,4 +1,4 @@
-//! Commits that would be dropped.
+//! Evidence about commits that would be dropped.
 
 use super::{EvidenceWalk, has, texts, words};
 use crate::judge::analysis::act::Act;
@@ -8,13 +8,14 @@ use crate::world::git::open::Repository;
 use crate::world::git::{history, revision, settings};
 use crate::world::paths::{self, Content};
 
-/// How many commits are looked at for one sentence.
+/// Maximum number of commits that are read for one sentence.
 const MAX_COMMITS: usize = 2_000;
 
-/// The longest list of stashes that is read.
+/// Maximum length of the list of stashes that is read.
 const MAX_STASHES: usize = 1024 * 1024;
 
-/// `git push` with force: what the remote branch has that would no longer be on it, as far as the last fetch tells.
+/// Handles `git push` with force: the commits of the remote branch that would no longer be on it, according to the last
+/// fetch.
 pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
@@ -44,7 +45,7 @@ pub(super) fn push(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &A
     Ok(())
 }
 
-/// `git reset`: what the branch has that the target has not.
+/// Handles `git reset`: the commits of the branch that the target does not have.
 pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let operands = texts(act);
@@ -52,7 +53,7 @@ pub(super) fn reset(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &
     dropped(look, repository, &config, "HEAD", target, "")
 }
 
-/// `git branch -D`: what each branch has that HEAD has not.
+/// Handles `git branch -D`: the commits of each branch that HEAD does not have.
 pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act: &Act) -> FactResult<()> {
     let config = look.world.git.config(repository)?;
     let remote = if has(act, &["-r", "--remotes"]) { "refs/remotes/" } else { "refs/heads/" };
@@ -73,7 +74,7 @@ pub(super) fn branches(look: &mut EvidenceWalk<'_>, repository: &Repository, act
     Ok(())
 }
 
-/// `git stash drop` and `clear`: how many stashes there are.
+/// Handles `git stash drop` and `clear`: the number of stashes.
 pub(super) fn stashes(look: &mut EvidenceWalk<'_>, repository: &Repository, all: bool) -> FactResult<()> {
     let Content::Bytes(log) = paths::read(&repository.common_dir.join("logs/refs/stash"), MAX_STASHES) else {
         return Ok(());
@@ -86,7 +87,7 @@ pub(super) fn stashes(look: &mut EvidenceWalk<'_>, repository: &Repository, all:
     Ok(())
 }
 
-/// Says how many commits `from` reaches that `to` does not.
+/// Adds a sentence about the number of commits that `from` reaches and `to` does not.
 fn dropped(
     look: &mut EvidenceWalk<'_>,
     repository: &Repository,

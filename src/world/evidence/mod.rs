@@ -1,8 +1,8 @@
-//! Evidence: what a person who is asked would like to know. What would be deleted, which changes would be lost, which
-//! commits would be dropped.
+//! Evidence for a person who is asked: the files that would be deleted, the changes that would be lost, the commits
+//! that would be dropped.
 //!
-//! Out of scope: anything that a verdict rests on. Looking is cut off by a clock, so it may say less than there
-//! is (and then says so), and a part that cannot be read is left out.
+//! Out of scope: anything on which a verdict depends. The search has a time limit, so that it may find less than there
+//! is (which it then says), and a part that cannot be read is omitted.
 
 mod changes;
 mod files;
@@ -21,24 +21,24 @@ use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
 use crate::judge::effect::Effect;
 use crate::judge::risk::Finding;
 
-/// How many files and index entries are looked at.
+/// Maximum number of files and index entries that are examined.
 const MAX_ENTRIES: usize = 5_000;
 
-/// How long looking may take before a card is shown.
+/// Maximum time that the search may take before a card is shown.
 pub const MAX_TIME: Duration = Duration::from_millis(50);
 
-/// How many sentences are given.
+/// Maximum number of sentences.
 const MAX_LINES: usize = 8;
 
 /// Sentences for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     pub lines: Vec<String>,
-    /// There is more than was looked at.
+    /// Whether parts were not examined.
     pub truncated: bool,
 }
 
-/// Gathers evidence on the acts that findings fall on, for as long as `time` allows ([`MAX_TIME`] for a card).
+/// Gathers evidence about the acts that have findings, for at most `time` ([`MAX_TIME`] for a card).
 #[must_use]
 pub fn gather(world: &World, acts: &[Act], findings: &[Finding], time: Duration) -> Evidence {
     let mut look = EvidenceWalk::new(world, time);
@@ -47,7 +47,7 @@ pub fn gather(world: &World, acts: &[Act], findings: &[Finding], time: Duration)
         if !flagged || act.remote.is_some() || act.dry_run || look.is_over() {
             continue;
         }
-        // What cannot be read is no reason to say nothing of the rest.
+        // An unreadable part must not suppress the evidence about the others.
         let _ = match &act.verb {
             Verb::Effect(Effect::Delete) => files::lost(&mut look, act, "deletes"),
             Verb::Effect(Effect::Write) => files::lost(&mut look, act, "replaces"),
@@ -58,7 +58,7 @@ pub fn gather(world: &World, acts: &[Act], findings: &[Finding], time: Duration)
     Evidence { lines: look.lines, truncated: look.truncated }
 }
 
-/// Whether a finding falls on an act, on the program that it is an effect of, or on an effect of it.
+/// Reports whether a finding is about an act, about its program if it is an effect, or about one of its effects.
 fn falls_on(finding: &Finding, id: ActId, act: &Act, acts: &[Act]) -> bool {
     match finding.act {
         Some(found) => {
@@ -92,7 +92,7 @@ fn on_git(look: &mut EvidenceWalk<'_>, act: &Act) -> FactResult<()> {
     }
 }
 
-/// Where git looks: the working directory, or what `-C` says.
+/// Returns the directory in which git works: the working directory, or the one of `-C`.
 fn git_dir(act: &Act) -> Option<PathBuf> {
     let mut dir = PathBuf::from(act.cwd.as_ref()?.text()?);
     for flag in act.flags.iter().filter(|flag| flag.name == "-C") {
@@ -101,17 +101,17 @@ fn git_dir(act: &Act) -> Option<PathBuf> {
     Some(dir)
 }
 
-/// Whether one of these options is given, in whichever spelling is the canonical one.
+/// Reports whether one of these options is given, by its canonical spelling.
 fn has(act: &Act, names: &[&str]) -> bool {
     act.flags.iter().any(|Flag { name, .. }| names.contains(&name.as_str()))
 }
 
-/// The operands that are wholly known.
+/// Returns the operands that are completely known.
 fn texts(act: &Act) -> Vec<String> {
     act.operands.iter().filter_map(|operand| operand.value.known().map(Into::into)).collect()
 }
 
-/// One look at the world, with what is left of its bounds.
+/// A search for evidence, with the remaining limits.
 struct EvidenceWalk<'a> {
     world: &'a World,
     entries: usize,
@@ -133,7 +133,7 @@ impl<'a> EvidenceWalk<'a> {
         }
     }
 
-    /// Whether a bound is reached; what was said until then stands.
+    /// Reports whether a limit is reached. The sentences until then remain.
     fn is_over(&mut self) -> bool {
         if self.entries == 0 || self.lines.len() >= MAX_LINES || Instant::now() >= self.until {
             self.truncated = true;
@@ -142,7 +142,7 @@ impl<'a> EvidenceWalk<'a> {
         false
     }
 
-    /// Takes one entry of what may be looked at.
+    /// Counts one examined entry, and reports whether it may be examined.
     fn spend(&mut self) -> bool {
         if self.is_over() {
             return false;
@@ -161,14 +161,14 @@ impl<'a> EvidenceWalk<'a> {
         }
     }
 
-    /// The status of the repository that holds `dir`, which has no symbolic links in it.
+    /// Returns the status of the repository that contains `dir`, which must not contain symbolic links.
     fn status(&mut self, dir: &Path) -> FactResult<Option<Rc<Status>>> {
         let Some(repository) = self.world.git.holding(dir)? else { return Ok(None) };
         let key = repository.git_dir.clone();
         Ok(Some(self.statuses.entry(key).or_insert_with(|| Rc::new(Status::new(repository))).clone()))
     }
 
-    /// The top level of the repository that the command is started in.
+    /// Returns the root of the repository in which the command is started.
     fn project(&self) -> Option<PathBuf> {
         let cwd = paths::resolve(self.world.git.cwd()).ok()?.canonical;
         let repository: Rc<Repository> = self.world.git.holding(&cwd).ok()??;
@@ -176,7 +176,7 @@ impl<'a> EvidenceWalk<'a> {
     }
 }
 
-/// How many files are in which state.
+/// The numbers of files by state.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     committed: usize,

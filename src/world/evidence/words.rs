@@ -1,18 +1,18 @@
-//! How counts, sizes and names are put.
+//! Formats counts, sizes and names.
 
 use std::path::Path;
 
 use crate::ui::visible;
 
-/// How many names are listed before the rest is only counted.
+/// Maximum number of names that are listed; the others are counted.
 const MAX_NAMES: usize = 5;
 
-/// `1,234 files`; `1 file`.
+/// Formats a count: `1,234 files`; `1 file`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// `1,234,567`.
+/// Groups digits: `1,234,567`.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -25,7 +25,7 @@ pub fn grouped(number: usize) -> String {
     grouped
 }
 
-/// `812 B`, `4.2 kB`, `56 MB`.
+/// Formats a size: `812 B`, `4.2 kB`, `56 MB`.
 pub fn size(bytes: u64) -> String {
     let units = [("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000_u64)];
     let (unit, factor) = units.into_iter().rev().find(|(_, factor)| bytes >= *factor).unwrap_or(("B", 1));
@@ -37,13 +37,13 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A name as it may be printed; in quotes where it would run into the words around it.
+/// Formats a name so that it can be printed; in quotes if it could be mistaken for the words around it.
 pub fn name(path: &Path) -> String {
     let name = visible::line(path.as_os_str().as_encoded_bytes(), false);
     if name.contains([' ', ',', ';', ':']) { format!("'{name}'") } else { name }
 }
 
-/// `a, b, c and 4 more`.
+/// Lists names: `a, b, c and 4 more`.
 pub fn names<'a>(all: impl ExactSizeIterator<Item = &'a Path>) -> String {
     let more = all.len().saturating_sub(MAX_NAMES);
     let mut text = all.take(MAX_NAMES).map(name).collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! git's configuration as plain settings.
 //!
-//! Files are read here, in bounded number and size, and only parsed by the library: a setting that would run
-//! something is text like any other.
+//! This module reads the files, with limits on their number and size, and uses the library only to parse them: a
+//! setting that would run something is text like any other.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,22 @@ use gix::glob::wildmatch;
 use crate::world::paths::{self, Content};
 use crate::world::{FactResult, UnknownFact};
 
-/// The longest configuration file that is read.
+/// Maximum length of a configuration file.
 const MAX_FILE: usize = 1024 * 1024;
 
-/// How many files one configuration may be spread over.
+/// Maximum number of files that a configuration may include.
 const MAX_FILES: usize = 64;
 
-/// How many settings one file may have, with what it includes.
+/// Maximum number of settings of a file, with those of the files that it includes.
 const MAX_SETTINGS: usize = 50_000;
 
-/// How many conditions of includes are looked at.
+/// Maximum number of conditions of includes that are evaluated.
 const MAX_CONDITIONS: usize = 256;
 
-/// How deep includes may nest, as in git.
+/// Maximum depth of nested includes, as in git.
 const MAX_DEPTH: usize = 10;
 
-/// `section.subsection.key = value`. Section and key are in lower case; a key without `=` has no value.
+/// A setting `section.subsection.key = value`. Section and key are in lower case; a key without `=` has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub section: String,
@@ -36,16 +36,16 @@ pub struct Setting {
     pub value: Option<String>,
 }
 
-/// Settings in the order in which git would read them: the last one wins.
+/// Settings in the order in which git reads them: the last one wins.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     settings: Vec<Setting>,
 }
 
-/// What conditional includes of git's configuration depend on.
+/// The facts on which conditional includes in git's configuration depend.
 #[derive(Clone, Debug, Default)]
 pub struct IncludeContext {
-    /// What `~/` stands for.
+    /// The directory that replaces `~/`.
     pub home: Option<PathBuf>,
     pub git_dir: Option<PathBuf>,
     /// The current branch, without `refs/heads/`.
@@ -53,13 +53,13 @@ pub struct IncludeContext {
 }
 
 impl Config {
-    /// Adds the settings of a file and of what it includes. A missing file adds nothing.
+    /// Adds the settings of a file and of the files that it includes. A missing file adds nothing.
     ///
     /// # Errors
     ///
-    /// A file does not parse, cannot be read, or there are too many of them.
+    /// A file cannot be parsed or read, or there are too many of them.
     pub fn add_file(&mut self, file: &Path, include_context: &IncludeContext) -> FactResult<()> {
-        // `hasconfig:` asks for URLs that may be set anywhere, so the URLs are collected first.
+        // `hasconfig:` tests URLs that may be set anywhere, so the URLs are collected first.
         let mut urls = ConfigReader { include_context, urls: None, files: 0, conditions: 0, settings: Vec::new() };
         urls.file(file, 0)?;
         let known = self.settings.iter().chain(&urls.settings).filter(|setting| setting.is("remote", "url"));
@@ -83,18 +83,18 @@ impl Config {
         });
     }
 
-    /// All settings of one section.
+    /// Returns all settings of one section.
     pub fn section(&self, section: &'static str) -> impl Iterator<Item = &Setting> {
         self.settings.iter().filter(move |setting| setting.section == section)
     }
 
-    /// The value of `section.key` that counts.
+    /// Returns the effective setting `section.key`.
     #[must_use]
     pub fn get(&self, section: &'static str, key: &str) -> Option<&Setting> {
         self.section(section).filter(|setting| setting.subsection.is_none() && setting.key == key).last()
     }
 
-    /// The value of `section.subsection.key` that counts.
+    /// Returns the effective value of `section.subsection.key`.
     #[must_use]
     pub fn get_in(&self, section: &'static str, subsection: &str, key: &str) -> Option<&str> {
         let named = |setting: &&Setting| setting.subsection.as_deref() == Some(subsection) && setting.key == key;
@@ -107,11 +107,11 @@ impl Setting {
         self.section == section && self.key == key
     }
 
-    /// As git reads a truth value; a key without `=` is true.
+    /// Parses the value as git parses a boolean; a key without `=` is true.
     ///
     /// # Errors
     ///
-    /// The text is none.
+    /// The text is not a boolean.
     pub fn truth(&self) -> FactResult<bool> {
         let Some(value) = &self.value else { return Ok(true) };
         match value.to_ascii_lowercase().as_str() {
@@ -122,7 +122,7 @@ impl Setting {
     }
 }
 
-/// Reads one file with its includes.
+/// A reader of one file with its includes.
 struct ConfigReader<'a> {
     include_context: &'a IncludeContext,
     /// The URLs of all remotes, once they are known.
@@ -138,7 +138,7 @@ impl ConfigReader<'_> {
         if self.files > MAX_FILES || depth > MAX_DEPTH {
             return Err(UnknownFact);
         }
-        // How git is told to read none of its files: empty, but no ordinary file.
+        // These names make git read no file. They count as empty, although they are not regular files.
         if path == Path::new("/dev/null") || path.as_os_str().is_empty() {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl ConfigReader<'_> {
             let EventRef::SectionHeader { name, separator, subsection_name } = section.header() else { continue };
             let name = name.to_str_lossy().to_ascii_lowercase();
             let subsection = subsection_name.map(|name| name.to_str_lossy().into_owned());
-            // The old way to write one, `[section.sub]`, is without regard to case.
+            // The subsection of the old syntax, `[section.sub]`, is case-insensitive.
             let old = separator.is_some_and(|separator| separator == ".");
             let subsection = subsection.map(|name| if old { name.to_ascii_lowercase() } else { name });
             let follow = match (name.as_str(), subsection_name) {
@@ -175,19 +175,19 @@ impl ConfigReader<'_> {
         Ok(())
     }
 
-    /// Reads an included file: `~/` is the home, a relative path starts beside the file that names it.
+    /// Reads an included file. `~/` is the home, and a relative path is relative to the including file.
     fn include(&mut self, target: &BStr, from: &Path, depth: usize) -> FactResult<()> {
         let target = target.to_str().map_err(|_| UnknownFact)?;
         let target = match target.strip_prefix("~/") {
             Some(rest) => self.include_context.home.as_deref().ok_or(UnknownFact)?.join(rest),
-            // The homes of others and the place where git is installed are not known here.
+            // The homes of other accounts and the directory where git is installed are unknown here.
             None if target.starts_with('~') || target.starts_with('%') => return Err(UnknownFact),
             None => from.parent().unwrap_or(Path::new("/")).join(target),
         };
         self.file(&target, depth + 1)
     }
 
-    /// Whether the condition of an `includeIf` holds.
+    /// Reports whether the condition of an `includeIf` is met.
     fn holds(&mut self, condition: &BStr, from: &Path) -> FactResult<bool> {
         self.conditions += 1;
         if self.conditions > MAX_CONDITIONS {
@@ -212,7 +212,7 @@ impl ConfigReader<'_> {
         })
     }
 
-    /// Whether the repository's data lies where a `gitdir:` pattern says, by its name or by its real path.
+    /// Reports whether a `gitdir:` pattern matches the repository's data directory, by its name or by its real path.
     fn is_in(&self, pattern: &[u8], from: &Path, case: wildmatch::Mode) -> bool {
         let Some(git_dir) = &self.include_context.git_dir else { return false };
         let beside = |base: &Path, rest: &[u8]| [base.as_os_str().as_encoded_bytes(), b"/", rest].concat();
@@ -237,7 +237,7 @@ impl ConfigReader<'_> {
     }
 }
 
-/// The keys of a section with their values, in order. A key without `=` has none.
+/// Returns the keys of a section with their values, in order. A key without `=` has no value.
 fn pairs<'a>(events: impl Iterator<Item = EventRef<'a>>) -> Vec<(String, Option<BString>)> {
     let mut pairs = Vec::new();
     let mut key = String::new();

@@ -1,4 +1,4 @@
-//! What git says of one path: tracked, clean, ignored, and what a directory holds.
+//! Facts about one path in a repository: whether it is tracked, clean or ignored, and what a directory contains.
 
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -16,28 +16,30 @@ use crate::world::git::ignore;
 use crate::world::paths;
 use crate::world::{FactResult, UnknownFact};
 
-/// The largest file whose bytes are compared with the repository's; a larger one is not called clean.
+/// Maximum size of a file whose bytes are compared with the repository's; a larger one does not count as clean.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// How many entries of a directory tree are looked at for repositories in it.
+/// Maximum number of entries of a directory tree that are searched for repositories.
 const MAX_ENTRIES: usize = 5_000;
 
-/// The same below a directory that is ignored: dependency directories and build output are large, are deleted often,
-/// and deleting them costs far more than looking.
+/// The same limit below an ignored directory: directories of dependencies and build output are large and deleted often,
+/// and deleting them takes far longer than the search.
 const MAX_IGNORED_ENTRIES: usize = 200_000;
 
-/// A path that is asked about: its parents without symbolic links, itself as it is.
+/// A path in a question: its parents with symbolic links resolved, itself unresolved.
 #[derive(Debug)]
 pub struct Subject {
     path: PathBuf,
-    /// Of the path itself, not of what it links to; `None` when it does not exist.
+    /// The metadata of the path itself and not of a link's target; `None` if it does not exist.
     metadata: Option<Metadata>,
 }
 
 impl Subject {
+    /// Resolves the parents of a path.
+    ///
     /// # Errors
     ///
-    /// A directory on the way may not be searched.
+    /// A directory of the path may not be searched.
     pub fn new(path: &Path) -> FactResult<Self> {
         let path = match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => paths::resolve(parent)?.canonical.join(name),
@@ -55,13 +57,13 @@ impl Subject {
         self.metadata.as_ref().is_some_and(Metadata::is_dir)
     }
 
-    /// Where to look for the repository: a directory may be the top of one.
+    /// Returns the directory in which the search for the repository starts. A directory may itself be the root of one.
     #[must_use]
     pub fn start(&self) -> &Path {
         if self.is_dir() { &self.path } else { self.path.parent().unwrap_or(&self.path) }
     }
 
-    /// The facts of a path that no repository holds.
+    /// Returns the facts of a path that is in no repository.
     ///
     /// # Errors
     ///
@@ -70,7 +72,7 @@ impl Subject {
         Ok(GitFacts { holds_repository: self.holds_repository(MAX_ENTRIES), ..GitFacts::default() })
     }
 
-    /// The facts of a path that `repository` holds.
+    /// Returns the facts of a path that is in `repository`.
     ///
     /// # Errors
     ///
@@ -97,7 +99,8 @@ impl Subject {
         Ok(facts)
     }
 
-    /// In the index without conflict, the same in HEAD, and the same on disk, byte by byte and in kind and mode.
+    /// Reports whether the file is in the index without a conflict, the same in HEAD, and the same on disk, in content,
+    /// type and mode.
     fn is_clean(&self, repository: &Repository, relative: &Path) -> FactResult<bool> {
         let index = repository.index()?;
         let name = relative.as_os_str().as_bytes().as_bstr();
@@ -115,13 +118,14 @@ impl Subject {
         is_as_in_index(&self.path, metadata, entry)
     }
 
-    /// Whether there is a repository or work tree in this directory. What cannot be seen to the end counts as one.
+    /// Reports whether this directory contains a repository or work tree. A directory that cannot be searched
+    /// completely counts as containing one.
     fn holds_repository(&self, limit: usize) -> bool {
         self.is_dir() && !holds_none(&self.path, limit).unwrap_or(false)
     }
 }
 
-/// Whether the index has a file below `name`. A sparse index may have only a directory above it.
+/// Reports whether the index contains a file below `name`. A sparse index may contain only a directory above it.
 fn holds_tracked(index: &gix::index::State, name: &BStr) -> bool {
     if name.is_empty() {
         return !index.entries().is_empty();
@@ -134,7 +138,7 @@ fn holds_tracked(index: &gix::index::State, name: &BStr) -> bool {
             && index.entries().iter().any(|entry| entry.mode.is_sparse() && below.starts_with(entry.path(index)))
 }
 
-/// Whether what is at `path` is of the kind, the mode and the bytes that the index says.
+/// Reports whether the file at `path` has the type, the mode and the content of the index entry.
 pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::index::Entry) -> FactResult<bool> {
     let kind = metadata.file_type();
     let executable = metadata.permissions().mode() & 0o100 != 0;
@@ -148,8 +152,8 @@ pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::inde
     Ok(hash == entry.id)
 }
 
-/// Hashes a file as git stores it, without any filter. The length is hashed first, so a file that changes meanwhile
-/// hashes to something else.
+/// Hashes a file as git stores it, without filters. The length is hashed first, so that a file that changes meanwhile
+/// has another hash.
 fn hash_file(path: &Path) -> FactResult<gix::ObjectId> {
     let mut file = paths::open(path)?;
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
@@ -173,13 +177,13 @@ fn hash_link(path: &Path) -> FactResult<gix::ObjectId> {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).map_err(|_| UnknownFact)
 }
 
-/// Walks a directory tree, the near levels first, without following symbolic links. `Ok(false)` when a repository is
-/// in it or the limit is reached.
+/// Searches a directory tree breadth-first, without following symbolic links. Returns `Ok(false)` if it contains a
+/// repository or the limit is reached.
 fn holds_none(top: &Path, limit: usize) -> FactResult<bool> {
     let mut todo = VecDeque::from([top.to_owned()]);
     let mut seen = 0;
     while let Some(dir) = todo.pop_front() {
-        // A bare repository has no `.git`, but these three.
+        // A bare repository has no `.git`, but these three entries.
         let mut bare = [("HEAD", false), ("objects", false), ("refs", false)];
         for entry in dir.read_dir()? {
             let entry = entry?;
@@ -200,7 +204,7 @@ fn holds_none(top: &Path, limit: usize) -> FactResult<bool> {
     Ok(true)
 }
 
-/// Whether a file of the repository is tracked and unchanged since HEAD.
+/// Reports whether a file of the repository is tracked and unchanged since HEAD.
 ///
 /// # Errors
 ///

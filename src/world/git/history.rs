@@ -1,4 +1,4 @@
-//! History: what one commit has that another has not, within a bounded walk.
+//! Compares which commits two commits reach, with a bounded walk.
 
 use std::collections::{BinaryHeap, HashMap};
 
@@ -7,40 +7,40 @@ use gix::ObjectId;
 use super::objects::{Commit, Objects};
 use crate::world::FactResult;
 
-/// How many commits are looked at for an answer.
+/// Maximum number of commits that are read for an answer.
 pub const MAX_COMMITS: usize = 10_000;
 
-/// How far the clocks of those who wrote commits may disagree, in seconds.
+/// Maximum difference between the clocks of committers, in seconds.
 const CLOCKS: i64 = 24 * 60 * 60;
 
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
 const BOTH: u8 = LEFT | RIGHT;
 
-/// How two commits stand to each other.
+/// The divergence of two commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// Commits that only the first reaches.
+    /// The number of commits that only the first reaches.
     pub left: usize,
-    /// Commits that only the second reaches.
+    /// The number of commits that only the second reaches.
     pub right: usize,
 }
 
-/// Compares what `left` and `right` reach. `None` when that takes more than `limit` commits.
+/// Compares the commits that `left` and `right` reach. Returns `None` if that requires more than `limit` commits.
 ///
 /// # Errors
 ///
-/// A commit cannot be read. One that is not there (the end of a shallow clone) has no parents.
+/// A commit cannot be read. A missing commit (the end of a shallow clone) has no parents.
 pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize) -> FactResult<Option<Divergence>> {
     if left == right {
         return Ok(Some(Divergence { left: 0, right: 0 }));
     }
     let mut reached: HashMap<ObjectId, (u8, Commit)> = HashMap::new();
     let mut queue = BinaryHeap::new();
-    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found.
+    // The number of queue entries that only one side is known to reach: without any, no new commit can be found.
     let mut open = 0_usize;
-    // By then, the oldest commit that one side alone reaches: both may, by a way that was not gone yet, because clocks
-    // disagree. What is older leads to none of them.
+    // The oldest commit that only one side is known to reach at that point. Both sides may reach it on a path that was
+    // not followed yet, because clocks disagree; older commits do not lead to it.
     let mut oldest = None;
     for (id, side) in [(left, LEFT), (right, RIGHT)] {
         let commit = read(objects, id)?;

@@ -1,7 +1,7 @@
-//! Ignore files: which paths a repository's own committed `.gitignore` files ignore.
+//! Determines which paths a repository's own committed `.gitignore` files ignore.
 //!
-//! Only a `.gitignore` that is committed and unchanged has a say: whoever runs the command could have written any
-//! other (`.git/info/exclude`, `core.excludesFile`, a `.gitignore` of today) for the purpose.
+//! Only a committed and unchanged `.gitignore` counts: whoever runs the command could have written any other
+//! (`.git/info/exclude`, `core.excludesFile`, a new `.gitignore`) for the purpose.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,13 +19,13 @@ use super::open::Repository;
 use crate::world::paths::{self, Content};
 use crate::world::{FactResult, UnknownFact};
 
-/// The longest ignore file that is read.
+/// Maximum length of an ignore file.
 const MAX_FILE: usize = 1024 * 1024;
 
-/// How deep a path may lie in its repository.
+/// Maximum depth of a path in its repository.
 const MAX_DEPTH: usize = 256;
 
-/// The ignore files of one repository that were read already.
+/// The ignore files of a repository that were already read.
 #[derive(Debug, Default)]
 pub struct IgnoreFiles {
     read: RefCell<HashMap<PathBuf, FactResult<Option<Rc<IgnoreFile>>>>>,
@@ -34,16 +34,16 @@ pub struct IgnoreFiles {
 #[derive(Debug)]
 struct IgnoreFile {
     patterns: List<Ignore>,
-    /// It is in HEAD as it is on disk.
+    /// Whether it is the same in HEAD and on disk.
     committed: bool,
 }
 
-/// Whether the path `relative` to the root of a work tree is ignored by committed, unchanged ignore files, and no
-/// other ignore file takes that back.
+/// Reports whether committed and unchanged ignore files ignore the path `relative` to the root of a work tree, and no
+/// other ignore file negates that.
 ///
 /// # Errors
 ///
-/// An ignore file on the way cannot be read, or the path is too deep.
+/// An ignore file of a parent directory cannot be read, or the path is too deep.
 pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> FactResult<bool> {
     let mut files: Vec<Rc<IgnoreFile>> = Vec::new();
     let mut by_committed = false;
@@ -52,7 +52,7 @@ pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> Fac
         files.extend(repository.ignore_files.of(repository, prefix.parent().unwrap_or(Path::new("")))?);
         let is_dir = is_dir || position + 1 < prefixes.len();
         by_committed |= verdict(files.iter().filter(|file| file.committed), prefix, is_dir);
-        // git looks no further once a directory is ignored: nothing below can take that back.
+        // git stops at an ignored directory: no pattern below can negate that.
         if verdict(files.iter(), prefix, is_dir) {
             return Ok(by_committed);
         }
@@ -61,7 +61,7 @@ pub fn is_ignored(repository: &Repository, relative: &Path, is_dir: bool) -> Fac
 }
 
 impl IgnoreFiles {
-    /// The ignore file in the directory `dir` of a work tree.
+    /// Returns the ignore file in the directory `dir` of a work tree.
     fn of(&self, repository: &Repository, dir: &Path) -> FactResult<Option<Rc<IgnoreFile>>> {
         if let Some(known) = self.read.borrow().get(dir) {
             return known.clone();
@@ -80,7 +80,7 @@ fn read(repository: &Repository, dir: &Path) -> FactResult<Option<IgnoreFile>> {
     Ok(Some(IgnoreFile { patterns, committed: facts::is_clean(repository, &name)? }))
 }
 
-/// `a`, `a/b`, `a/b/c`.
+/// Returns the path and its parents: `a`, `a/b`, `a/b/c`.
 fn prefixes(relative: &Path) -> FactResult<Vec<PathBuf>> {
     let mut prefixes = Vec::new();
     let mut prefix = PathBuf::new();
@@ -94,7 +94,7 @@ fn prefixes(relative: &Path) -> FactResult<Vec<PathBuf>> {
     Ok(prefixes)
 }
 
-/// The content of an ignore file. As git does, one that is a link is not followed.
+/// Reads an ignore file. As in git, a symbolic link is not followed.
 fn content(path: &Path) -> FactResult<Option<Vec<u8>>> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.file_type().is_symlink() || metadata.is_dir() => return Ok(None),
@@ -109,7 +109,7 @@ fn content(path: &Path) -> FactResult<Option<Vec<u8>>> {
     }
 }
 
-/// What the files say of one path, the nearest first: the last pattern that matches decides.
+/// Reports whether the files ignore a path. The nearest file has precedence, and in it the last pattern that matches.
 fn verdict<'a>(files: impl DoubleEndedIterator<Item = &'a Rc<IgnoreFile>>, path: &Path, is_dir: bool) -> bool {
     let path = path.as_os_str().as_bytes().as_bstr();
     let base = path.rfind_byte(b'/').map(|position| position + 1);

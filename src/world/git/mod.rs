@@ -1,7 +1,8 @@
-//! git: what a repository says of a path, and what is known of the repository.
+//! Facts about git repositories and the paths in them.
 //!
-//! Everything is read in process. No program is started, and no setting is acted on: not `core.fsmonitor`, not
-//! filters, hooks, `textconv`, pagers or aliases. Who owns a repository does not matter, since nothing of it is run.
+//! Everything is read in process. No program is started, and no setting has an effect: not `core.fsmonitor`, not
+//! filters, hooks, `textconv`, pagers or aliases. The owner of a repository does not matter, because nothing in it is
+//! run.
 
 pub mod config;
 pub mod facts;
@@ -25,7 +26,7 @@ use crate::judge::analysis::question::{GitFacts, RepositoryFacts};
 use crate::judge::invocation::Environment;
 use open::{Repository, RepositoryPaths};
 
-/// Answers questions about git for one environment, and keeps the repositories that it read.
+/// A source of facts about git for one environment, with a cache of the repositories that it read.
 #[derive(Debug)]
 pub struct Git {
     env: Environment,
@@ -34,7 +35,8 @@ pub struct Git {
 }
 
 impl Git {
-    /// For a command with this environment, started in `cwd`. Only variables that git reads are kept.
+    /// Creates the source for a command with this environment, started in `cwd`. Only variables that git reads are
+    /// kept.
     #[must_use]
     pub fn new(env: &Environment, cwd: &Path) -> Self {
         let kept = |name: &str| name == "HOME" || name == "XDG_CONFIG_HOME" || name.starts_with("GIT_");
@@ -43,22 +45,22 @@ impl Git {
         Self { env, cwd: cwd.to_owned(), opened: RefCell::default() }
     }
 
-    /// What git says of `path`; empty facts when no repository holds it.
+    /// Returns the facts about `path`; empty facts if it is in no repository.
     ///
     /// # Errors
     ///
-    /// The repository cannot be read, or is of a format that is not known here.
+    /// The repository cannot be read, or has an unknown format.
     pub fn facts(&self, path: &Path) -> FactResult<GitFacts> {
         let subject = facts::Subject::new(path)?;
         let Some(repository) = self.holding(subject.start())? else { return subject.outside() };
         subject.inside(&repository)
     }
 
-    /// The repository that holds `dir`, if there is one.
+    /// Returns the facts about the repository that contains `dir`, if there is one.
     ///
     /// # Errors
     ///
-    /// As [`Git::facts`]; or the environment leads git to another repository.
+    /// As for [`Git::facts`]; or the environment makes git use another repository.
     pub fn repository(&self, dir: &Path) -> FactResult<Option<RepositoryFacts>> {
         let dir = paths::resolve(dir)?.canonical;
         let repository = self.holding(&dir)?;
@@ -66,24 +68,24 @@ impl Git {
         repository.map(|repository| settings::describe(&repository, &self.env)).transpose()
     }
 
-    /// The files on the disk that the repository tracks which holds `dir`, and that are not as in HEAD.
+    /// Returns the existing files that are tracked in the repository that contains `dir` and that differ from HEAD.
     ///
     /// # Errors
     ///
-    /// As [`Git::repository`]; or there is no repository, its index is too long, or too many files are changed.
+    /// As for [`Git::repository`]; or there is no repository, its index is too long, or too many files are changed.
     pub fn changed(&self, dir: &Path) -> FactResult<Vec<String>> {
         let repository = self.holding(&paths::resolve(dir)?.canonical)?.ok_or(UnknownFact)?;
         self.is_not_led_elsewhere(Some(&repository))?;
         status::Status::new(repository).changed()
     }
 
-    /// Where the command is started.
+    /// Returns the directory in which the command is started.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// All configuration that git would read in a repository.
+    /// Returns all configuration that git would read in a repository.
     ///
     /// # Errors
     ///
@@ -92,7 +94,7 @@ impl Git {
         settings::all(repository, &self.env)
     }
 
-    /// Finds and opens the repository that holds `dir`, which has no symbolic links in it.
+    /// Finds and opens the repository that contains `dir`, which must not contain symbolic links.
     ///
     /// # Errors
     ///
@@ -107,7 +109,7 @@ impl Git {
         opened.map(Some)
     }
 
-    /// With `GIT_DIR` git looks nowhere else; that is fine only where it would have looked anyway (as in a hook).
+    /// Fails if `GIT_DIR` makes git use another repository. If it names the same one (as in a hook), it has no effect.
     fn is_not_led_elsewhere(&self, repository: Option<&Repository>) -> FactResult<()> {
         let Some(git_dir) = self.env.variables.get(std::ffi::OsStr::new("GIT_DIR")) else { return Ok(()) };
         let git_dir = paths::resolve(&self.cwd.join(git_dir))?.canonical;

@@ -1,4 +1,4 @@
-//! Objects: commits and trees out of a repository's database, loose or packed.
+//! Reads commits and trees from a repository's database, loose or packed.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -13,22 +13,22 @@ use gix::objs::{Exists, Find, FindHeader};
 use crate::world::paths::{self, Content};
 use crate::world::{FactResult, UnknownFact};
 
-/// The largest object that is unpacked, in bytes.
+/// Maximum size of an object that is unpacked, in bytes.
 const MAX_OBJECT: u64 = 32 * 1024 * 1024;
 
-/// How many tags may lead to one another.
+/// Maximum length of a chain of tags.
 const MAX_TAGS: usize = 10;
 
-/// How many databases may lend one another objects.
+/// Maximum number of databases that are connected by alternates.
 const MAX_ALTERNATES: usize = 16;
 
-/// How many files the directory of packs may hold.
+/// Maximum number of files in the directory of packs.
 const MAX_PACK_FILES: usize = 10_000;
 
-/// The objects of one repository and of those that it borrows from.
+/// The objects of one repository and of its alternates.
 pub struct Objects {
     handle: gix::odb::Handle,
-    /// The directories that loose objects are looked for in.
+    /// The directories that are searched for loose objects.
     directories: Vec<PathBuf>,
 }
 
@@ -38,12 +38,12 @@ impl std::fmt::Debug for Objects {
     }
 }
 
-/// The parts of a commit that are asked for.
+/// The required parts of a commit.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub tree: ObjectId,
     pub parents: Vec<ObjectId>,
-    /// When it was committed, in seconds since 1970.
+    /// The time of the commit, in seconds since 1970.
     pub seconds: i64,
 }
 
@@ -55,7 +55,7 @@ impl Objects {
     ///
     /// # Errors
     ///
-    /// It cannot be read, or something that is no regular file lies where a pack belongs.
+    /// It cannot be read, or the directory of packs contains something other than regular files.
     pub fn open(directory: &Path) -> FactResult<Self> {
         let mut directories = vec![directory.to_owned()];
         let mut next = 0;
@@ -78,13 +78,13 @@ impl Objects {
         Ok(Self { handle, directories })
     }
 
-    /// Whether an object is in the database.
+    /// Reports whether an object is in the database.
     pub fn has(&self, id: ObjectId) -> FactResult<bool> {
         self.only_regular(id)?;
         Ok(self.handle.exists(&id))
     }
 
-    /// A commit; `None` when it is not in the database (a shallow clone ends).
+    /// Returns a commit; `None` if it is not in the database (at the end of a shallow clone).
     pub fn commit(&self, id: ObjectId) -> FactResult<Option<Commit>> {
         let mut buffer = Vec::new();
         let Some(data) = self.find(id, gix::objs::Kind::Commit, &mut buffer)? else { return Ok(None) };
@@ -93,7 +93,7 @@ impl Objects {
         Ok(Some(Commit { tree: commit.tree(), parents: commit.parents().collect(), seconds }))
     }
 
-    /// All entries of one tree.
+    /// Returns all entries of one tree.
     pub fn tree(&self, id: ObjectId) -> FactResult<Entries> {
         let mut buffer = Vec::new();
         let data = self.find(id, gix::objs::Kind::Tree, &mut buffer)?.ok_or(UnknownFact)?;
@@ -106,7 +106,7 @@ impl Objects {
             .collect()
     }
 
-    /// The commit that an object is, or that a tag leads to. `None` when it is neither.
+    /// Returns the commit that an object is, or to which a tag leads. `None` if it is neither.
     pub fn peel(&self, id: ObjectId) -> FactResult<Option<ObjectId>> {
         let mut id = id;
         for _ in 0..MAX_TAGS {
@@ -124,7 +124,7 @@ impl Objects {
         Err(UnknownFact)
     }
 
-    /// The entry at a path below a tree; `None` when there is none.
+    /// Returns the entry at a path below a tree; `None` if there is none.
     pub fn entry(&self, tree: ObjectId, path: &Path) -> FactResult<Option<(EntryMode, ObjectId)>> {
         let mut found: Option<(EntryMode, ObjectId)> = None;
         let mut buffer = Vec::new();
@@ -159,7 +159,7 @@ impl Objects {
         }
     }
 
-    /// Refuses an object whose loose file is something that could be waited for.
+    /// Fails if the loose file of an object is not a regular file, because reading it could block.
     fn only_regular(&self, id: ObjectId) -> FactResult<()> {
         let hex = id.to_string();
         let (first, rest) = hex.split_at(2);
@@ -185,7 +185,7 @@ fn entry(tree: &[u8], name: &OsStr) -> FactResult<Option<(EntryMode, ObjectId)>>
     Ok(None)
 }
 
-/// The databases that the one in `directory` borrows from.
+/// Returns the alternates of the database in `directory`.
 fn alternates(directory: &Path) -> FactResult<Vec<PathBuf>> {
     let bytes = match paths::read(&directory.join("info/alternates"), 64 * 1024) {
         Content::Missing => return Ok(Vec::new()),

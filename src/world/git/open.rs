@@ -1,4 +1,4 @@
-//! Finding and opening the repository that holds a place.
+//! Finds and opens the repository that contains a directory.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use crate::world::git::ignore::IgnoreFiles;
 use crate::world::paths::{self, Content};
 use crate::world::{FactResult, UnknownFact};
 
-/// How many directories are looked at on the way up.
+/// Maximum number of parent directories that are searched.
 const MAX_ANCESTORS: usize = 512;
 
-/// The longest `.git` or `commondir` file.
+/// Maximum length of a `.git` or `commondir` file.
 const MAX_POINTER: usize = 8 * 1024;
 
-/// The largest index that is read, in bytes.
+/// Maximum size of the index, in bytes.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;
 
-/// Where a repository is: its work tree and its data.
+/// The paths of a repository: its work tree and its data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepositoryPaths {
-    /// The directory that has `.git` in it; `None` inside the data of a repository.
+    /// The directory that contains `.git`; `None` inside the data of a repository.
     pub top: Option<PathBuf>,
     pub git_dir: PathBuf,
 }
@@ -32,7 +32,7 @@ pub struct RepositoryPaths {
 /// A repository, read on demand.
 #[derive(Debug)]
 pub struct Repository {
-    /// The top of the work tree; `None` for a bare one.
+    /// The root of the work tree; `None` for a bare repository.
     pub root: Option<PathBuf>,
     pub git_dir: PathBuf,
     pub common_dir: PathBuf,
@@ -46,11 +46,11 @@ pub struct Repository {
     head_tree: OnceCell<FactResult<Option<ObjectId>>>,
 }
 
-/// Finds the repository that holds `dir`, which has no symbolic links in it.
+/// Finds the repository that contains `dir`, which must not contain symbolic links.
 ///
 /// # Errors
 ///
-/// A `.git` on the way cannot be read.
+/// A `.git` in a parent directory cannot be read.
 pub fn find(dir: &Path) -> FactResult<Option<RepositoryPaths>> {
     for (steps, dir) in dir.ancestors().enumerate() {
         if steps > MAX_ANCESTORS {
@@ -77,7 +77,7 @@ pub fn find(dir: &Path) -> FactResult<Option<RepositoryPaths>> {
     Ok(None)
 }
 
-/// Whether `dir` holds a repository's data, by git's own test.
+/// Reports whether `dir` contains a repository's data, by git's own test.
 pub fn is_git_dir(dir: &Path) -> FactResult<bool> {
     let there = |name: &str| match dir.join(name).symlink_metadata() {
         Ok(_) => Ok(true),
@@ -87,7 +87,7 @@ pub fn is_git_dir(dir: &Path) -> FactResult<bool> {
     Ok(there("HEAD")? && (there("commondir")? || (there("objects")? && there("refs")?)))
 }
 
-/// A path written in a file, taken from beside it. `None` when there is no such file.
+/// Returns the path in a file, which is relative to that file. `None` if the file does not exist.
 fn pointer(file: &Path, prefix: &[u8]) -> FactResult<Option<PathBuf>> {
     let bytes = match paths::read(file, MAX_POINTER) {
         Content::Missing => return Ok(None),
@@ -100,11 +100,11 @@ fn pointer(file: &Path, prefix: &[u8]) -> FactResult<Option<PathBuf>> {
 }
 
 impl Repository {
-    /// Opens what was found. `home` is where `~/` in its configuration leads.
+    /// Opens the repository. `home` replaces `~/` in its configuration.
     ///
     /// # Errors
     ///
-    /// A part of it cannot be read, or it is of a format that is not known here.
+    /// A part of it cannot be read, or it has an unknown format.
     pub fn open(place: &RepositoryPaths, home: Option<PathBuf>) -> FactResult<Self> {
         let git_dir = paths::resolve(&place.git_dir)?.canonical;
         let common_dir = pointer(&git_dir.join("commondir"), b"")?.unwrap_or_else(|| git_dir.clone());
@@ -126,13 +126,13 @@ impl Repository {
         Ok(Self { root, git_dir, common_dir, refs, config, include_context, ignore_files, objects, index, head_tree })
     }
 
-    /// The current branch; `None` when HEAD is detached.
+    /// Returns the current branch; `None` if HEAD is detached.
     #[must_use]
     pub fn branch(&self) -> Option<&str> {
         self.include_context.branch.as_deref()
     }
 
-    /// Its objects.
+    /// Returns its objects.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Repository {
         self.objects.get_or_init(|| Objects::open(&self.common_dir.join("objects"))).as_ref().map_err(|_| UnknownFact)
     }
 
-    /// The tree of HEAD; `None` before the first commit.
+    /// Returns the tree of HEAD; `None` before the first commit.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Repository {
         })
     }
 
-    /// The index; an empty one when there is no file.
+    /// Returns the index; an empty one if there is no file.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ fn read_index(git_dir: &Path) -> FactResult<gix::index::State> {
         Err(error) if paths::is_absent(&error) => return Ok(gix::index::State::new(gix::hash::Kind::Sha1)),
         _ => return Err(UnknownFact),
     }
-    // A split index names a second file beside it, which must be one that nobody has to wait for.
+    // A split index names a second file beside it, which must be a regular file, so that reading it cannot block.
     for entry in git_dir.read_dir()? {
         let entry = entry?;
         if entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
@@ -189,7 +189,7 @@ fn read_index(git_dir: &Path) -> FactResult<gix::index::State> {
     Ok(index.into())
 }
 
-/// Extensions that change nothing about how the parts read here are laid out.
+/// Extensions that do not change the layout of the parts that are read here.
 const HARMLESS_EXTENSIONS: &[&str] =
     &["noop", "preciousobjects", "partialclone", "worktreeconfig", "relativeworktrees", "compatobjectformat"];
 
@@ -203,7 +203,7 @@ fn is_known_format(config: &Config) -> FactResult<()> {
         let known = match extension.key.as_str() {
             "objectformat" => value.eq_ignore_ascii_case("sha1"),
             "refstorage" => value.eq_ignore_ascii_case("files"),
-            // git reads other extensions only where the format says that there may be some.
+            // git ignores other extensions unless the format version allows extensions.
             key => version != Some("1") || HARMLESS_EXTENSIONS.contains(&key),
         };
         if !known {
@@ -213,8 +213,8 @@ fn is_known_format(config: &Config) -> FactResult<()> {
     Ok(())
 }
 
-/// The top of the work tree, as git decides it: a linked one is where its `.git` file is, else what the configuration
-/// says, else where `.git` is.
+/// Returns the root of the work tree by git's rules: for a linked work tree the directory of its `.git` file, else the
+/// configured directory, else the directory that contains `.git`.
 fn root(place: &RepositoryPaths, git_dir: &Path, linked: bool, config: &Config) -> FactResult<Option<PathBuf>> {
     if linked {
         return Ok(place.top.clone());

@@ -1,4 +1,4 @@
-//! References: from a name to a commit, in the store of plain files.
+//! Resolves references in the storage of plain files.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use gix::ObjectId;
 use crate::world::paths::{self, Content};
 use crate::world::{FactResult, UnknownFact};
 
-/// The longest file of one reference.
+/// Maximum length of the file of one reference.
 const MAX_LOOSE: usize = 8 * 1024;
 
-/// The longest list of packed references.
+/// Maximum length of the list of packed references.
 const MAX_PACKED: usize = 64 * 1024 * 1024;
 
-/// How many symbolic references may lead to one another, as in git.
+/// Maximum length of a chain of symbolic references, as in git.
 const MAX_SYMBOLIC: usize = 5;
 
 /// The references of one repository.
@@ -25,7 +25,7 @@ pub struct Refs {
     packed: OnceCell<FactResult<Vec<u8>>>,
 }
 
-/// What a reference says of itself.
+/// The content of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The name of another reference.
@@ -34,17 +34,17 @@ pub enum Target {
 }
 
 impl Refs {
-    /// Those of a work tree with its own data in `git_dir` and shared data in `common_dir`.
+    /// Creates the references of a work tree with its own data in `git_dir` and shared data in `common_dir`.
     #[must_use]
     pub fn new(git_dir: PathBuf, common_dir: PathBuf) -> Self {
         Self { git_dir, common_dir, packed: OnceCell::new() }
     }
 
-    /// What `name` says, without following it. `None` when there is no such reference.
+    /// Reads the reference `name` without following it. `None` if there is no such reference.
     ///
     /// # Errors
     ///
-    /// The name is no name of a reference, or what stands there is none.
+    /// The name is not the name of a reference, or its content is invalid.
     pub fn read(&self, name: &str) -> FactResult<Option<Target>> {
         if !is_name(name) {
             return Err(UnknownFact);
@@ -55,17 +55,17 @@ impl Refs {
         match paths::read(&file, MAX_LOOSE) {
             Content::Bytes(bytes) => parse(&bytes).map(Some),
             Content::TooLarge => Err(UnknownFact),
-            // A directory of that name stays behind when longer names were packed.
+            // A directory of that name remains when longer names were packed.
             Content::Unreadable if !file.is_dir() => Err(UnknownFact),
             Content::Missing | Content::Unreadable => Ok(self.packed(name)?.map(Target::Object)),
         }
     }
 
-    /// The object that `name` leads to. `None` when there is no such reference, or it leads to none.
+    /// Returns the object to which `name` leads. `None` if there is no such reference, or it leads to none.
     ///
     /// # Errors
     ///
-    /// As [`Refs::read`]; or symbolic references go in circles.
+    /// As for [`Refs::read`]; or symbolic references form a cycle.
     pub fn resolve(&self, name: &str) -> FactResult<Option<ObjectId>> {
         let mut name = name.to_owned();
         for _ in 0..=MAX_SYMBOLIC {
@@ -94,7 +94,7 @@ impl Refs {
     }
 }
 
-/// Names that stay inside the store: `HEAD` and its kin, or below `refs/`, without a step up.
+/// Reports whether a name is inside the storage: `HEAD` and similar names, or one below `refs/` without `..`.
 fn is_name(name: &str) -> bool {
     let top = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     let below = name.starts_with("refs/")

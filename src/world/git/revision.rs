@@ -1,4 +1,4 @@
-//! Revisions: from what is written on a command line to a commit.
+//! Resolves revisions from a command line to commits.
 
 use gix::ObjectId;
 
@@ -7,10 +7,10 @@ use super::open::Repository;
 use super::settings;
 use crate::world::{FactResult, UnknownFact};
 
-/// How far back `~` may lead.
+/// Maximum number of commits that `~` and `^` may go back.
 const MAX_STEPS: usize = 1000;
 
-/// Where a short name is looked for, in git's order.
+/// The places where a short name is searched, in git's order.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("refs/", ""),
@@ -20,8 +20,8 @@ const PLACES: &[(&str, &str)] = &[
     ("refs/remotes/", "/HEAD"),
 ];
 
-/// The commit that `text` names: `HEAD`, `@`, a branch, a tag, a remote branch, `@{u}`, a full hash, each followed by
-/// any number of `~N`, `^` and `^N`. `None` for what names nothing, or is written in another way.
+/// Returns the commit that `text` names: `HEAD`, `@`, a branch, a tag, a remote branch, `@{u}`, a full hash, each
+/// followed by any number of `~N`, `^` and `^N`. `None` if it names nothing, or has another form.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn commit(repository: &Repository, config: &Config, text: &str) -> FactResul
         let (number, rest) = rest.split_at(digits);
         let number = if number.is_empty() { 1 } else { number.parse::<usize>().map_err(|_| UnknownFact)? };
         steps = rest;
-        // `~N` is N times the first parent, `^N` the Nth parent once.
+        // `~N` follows the first parent N times, `^N` the Nth parent once.
         let (times, which) = match kind {
             '~' => (number, 0),
             '^' if number > 0 => (1, number - 1),
@@ -71,7 +71,7 @@ fn named(repository: &Repository, config: &Config, name: &str) -> FactResult<Opt
         name => name,
     };
     for (before, after) in PLACES {
-        // What is no name of a reference here may be one in another place.
+        // A name that is invalid as a reference here may be valid in another place.
         if let Ok(Some(id)) = repository.refs.resolve(&format!("{before}{name}{after}")) {
             return repository.objects()?.peel(id);
         }

@@ -1,4 +1,4 @@
-//! What is known of a repository as a whole: branches, remotes, aliases.
+//! Facts about a repository as a whole: branches, remotes, aliases.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,20 @@ use crate::judge::analysis::question::RepositoryFacts;
 use crate::judge::invocation::Environment;
 use crate::world::{FactResult, UnknownFact};
 
-/// Where the configuration of the whole machine is, by installation.
+/// The system-wide configuration files of common installations.
 const SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
-/// How many settings `GIT_CONFIG_COUNT` may announce.
+/// Maximum number of settings in `GIT_CONFIG_COUNT`.
 const MAX_ANNOUNCED: usize = 1000;
 
-/// How many aliases, and how many remotes with rules that rewrite their URLs, are told of.
+/// Maximum number of settings of aliases, of remotes and of rules that rewrite URLs.
 const MAX_NAMES: usize = 1000;
 
-/// Reads what is known of a repository.
+/// Returns the facts about a repository.
 ///
 /// # Errors
 ///
-/// Its configuration, the user's or the machine's cannot be read.
+/// Its configuration, the user's or the system's cannot be read.
 pub fn describe(repository: &Repository, env: &Environment) -> FactResult<RepositoryFacts> {
     let config = all(repository, env)?;
     if ["alias", "remote", "url"].iter().any(|section| config.section(section).count() > MAX_NAMES) {
@@ -41,7 +41,8 @@ pub fn describe(repository: &Repository, env: &Environment) -> FactResult<Reposi
     })
 }
 
-/// Everything that git would read: the machine's, the user's, the repository's configuration, the environment.
+/// Returns all settings that git would read: the system's, the user's and the repository's configuration, and the
+/// environment.
 ///
 /// # Errors
 ///
@@ -75,9 +76,10 @@ pub fn all(repository: &Repository, env: &Environment) -> FactResult<Config> {
     Ok(config)
 }
 
-/// Settings handed on in the environment.
+/// Adds the settings in the environment.
 fn announced(config: &mut Config, env: &Environment) -> FactResult<()> {
-    // What `git -c` hands to its children is quoted in a way of its own; only its having no say here is checked.
+    // `git -c` passes settings to its child processes in a quoting of its own, which is not parsed: only the absence of
+    // relevant settings is checked.
     let says = |text: &str| ["alias.", "remote.", "branch.", "url."].iter().any(|section| text.contains(section));
     if env.get("GIT_CONFIG_PARAMETERS").is_some_and(|text| says(&text.to_ascii_lowercase())) {
         return Err(UnknownFact);
@@ -95,7 +97,7 @@ fn announced(config: &mut Config, env: &Environment) -> FactResult<()> {
     Ok(())
 }
 
-/// `alias.NAME` and `alias.NAME.command`; names in lower case, since git compares them without regard to case.
+/// Returns the aliases `alias.NAME` and `alias.NAME.command`, with names in lower case, because git ignores their case.
 fn aliases(config: &Config) -> Vec<(String, String)> {
     let mut aliases: Vec<(String, String)> = Vec::new();
     for setting in config.section("alias") {
@@ -113,7 +115,7 @@ fn aliases(config: &Config) -> Vec<(String, String)> {
     aliases
 }
 
-/// Each remote with every URL that it is fetched from or pushed to, rewritten as `url.….insteadOf` says.
+/// Returns each remote with every URL that it is fetched from or pushed to, rewritten by `url.….insteadOf`.
 fn remotes(config: &Config) -> Vec<(String, String)> {
     let mut remotes = Vec::new();
     for setting in config.section("remote") {
@@ -124,7 +126,7 @@ fn remotes(config: &Config) -> Vec<(String, String)> {
             _ => continue,
         };
         for (position, url) in rewritten.into_iter().flatten().enumerate() {
-            // The second is where pushes go, and says something only where a rule made it.
+            // The second URL is the target of pushes, and is listed only if a rule rewrote it.
             let row = (name.clone(), url);
             if (position == 0 || row.1 != *value) && !remotes.contains(&row) {
                 remotes.push(row);
@@ -134,7 +136,7 @@ fn remotes(config: &Config) -> Vec<(String, String)> {
     remotes
 }
 
-/// The URL with the longest prefix replaced that a rule of this kind names.
+/// Replaces the longest prefix of the URL for which there is a rule of this kind.
 fn rewrite(config: &Config, url: &str, kind: &str) -> String {
     let rules = config.section("url").filter(|setting| setting.key == kind);
     let matching = rules.filter_map(|Setting { subsection, value, .. }| {
@@ -147,19 +149,20 @@ fn rewrite(config: &Config, url: &str, kind: &str) -> String {
     }
 }
 
-/// The branch that the HEAD of `origin`, else of the first remote, names.
+/// Returns the branch that the HEAD of `origin`, or else of the first remote, names.
 fn default_branch(repository: &Repository, remotes: &[(String, String)]) -> FactResult<Option<String>> {
     let first = remotes.iter().find(|(name, _)| name == "origin").or(remotes.first());
     let Some((remote, _)) = first else { return Ok(None) };
     let prefix = format!("refs/remotes/{remote}/");
     match repository.refs.read(&format!("{prefix}HEAD")) {
         Ok(Some(Target::Symbolic(name))) => Ok(name.strip_prefix(&prefix).map(str::to_owned)),
-        // The name of a remote may be no name of a reference.
+        // The name of a remote may be invalid as the name of a reference.
         Ok(_) | Err(UnknownFact) => Ok(None),
     }
 }
 
-/// Whether all of HEAD is in its upstream. A walk that is too long says yes, since what was pushed is the graver case.
+/// Reports whether the upstream contains all commits of HEAD. If the walk is too long, the answer is `true`, because
+/// rewriting pushed commits is the more severe case.
 fn pushed(repository: &Repository, config: &Config) -> FactResult<Option<bool>> {
     let Some(upstream) = upstream(repository, config) else { return Ok(None) };
     let (Some(head), Some(upstream)) = (repository.refs.resolve("HEAD")?, repository.refs.resolve(&upstream)?) else {
@@ -169,12 +172,13 @@ fn pushed(repository: &Repository, config: &Config) -> FactResult<Option<bool>> 
     Ok(Some(compared.is_none_or(|divergence| divergence.left == 0)))
 }
 
-/// The reference that follows the current branch's upstream; `None` without one, or when it is a local branch.
+/// Returns the reference that tracks the upstream of the current branch; `None` without an upstream, or if it is a
+/// local branch.
 pub fn upstream(repository: &Repository, config: &Config) -> Option<String> {
     upstream_of(config, repository.branch()?)
 }
 
-/// The same of any local branch.
+/// Returns the reference that tracks the upstream of a local branch.
 #[must_use]
 pub fn upstream_of(config: &Config, branch: &str) -> Option<String> {
     let remote = config.get_in("branch", branch, "remote").filter(|remote| *remote != ".")?;
@@ -185,7 +189,8 @@ pub fn upstream_of(config: &Config, branch: &str) -> Option<String> {
     fetches.filter_map(|setting| setting.value.as_deref()).find_map(|spec| follow(spec, merge))
 }
 
-/// Where a fetch specification (`+refs/heads/*:refs/remotes/origin/*`) puts a reference of the other side.
+/// Returns the name under which a fetch specification (`+refs/heads/*:refs/remotes/origin/*`) stores a reference of the
+/// remote.
 fn follow(spec: &str, name: &str) -> Option<String> {
     let (from, to) = spec.strip_prefix('+').unwrap_or(spec).split_once(':')?;
     match (from.split_once('*'), to.split_once('*')) {

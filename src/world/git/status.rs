@@ -1,5 +1,6 @@
-//! The state of files against index and HEAD, told quickly: the times that no program sets settle it for most. For what a
-//! person is shown, and for whether anything but a session's own edits would be taken back.
+//! The state of files with respect to the index and HEAD. It is determined quickly, mostly from timestamps that no
+//! program can set. It is shown to a person, and determines whether reverting changes would affect anything but a
+//! session's own edits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,28 +20,28 @@ use super::open::Repository;
 use crate::world::git::ignore;
 use crate::world::{FactResult, UnknownFact};
 
-/// The largest file whose bytes are compared, where times and size do not settle it.
+/// Maximum size of a file whose bytes are compared if its timestamps and size are not sufficient.
 const MAX_HASHED: u64 = 4 * 1024 * 1024;
 
-/// The most entries of an index that are gone through.
+/// Maximum number of entries of an index that are examined.
 const MAX_ENTRIES: usize = 20_000;
 
-/// The most changed files that are told.
+/// Maximum number of changed files that are returned.
 const MAX_CHANGED: usize = 64;
 
-/// How a file stands to its repository.
+/// The state of a file in its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// As in HEAD.
+    /// The file is the same as in HEAD.
     Committed,
-    /// Tracked, with something that is in no commit: edited, staged, in conflict.
+    /// The file is tracked and has changes that are in no commit: edited, staged or in conflict.
     Changed,
-    /// Neither tracked nor ignored.
+    /// The file is neither tracked nor ignored.
     Untracked,
     Ignored,
 }
 
-/// Tells states, and keeps the trees of HEAD that it read for that.
+/// A source of file states, with a cache of the trees of HEAD that it read.
 #[derive(Debug)]
 pub struct Status {
     pub repository: Rc<Repository>,
@@ -48,14 +49,14 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of the files of one repository.
+    /// Creates the source for one repository.
     #[must_use]
     pub fn new(repository: Rc<Repository>) -> Self {
         Self { repository, trees: RefCell::default() }
     }
 
-    /// The state of the file at `relative` in the work tree. A tracked file that is gone from disk counts as changed
-    /// only by its index entry: there is nothing on disk to lose.
+    /// Returns the state of the file at `relative` in the work tree. A tracked file that does not exist on disk is
+    /// changed only if its index entry is, because there is nothing on disk to lose.
     ///
     /// # Errors
     ///
@@ -75,11 +76,11 @@ impl Status {
         Ok(if ignored { FileState::Ignored } else { FileState::Untracked })
     }
 
-    /// The tracked files on the disk that are not as in HEAD: absolute paths, all of them or none.
+    /// Returns the tracked files on disk that differ from HEAD, as absolute paths.
     ///
     /// # Errors
     ///
-    /// As [`Status::of`]; or there are too many, or one that git is told not to look at.
+    /// As for [`Status::of`]; or there are too many, or git is configured to ignore changes of one.
     pub fn changed(&self) -> FactResult<Vec<String>> {
         let root = self.repository.root.as_ref().ok_or(UnknownFact)?;
         let index = self.repository.index()?;
@@ -100,8 +101,8 @@ impl Status {
         Ok(changed)
     }
 
-    /// Whether the file on disk is another than the one in the index: by its times and size, and where these differ
-    /// by its bytes.
+    /// Reports whether the file on disk differs from the index: by its timestamps and size, and if these differ by its
+    /// bytes.
     fn is_edited(&self, index: &gix::index::State, entry: &gix::index::Entry, relative: &Path) -> FactResult<bool> {
         let path = self.repository.root.as_ref().ok_or(UnknownFact)?.join(relative);
         let Ok(metadata) = gix::index::fs::Metadata::from_path_no_follow(&path) else { return Ok(false) };
@@ -119,7 +120,7 @@ impl Status {
         facts::is_as_in_index(&path, &path.symlink_metadata()?, entry).map(|same| !same)
     }
 
-    /// The mode and object of a path in HEAD.
+    /// Returns the mode and object of a path in HEAD.
     fn head(&self, relative: &Path) -> FactResult<Option<(u32, ObjectId)>> {
         let dir = relative.parent().unwrap_or(Path::new(""));
         let name = relative.file_name().ok_or(UnknownFact)?;
@@ -127,7 +128,7 @@ impl Status {
         Ok(tree.get(name).map(|(mode, id)| (u32::from(EntryMode::value(*mode)), *id)))
     }
 
-    /// The tree of a directory in HEAD.
+    /// Returns the tree of a directory in HEAD.
     fn tree(&self, dir: &Path) -> FactResult<Option<Rc<Entries>>> {
         if let Some(known) = self.trees.borrow().get(dir) {
             return Ok(known.clone());

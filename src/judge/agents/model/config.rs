@@ -1,65 +1,67 @@
-//! What guard writes into the configuration of an agent, and how the agent reads it.
+//! The configuration that guard writes for an agent, and its use by the agent.
 
 use serde::{Deserialize, Serialize};
 
-/// What is written into its configuration.
+/// The part of an agent's configuration that guard writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Its directory below the home.
+    /// The agent's directory below the home.
     pub directory: String,
-    /// The variable that names another one; empty where there is none.
+    /// The variable that names another directory; empty if there is none.
     #[serde(default)]
     pub variable: String,
-    /// The directory is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
+    /// Whether the directory is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
     #[serde(default)]
     pub below_config: bool,
     pub file: Vec<HookFile>,
-    /// How it runs the command that it finds there.
+    /// The way in which the agent runs the configured command.
     #[serde(default)]
     pub runs: LaunchMethod,
-    /// What it tells guard before it runs a command: `@COMMAND@`, `@CWD@`, `@SESSION@` and `@EVENT@` stand for what
-    /// changes. The doctor says it in its place.
+    /// The input that it passes to guard before it runs a command, with `@COMMAND@`, `@CWD@`, `@SESSION@` and `@EVENT@`
+    /// for the variable parts. `guard doctor` passes it in place of the agent.
     pub sample: String,
-    /// How it reads the answer.
+    /// The way in which it reads the answer.
     pub reads: AnswerReading,
-    /// For how many seconds guard is told that it waits, as the entries have it; 0 leaves it at what it waits by
-    /// itself.
+    /// The timeout in seconds that the entries configure for guard; 0 if they keep the default.
     #[serde(default)]
     pub waits: u32,
-    /// Its configuration counts in milliseconds.
+    /// Whether the configuration counts in milliseconds.
     #[serde(default)]
     pub milliseconds: bool,
-    /// What it does when guard ends in an error, takes too long, or is not there any more.
+    /// The fate of a command if guard fails, exceeds the timeout or does not exist any more.
     #[serde(default)]
     pub on_failure: NoAnswer,
     #[serde(default)]
     pub on_timeout: NoAnswer,
     #[serde(default)]
     pub on_missing: NoAnswer,
-    /// The version from which on a failure blocks, where that has changed.
+    /// The version from which on a failure blocks the command, if older versions run it.
     #[serde(default)]
     pub blocks_from: Option<String>,
-    /// The version from which on a refusal blocks at all. Before it the hook interrupts the agent in place of refusing.
+    /// The version from which on a denial blocks the command. In older versions the hook interrupts the agent instead
+    /// of denying.
     #[serde(default)]
     pub holds_from: Option<String>,
-    /// What is printed in guard's place when it fails, where `@WRAPPED@` stands for a shell that starts guard.
+    /// The output if guard fails. `@WRAPPED@` in an entry is a shell command that starts guard and prints this text if
+    /// that fails.
     #[serde(default)]
     pub fallback: String,
-    /// What the user still has to do.
+    /// The remaining steps for the user.
     pub next: String,
-    /// Files that pass over the whole of themselves for a comment, a trailing comma, or a key that is not among these.
+    /// The keys that a file may have, if the agent ignores a whole file because of another key, a comment or a trailing
+    /// comma.
     #[serde(default)]
     pub strict: Option<Vec<String>>,
-    /// What its user must say before it runs a hook; `None` where nothing.
+    /// The user's trust in hooks, if the agent requires that before it runs one.
     #[serde(default)]
     pub trust: Option<Trust>,
-    /// Files of a project in which the hooks of the account may be switched off.
+    /// Files of a project that may disable the hooks of the account.
     #[serde(default)]
     pub switches: Vec<String>,
 }
 
-/// What becomes of a command that guard did not answer for.
+/// The fate of a command for which guard did not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoAnswer {
@@ -67,50 +69,50 @@ pub enum NoAnswer {
     Unknown,
     Runs,
     Blocked,
-    /// It is blocked; before `holds_from` because the hook interrupts the agent.
+    /// It is blocked; in versions before `holds_from` because the hook interrupts the agent.
     Interrupted,
 }
 
-/// How it keeps which hooks its user trusts.
+/// The place where an agent stores which hooks its user trusts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
     pub kept: TrustFormat,
-    /// The file below its directory.
+    /// The file below the agent's directory.
     pub file: String,
-    /// What that file calls the event.
+    /// The name of the event in that file.
     pub event: String,
-    /// Switches in that file (below `features`) that turn all hooks off.
+    /// Switches in that file (below `features`) that disable all hooks.
     #[serde(default)]
     pub switches: Vec<String>,
-    /// A key of its configuration that, when it is true, trusts all hooks.
+    /// A key of the configuration that trusts all hooks if it is true.
     #[serde(default)]
     pub automatic: String,
-    /// A variable that, when it is 1, does the same.
+    /// A variable that trusts all hooks if it is 1.
     #[serde(default)]
     pub variable: String,
-    /// How its user trusts a hook.
+    /// The steps with which the user trusts a hook.
     pub remedy: String,
-    /// How a hook is switched on again.
+    /// The steps with which the user enables a hook again.
     #[serde(default)]
     pub switch_on: String,
 }
 
-/// In which form.
+/// The format in which trusted hooks are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustFormat {
-    /// TOML: under `hooks.state`, with a hash of what each does.
+    /// TOML: below `hooks.state`, with a hash of what each hook does.
     Hashes,
     /// JSON: a list of `approvals`, by event and command.
     Lines,
 }
 
-/// How it runs a command line.
+/// The way in which an agent runs a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LaunchMethod {
-    /// Program and arguments, no shell.
+    /// As a program with arguments, without a shell.
     Exec,
     /// `sh -c`
     #[default]
@@ -119,61 +121,62 @@ pub enum LaunchMethod {
     Login,
     /// `bash -c`
     Bash,
-    /// Split into words like a shell would, no shell.
+    /// Split into words like a shell does, but without a shell.
     Words,
     /// The file itself is the program.
     File,
-    /// It loads the file as a part of itself.
+    /// The agent loads the file as a part of itself.
     Plugin,
 }
 
-/// How it reads guard's answer.
+/// The way in which an agent reads guard's answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerReading {
-    /// Exit codes that block.
+    /// The exit codes that block the command.
     #[serde(default)]
     pub codes: ExitCodes,
-    /// Such a code needs a reason to block: on standard error, or on either.
+    /// The place of the reason that such an exit code needs in order to block.
     #[serde(default)]
     pub reason: Reason,
-    /// JSON on standard output decides whatever the exit code says.
+    /// Whether JSON on standard output takes precedence over the exit code.
     #[serde(default)]
     pub json_first: bool,
-    /// What it must find where anything decides in JSON.
+    /// The fields that decide in JSON.
     #[serde(default)]
     pub keys: Vec<AnswerField>,
-    /// An answer without JSON is a failed hook.
+    /// Whether an answer without JSON is a failed hook.
     #[serde(default)]
     pub json_alone: bool,
 }
 
-/// A place in the JSON of an answer and what its words mean.
+/// A field in the JSON of an answer, and the meaning of its values.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerField {
-    /// At this event alone; empty at all others.
+    /// The only event to which it applies; empty if it applies to all events without fields of their own. At an event
+    /// with fields of its own, other exit codes do not block.
     #[serde(default)]
     pub event: String,
-    /// A JSON pointer.
+    /// The JSON pointer of the field.
     pub at: String,
     #[serde(default)]
     pub blocks: Vec<String>,
     #[serde(default)]
     pub asks: Vec<String>,
-    /// A word counts only with a text at this place.
+    /// The JSON pointer of a text without which a value of `blocks` has no effect.
     #[serde(default)]
     pub with: String,
-    /// Exit codes do not count at this event, or JSON only with code 0.
+    /// Whether the value counts only with exit code 0.
     #[serde(default)]
     pub code_0: bool,
 }
 
-/// Exit codes.
+/// The exit codes that block a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitCodes {
-    /// None blocks.
+    /// No exit code blocks.
     #[default]
     None,
     /// 2
@@ -184,7 +187,7 @@ pub enum ExitCodes {
     Any,
 }
 
-/// Where a reason must stand.
+/// The place in which a reason is required.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
@@ -194,17 +197,18 @@ pub enum Reason {
     Err,
     /// On standard error, and nothing on standard output.
     ErrAlone,
-    /// On either.
+    /// On standard error or standard output.
     Either,
 }
 
-/// One file and what guard writes there.
+/// A file and what guard writes into it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HookFile {
-    /// Below its directory (of a project: below the project's top); below the home where it begins with `~/`.
+    /// The path below the agent's directory (in a project: below the project's root), or below the home if it begins
+    /// with `~/`.
     pub path: String,
-    /// It is a file of a project's, not of the account.
+    /// Whether it is a file of a project and not of the account.
     #[serde(default)]
     pub project: bool,
     #[serde(default)]
@@ -212,22 +216,23 @@ pub struct HookFile {
     pub form: Form,
 }
 
-/// Under which circumstances a file is written.
+/// The condition under which a file is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCondition {
     #[default]
     Always,
-    /// Only when it is there already: the agent then reads it and not the other.
+    /// Only if it exists: the agent then reads it and not the other.
     There,
-    /// Only when its directory is there.
+    /// Only if its directory exists.
     Directory,
-    /// Only when the directory two levels above it is there.
+    /// Only if the directory two levels above it exists.
     DirectoryAbove,
 }
 
-/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.
-/// Where a shell is sure to read the line, ` || exit 2` behind it blocks the command when guard fails or is gone.
+/// The kind of a file. `@GUARD@` is replaced by guard's path and `@LINE@` by the command line, each for use inside
+/// quotes. If a shell is sure to read the line, ` || exit 2` after it blocks the command when guard fails or does not
+/// exist any more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -242,10 +247,10 @@ pub enum Form {
     Toml { array: String, body: String },
     /// An item of a list in a YAML document.
     Yaml { keys: [String; 2], item: Vec<String> },
-    /// A plugin of guard's, by the agent's major version: one for each, the last for all later ones. The description
-    /// names files beside it; what was built holds their text.
+    /// A plugin of guard for each major version of the agent; the last one is for all later versions. A description
+    /// contains names of files beside it, the built data their text.
     Plugin(Vec<String>),
-    /// A file of guard's own.
+    /// A file that belongs to guard.
     Own {
         text: String,
         #[serde(default)]
@@ -261,7 +266,7 @@ pub struct ListEntry {
     pub keys: Vec<String>,
     /// The entry, as compact JSON.
     pub entry: String,
-    /// The entry for versions in which a refusal blocks nothing (before `holds_from`): one that interrupts the agent.
+    /// The entry for versions in which a denial does not block (before `holds_from`): one that interrupts the agent.
     #[serde(default)]
     pub older: Option<String>,
 }

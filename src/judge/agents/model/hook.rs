@@ -1,32 +1,32 @@
-//! How an agent calls a hook: its events, its tools, and what it understands as an answer.
+//! The hooks of an agent: their events, their tools, and the answers that the agent understands.
 
 use serde::{Deserialize, Serialize};
 
-/// How it calls a hook, and what it understands.
+/// The input of an agent's hook, and the answers that the agent understands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
-    /// Seconds for which it waits where its configuration says nothing, or the least of what its versions wait.
+    /// The timeout in seconds without a configured one; the shortest one if it depends on the version.
     pub waits: u32,
-    /// Seconds beyond which it does not wait, whatever its configuration says; 0 where no such limit was seen.
+    /// The longest timeout in seconds, whatever is configured; 0 if no such limit is known.
     #[serde(default)]
     pub most: u32,
-    /// Its hooks are run by these agents too, each in its own form.
+    /// Other agents that run its hooks too, each with input in its own form.
     #[serde(default)]
     pub read_by: Vec<String>,
-    /// Fields of an input by which its own form is known, where it runs another agent's hooks.
+    /// Lists of input fields, each of which identifies the agent's own form if the agent runs another agent's hooks.
     #[serde(default)]
     pub known_by: Vec<Vec<String>>,
-    /// Names of fields that hold the directory of the session; of objects in a list, their `path`.
+    /// Fields that contain the directory of the session; of objects in a list, their `path`.
     #[serde(default)]
     pub cwd: Vec<String>,
-    /// Fields of the arguments that name the directory of a command, seen from the session's.
+    /// Fields of the arguments that contain the directory of a command, relative to that of the session.
     #[serde(default)]
     pub inner: Vec<String>,
-    /// Fields that name the session.
+    /// Fields that contain the identifier of the session.
     #[serde(default)]
     pub session: Vec<String>,
-    /// Fields that say, when they are true, that the arguments were cut.
+    /// Fields that are true if the arguments were truncated.
     #[serde(default)]
     pub cut: Vec<String>,
     pub events: Vec<Event>,
@@ -35,71 +35,73 @@ pub struct Hook {
     #[serde(default)]
     pub ask: Ask,
     pub say: Replies,
-    /// What it says when the input tells no event.
+    /// The replies if the input names no event.
     #[serde(default)]
     pub say_unknown: Option<Replies>,
-    /// What it says where permission is asked for.
+    /// The replies to a request for permission.
     #[serde(default)]
     pub say_permission: Option<Replies>,
-    /// What it says of the tools that an event names as `own`.
+    /// The replies for the tools that an event lists as `own`.
     #[serde(default)]
     pub say_own: Option<Replies>,
-    /// What it types into a process that runs already is told to no hook.
+    /// Whether it calls no hook for what it types into a running process.
     #[serde(default)]
     pub types_unseen: bool,
-    /// Its tools whose command its shell runs. What guard refuses there is explained to its model, what the hook refuses is
-    /// not in every version: where guard stands in for the shell, the hook leaves their command lines to it.
+    /// The tools whose command its shell runs. If guard takes the place of the shell, the hook leaves their command
+    /// lines to it, because the model always receives the shell's reason for a denial, but the hook's only in some
+    /// versions.
     #[serde(default)]
     pub leaves: Vec<String>,
 }
 
-/// A hook event at which it asks.
+/// A hook event at which an agent queries guard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// Fields that name the event, of which the first that is there counts; none where the input names none.
+    /// Fields that contain the event's name, of which the first that exists counts; empty if the input contains no
+    /// name.
     #[serde(default)]
     pub field: Vec<String>,
     #[serde(default)]
     pub names: Vec<String>,
-    /// Without a name, the input must have one of these fields.
+    /// Fields of which the input must have one if it contains no name.
     #[serde(default)]
     pub unnamed: Vec<String>,
     pub kind: HookEvent,
-    /// Fields that name the tool.
+    /// Fields that contain the tool's name.
     #[serde(default)]
     pub tool: Vec<String>,
-    /// The tool, where the event is for one alone.
+    /// The tool, if the event is for one tool only.
     #[serde(default)]
     pub only: Option<String>,
-    /// Fields that hold the arguments; an empty one is the input itself.
+    /// Fields that contain the arguments; an empty one is the input itself.
     pub arguments: Vec<String>,
-    /// Tools that are answered in words of their own (`say_own`).
+    /// Tools that have replies of their own (`say_own`).
     #[serde(default)]
     pub own: Vec<String>,
 }
 
-/// What kind of event.
+/// The kind of a hook event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HookEvent {
-    /// Before a tool is used.
+    /// Before the agent uses a tool.
     Tool,
-    /// Before it would ask its user, or weighs its own permissions.
+    /// Before the agent would ask its user, or evaluates its own permissions.
     Permission,
 }
 
-/// What is known of its tools. What is not known is judged by the shape of its input.
+/// The known tools of an agent. Calls of other tools are judged by the form of their input.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tools {
-    /// What stands in front of the names of its own tools in some versions.
+    /// Prefixes of the names of its own tools in some versions.
     #[serde(default)]
     pub prefix: Vec<String>,
     /// Tools that only read, list, plan or think.
     #[serde(default)]
     pub harmless: Vec<String>,
-    /// Tools whose input says more than its shape: the name, what it is, and the field where that is not the usual.
+    /// Tools for which the form of the input does not suffice.
     #[serde(default)]
     pub known: Vec<NamedTool>,
 }
@@ -110,92 +112,93 @@ pub struct Tools {
 pub struct NamedTool {
     pub names: Vec<String>,
     pub does: KnownToolUse,
-    /// The field that holds it, where the usual ones do not.
+    /// The field with the command, code or path, if it is not one of the usual fields.
     #[serde(default)]
     pub field: Option<String>,
-    /// Words of an argument with which it does it: `action` and `submit`, `write`. Otherwise it is harmless.
+    /// An argument and its values with which the tool has this use: `action` and `submit`, `write`. With other values
+    /// the tool is harmless.
     #[serde(default)]
     pub when: Option<(String, Vec<String>)>,
-    /// Fields that name the program that is started, or typed into.
+    /// Fields that contain the name of the program that is started or typed into.
     #[serde(default)]
     pub to: Vec<String>,
-    /// Words of the argument of `when` with which the line that is typed ends, whatever stands in it.
+    /// Values of the argument of `when` that end the typed line, whatever it contains.
     #[serde(default)]
     pub ends: Vec<String>,
-    /// How the text writes the key that ends a line: `{enter}`.
+    /// Notations in the text for the key that ends a line: `{enter}`.
     #[serde(default)]
     pub enter: Vec<String>,
-    /// How the text writes keys that change the line or bring back another: `{up}`.
+    /// Notations in the text for keys that edit the line or recall another one: `{up}`.
     #[serde(default)]
     pub edits: Vec<String>,
 }
 
-/// What a known tool does with its input.
+/// The use of a known tool's input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KnownToolUse {
-    /// It is a command for a shell.
+    /// Runs it as a command of a shell.
     Line,
-    /// Each is a command of its own.
+    /// Runs each element as a command of its own.
     Lines,
-    /// It is code for PowerShell.
+    /// Runs it as PowerShell code.
     PowerShell,
-    /// It is code for this program, which is handed to it with `-c`.
+    /// Runs it as code of this program, which receives it with `-c`.
     Code(String),
-    /// It is typed into whatever runs already.
+    /// Types it into a running process.
     Typed,
-    /// A whole file is written.
+    /// Writes a whole file.
     Write,
-    /// A part of a file is changed.
+    /// Changes a part of a file.
     Edit,
     Delete,
-    /// The files that a patch names are changed.
+    /// Changes the files that a patch names.
     Patch,
 }
 
-/// Where its own prompt is sure to reach a person.
+/// The conditions under which the agent's own prompt is sure to reach a person.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// At these events, whatever else is said.
+    /// Events at which it does so in any case.
     #[serde(default)]
     pub at: Vec<HookEvent>,
-    /// The field that names its mode, and the modes in which it asks.
+    /// The field with the agent's mode, and the modes in which it asks.
     #[serde(default)]
     pub mode: Option<(String, Vec<String>)>,
     /// A field that must be true.
     #[serde(default)]
     pub field: Option<String>,
-    /// Fields that must be there, and fields that must not: others read the same settings.
+    /// Fields that must exist, and fields that must not exist because other agents read the same settings.
     #[serde(default)]
     pub has: Vec<String>,
     #[serde(default)]
     pub lacks: Vec<String>,
-    /// Arguments of its process with which nobody sits at it.
+    /// Arguments of its process with which there is no person at its terminal.
     #[serde(default)]
     pub headless: Vec<String>,
-    /// It is an editor's, whose prompt needs no terminal.
+    /// Whether the prompt is that of an editor, which needs no terminal.
     #[serde(default)]
     pub without_terminal: bool,
 }
 
-/// What it is told.
+/// The replies to an agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replies {
-    /// guard has nothing against it.
+    /// guard does not object.
     #[serde(default)]
     pub nothing: Words,
-    /// It may run, and nobody need be asked.
+    /// The call may run, and nobody has to be asked.
     #[serde(default)]
     pub allow: Words,
-    /// It is to ask its user; where it cannot, it is told what `deny` says.
+    /// The agent should ask its user; an agent without this reply receives `deny`.
     #[serde(default)]
     pub ask: Option<Words>,
     pub deny: Words,
 }
 
-/// What is printed, and the exit code. `@REASON@` stands for the reason, inside quotes where JSON is.
+/// The output and the exit code of a reply. `@REASON@` is replaced by the reason, in JSON inside quotes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Words {

@@ -1,45 +1,45 @@
-//! How an agent is started without its user, against a stand-in for its model: for `guard doctor --live`.
+//! The start of an agent without its user and with a simulated model, for `guard doctor --live`.
 
 use serde::{Deserialize, Serialize};
 
-/// In all texts `@URL@` stands for where the stand-in listens, `@HOME@`, `@PROJECT@` and `@PATH@` for the home, the directory
-/// and the programs of the trial.
+/// The start of an agent for a test. In all texts `@URL@` is the address of the simulated model, and `@HOME@`,
+/// `@PROJECT@` and `@PATH@` are the home, the directory and the search path of the test.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveSetup {
-    /// Its program and arguments, with which it does one thing and ends.
+    /// The program and arguments with which it performs one task and exits.
     pub argv: Vec<String>,
-    /// Variables that name the stand-in and whatever else it needs.
+    /// Variables that name the simulated model, and others that the agent needs.
     #[serde(default)]
     pub env: Vec<(String, String)>,
-    /// Files that it must find in its home.
+    /// Files that must exist in its home.
     #[serde(default)]
     pub file: Vec<FileText>,
-    /// A command that sets it up, before guard is wired into it.
+    /// A command that sets it up before guard is installed.
     #[serde(default)]
     pub first: Vec<String>,
-    /// It has no tools and finds commands in what its model says: how one is said there, with `@COMMAND@` in it.
+    /// The notation of a command in the model's text, with `@COMMAND@` in it, for an agent without tools.
     #[serde(default)]
     pub says: String,
-    /// What a tool of its that takes code is given to run a command, with `@COMMAND@` in it.
+    /// The input with which a tool for code runs a command, with `@COMMAND@` in it.
     #[serde(default)]
     pub code: String,
-    /// Its tools that run a command, where it has no hook of which that is said.
+    /// The tools that run a command, if no description of a hook names them.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Its tools that write a file, where its hook's description does not name them.
+    /// The tools that write a file, if the description of the hook does not name them.
     #[serde(default)]
     pub writes: Vec<String>,
-    /// Keys with which somebody at its terminal answers it, again and again; without them it has no terminal.
+    /// Keys that are typed repeatedly at its terminal as answers; if empty, it has no terminal.
     #[serde(default)]
     pub keys: String,
 }
 
-/// A file and what stands in it.
+/// A file and its content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileText {
-    /// Below its home.
+    /// The path below the agent's home.
     pub path: String,
     pub text: String,
 }

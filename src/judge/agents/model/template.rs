@@ -1,12 +1,13 @@
-//! What an agent puts around a command before it hands it to a shell, as a text with marks in it.
+//! Templates of the text that an agent adds around a command before it passes it to a shell.
 //!
-//! Everything stands for itself but these marks, each of which fits one thing and never goes back on it:
+//! All text is literal except these marks. Each mark matches in one way, without backtracking:
 //!
-//! - `@NAME@`: a hole. `@COMMAND@` is the command; `@VALUE@` a word in single quotes, `@VARIABLE@` a name of a variable,
-//!   `@PATH@` any path; every other is described in `holes`, and means the same wherever it stands again.
+//! - `@NAME@`: a hole. `@COMMAND@` is the command; `@VALUE@` a word in single quotes, `@VARIABLE@` the name of a
+//!   variable, `@PATH@` any path; every other hole is described in `holes`, and has the same value wherever it occurs
+//!   again.
 //! - `@<a@|b@>`: one of these, or nothing. `@!a@|b@>`: one of these.
 //! - `@(a@)`: this, once or more.
-//! - `@^a@$`: the shell does this before the command. `@~`: blanks and line ends, at least one.
+//! - `@^a@$`: the shell executes this before the command. `@~`: whitespace, at least one character.
 //!
 //! Out of scope: matching ([`crate::judge::agent_template`]).
 
@@ -14,63 +15,65 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A form of an agent's lines.
+/// A form of an agent's command lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
     pub text: String,
-    /// What may stand in each hole.
+    /// The allowed content of each hole.
     #[serde(default)]
     pub holes: BTreeMap<String, Hole>,
-    /// How the command stands in its hole.
+    /// The notation of the command in its hole.
     #[serde(default)]
     pub command: CommandPosition,
-    /// The arguments behind the text, where there must be so many: a hole, a word, or an empty text for any.
+    /// The arguments after the text, if the form requires a number of them: a hole, a word, or an empty text for any
+    /// argument.
     #[serde(default)]
     pub positional: Option<Vec<String>>,
-    /// What the shell does before the command, with holes in it, each put in quotes.
+    /// Code that the shell executes before the command, with holes in it, each of which is quoted.
     #[serde(default)]
     pub before: String,
-    /// A variable with code that is run before the command.
+    /// A variable whose code is executed before the command.
     #[serde(default)]
     pub variable: String,
-    /// It holds no command: the agent prepares its own files.
+    /// Whether it contains no command, because the agent prepares its own files.
     #[serde(default)]
     pub prepares: bool,
-    /// Blanks around a line and empty lines do not count, but in here-documents.
+    /// Whether whitespace around lines and empty lines are ignored, except in here-documents.
     #[serde(default)]
     pub loose: bool,
-    /// Only where the agent's own process asks for it, with `-c` alone.
+    /// Whether it applies only if the agent's own process runs the line, with `-c` as the only option.
     #[serde(default)]
     pub own: bool,
-    /// What the text means; worked out when guard is built.
+    /// The parsed text; computed when guard is built.
     #[serde(default)]
     pub parts: Vec<TemplatePart>,
 }
 
-/// How a command stands in a line.
+/// The notation of a command in a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CommandPosition {
     /// In single quotes.
     #[default]
     Quoted,
-    /// As it is, up to the rest of the text; it must be whole.
+    /// Unchanged, up to the rest of the text; it must be complete.
     Raw,
     /// As the last word, in double quotes.
     Double,
 }
 
-/// What may stand in a hole.
+/// The allowed content of a hole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hole {
-    /// A path: below the home (`~/`), among temporary files (`TMP/`), or beside a directory of programs (`PREFIX/`). `*` stands
-    /// for letters and digits, `#` for digits, `**/` for any directories, `**` at the end for all the rest.
+    /// A path: below the home (`~/`), among temporary files (`TMP/`), or below the parent of a directory of programs
+    /// (`PREFIX/`). `*` matches letters and digits, `#` digits, `**/` any directories, and `**` at the end everything
+    /// else.
     Path(Vec<String>),
-    /// Letters, digits and these.
+    /// Letters, digits and these characters.
     Chars(String),
-    /// One of these texts, which need not be the same each time.
+    /// One of these texts, which may differ between occurrences.
     Text(Vec<String>),
 }
 
@@ -85,18 +88,18 @@ pub enum TemplatePart {
     Blanks,
 }
 
-/// What is wrong with a template.
+/// The reason why a template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateError {
-    /// A closing mark without an opening one.
+    /// A closing mark has no opening one.
     ClosesNothing(char),
-    /// A hole that the description does not name.
+    /// A hole is not described.
     Undescribed(String),
-    /// Nothing but holes.
+    /// The template contains no text beside holes.
     NoText,
-    /// An opening mark without the closing one that it needs.
+    /// An opening mark has no matching closing one.
     NotClosed { letter: char, wanted: char },
-    /// Alternatives in a mark that takes none.
+    /// Alternatives are in a mark that does not allow them.
     Alternatives(char),
 }
 
@@ -118,10 +121,10 @@ impl std::error::Error for TemplateError {}
 const KNOWN: [&str; 4] = ["COMMAND", "VALUE", "VARIABLE", "PATH"];
 
 impl Template {
-    /// Works out what the text means.
+    /// Parses the text into `parts`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is not a valid template.
     pub fn read(&mut self) -> Result<(), TemplateError> {
         let mut rest = self.text.as_str();
         let (mut sequences, mark) = sequences(&mut rest)?;
@@ -142,11 +145,11 @@ impl Template {
         }
     }
 
-    /// The longest text that every line of this form contains.
+    /// Returns the longest text that every line of this form contains.
     #[must_use]
     pub fn mark(&self) -> &str {
         let texts = self.parts.iter().filter_map(|part| match part {
-            // In a loose text a line may be indented otherwise.
+            // In a loose template the indentation of a line may differ.
             TemplatePart::Text(text) if self.loose => text.lines().max_by_key(|line| line.len()),
             TemplatePart::Text(text) => Some(text.as_str()),
             _ => None,
@@ -166,7 +169,7 @@ fn each(parts: &[TemplatePart], found: &mut impl FnMut(&str)) {
     }
 }
 
-/// Reads alternatives up to a mark that closes them, which is returned.
+/// Parses alternatives up to the mark that closes them, and returns both.
 fn sequences(rest: &mut &str) -> Result<(Vec<Vec<TemplatePart>>, Option<char>), TemplateError> {
     let mut all = vec![Vec::new()];
     let mut text = String::new();

@@ -1,46 +1,47 @@
-//! Where an agent keeps what it did, and how a call of a tool is found in it: for `guard replay`.
+//! The records that an agent stores of its actions, and the places of tool calls in them, for `guard replay`.
 
 use serde::{Deserialize, Serialize};
 
-/// Files of one form. A place in JSON is a pointer (`/message/content`); in `at` a step may be `*`, each element of an array,
-/// and the last one `**`, every object at whatever depth.
+/// Files of one format. A place in JSON is a pointer (`/message/content`); in `at` a step may be `*`, which is each
+/// element of an array, and the last step may be `**`, which is every object at any depth.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
-    /// Directories below the agent's own, or `.` for that itself; they are searched with all that is below them.
+    /// Directories below the agent's own, or `.` for the agent's own; they are searched recursively.
     pub directories: Vec<String>,
-    /// What is below them is not searched.
+    /// Whether the directories are not searched recursively.
     #[serde(default)]
     pub shallow: bool,
-    /// The directories are below `XDG_DATA_HOME` or `~/.local/share` rather than the agent's own.
+    /// Whether the directories are below `XDG_DATA_HOME` or `~/.local/share` rather than the agent's own.
     #[serde(default)]
     pub below_data: bool,
-    /// How the files' names end.
+    /// The endings of the files' names.
     pub names: Vec<String>,
     pub form: Form,
-    /// Texts of which a line contains one when it tells anything; without any, all lines are read.
+    /// Texts of which a line with relevant content contains one; if empty, all lines are parsed.
     #[serde(default)]
     pub marks: Vec<String>,
-    /// Where the session's directory stands: it holds until another line tells another one.
+    /// The pointers to the session's directory, which applies until another line contains another one.
     #[serde(default)]
     pub cwd: Vec<String>,
-    /// A file with the directory as its only text, in the transcript's directory or one of the two above that.
+    /// The name of a file that contains only the directory, in the transcript's directory or one of the two above it.
     #[serde(default)]
     pub cwd_file: Option<String>,
-    /// A JSON file in one of the same directories that has `cwd`: how the transcript's name ends, and how that one's ends
-    /// instead.
+    /// The ending of a transcript's name, and the ending that replaces it in the name of a JSON file with the directory
+    /// (`cwd`), in one of the same directories.
     #[serde(default)]
     pub beside: Option<(String, String)>,
-    /// Where the time stands, in the call or in what is around it: a text (RFC 3339), or seconds or milliseconds since 1970.
+    /// The pointers to the time, in the call or around it: a text (RFC 3339), or seconds or milliseconds since 1970.
     #[serde(default)]
     pub time: Vec<String>,
-    /// Fields of the input that name the directory of a command, seen from the session's; without them the hook's.
+    /// Fields of the input that contain the directory of a command, relative to that of the session; if empty, those of
+    /// the hook.
     #[serde(default)]
     pub inner: Vec<String>,
     pub call: Vec<CallForm>,
 }
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -49,34 +50,34 @@ pub enum Form {
     Lines,
     /// One JSON value.
     Whole,
-    /// An SQLite database and a query of it: each row is an object with its columns, of which those that hold an object or an
-    /// array as text are that.
+    /// An SQLite database and a query: each row is an object with its columns. A column whose text is a JSON object or
+    /// array has that value.
     Rows(String),
 }
 
-/// One form of a call. What lacks the tool or the input is none.
+/// A form of a call. An object without the tool or the input is not a call.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallForm {
-    /// Where calls stand. An empty one is the line, the file or the row itself.
+    /// The pointers to the calls. An empty one is the line, the file or the row itself.
     pub at: Vec<String>,
-    /// A place in the call, and the words of which it must hold one.
+    /// A pointer in the call, and the values of which it must have one.
     #[serde(default)]
     pub when: Option<(String, Vec<String>)>,
-    /// Where the tool's name stands in the call.
+    /// The pointer to the tool's name in the call.
     #[serde(default)]
     pub tool: String,
-    /// The tool, where this form is of one alone.
+    /// The tool, if this form is for one tool only.
     #[serde(default)]
     pub only: Option<String>,
-    /// Where its input stands: an object, or one as text.
+    /// The pointers to its input: an object, or the text of one.
     pub input: Vec<String>,
-    /// Where its name among calls stands: what is resumed is written down again.
+    /// The pointers to its identifier, by which calls are recognised that a resumed session records again.
     #[serde(default)]
     pub id: Vec<String>,
 }
 
-/// What is wrong with the description of a transcript.
+/// The reason why the description of a transcript is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TranscriptError {
     #[error("{0}: at least one is needed")]
@@ -92,10 +93,10 @@ pub enum TranscriptError {
 }
 
 impl Transcript {
-    /// Whether the description is one.
+    /// Checks that the description is valid.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The description is invalid.
     pub fn check(&self) -> Result<(), TranscriptError> {
         let empty = [
             ("directories", self.directories.is_empty()),

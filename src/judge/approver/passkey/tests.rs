@@ -5,7 +5,7 @@ const SITE: &str = "localhost";
 const PAGE: &str = "http://localhost:6180";
 const MESSAGE: &[u8] = b"guard approval 2\n";
 
-/// Something that makes passkeys and signs, as a browser's authenticator does.
+/// An authenticator that creates passkeys and signs.
 enum Device {
     Es256(p256::ecdsa::SigningKey),
     EdDsa(ed25519_dalek::SigningKey),
@@ -56,7 +56,7 @@ impl Device {
     }
 }
 
-/// What goes into an assertion, before it is signed.
+/// The parts of an assertion before it is signed.
 #[derive(Clone)]
 struct Parts {
     id: String,
@@ -149,14 +149,14 @@ fn each_field_that_is_forged_is_refused_though_the_key_signed_it() {
         assert_eq!(told("crossOrigin", true.into()), Err(BadPasskey::Frame));
         assert_eq!(told("topOrigin", "http://localhost:6180".into()), Err(BadPasskey::Frame));
         assert_eq!(told("origin", 3.into()), Err(BadPasskey::Form));
-        // With extensions, and said so.
+        // Extensions are present, and the flag is set.
         let extended = parts().with(|parts| {
             parts.flags |= HAS_EXTENSIONS;
             parts.more = vec![0xa0];
         });
         assert_eq!(verify(&extended), Ok(()));
     }
-    // A key that may be shared says so each time.
+    // A key that may be shared sets the flag each time.
     let shared = Passkey { shared: true, ..es256().passkey() };
     let verify = |parts: Parts| shared.verify(MESSAGE, &parts.signed(&es256()).written());
     assert_eq!(verify(parts()), Err(BadPasskey::Flags));

@@ -1,7 +1,7 @@
-//! Copies that the line itself made: what was copied is still there, so a copy may go; and what was put aside may be put
-//! back over what the line changed since.
+//! Copies that the command itself made: a copy may be deleted because its source still exists, and what was put aside
+//! may be put back over what the command changed since.
 //!
-//! Out of scope: what an earlier command made.
+//! Out of scope: copies that an earlier command made.
 
 use super::earlier_acts::{earlier, linked, moved_into, naming};
 use super::place;
@@ -10,14 +10,16 @@ use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::question::PathKind;
 use crate::judge::matcher::match_context::View;
 
-/// Whether the path is a copy of one file, made by the line under a name that was free, and that file is as it was.
+/// Reports whether the path is a copy of one file, made by the command under an unused name, and that file is
+/// unchanged.
 pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
     let is_kept = |original: &NormalPath| !is_changed(view, original, None) && !moved_into(view, original);
     !view.act.recursive && put_aside(view, path, reads).is_some_and(|original| is_kept(&original))
 }
 
-/// Whether the act puts back at the path what the line copied or moved from there to where the act takes it from: only what
-/// the line wrote since is lost. Nothing lay where it was put, so that a move which failed leaves nothing to put back.
+/// Reports whether the act puts back at the path what the command copied or moved from there to the source of the act,
+/// so that only what the command wrote since is lost. Nothing existed where it was put aside, so that a move that
+/// failed leaves nothing to put back.
 pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
     let program = view.act.parent.unwrap_or(view.id);
     let Some(from) = source(view, program, takes) else { return false };
@@ -26,7 +28,8 @@ pub(super) fn is_put_back(view: &View<'_>, path: &NormalPath) -> bool {
         && !linked(view, path)
 }
 
-/// The one file that was put at a path in one of these ways, where nothing was before and nothing else came since.
+/// Returns the one file that was put at a path in one of these ways, if nothing existed there before and nothing else
+/// was written there since.
 fn put_aside(view: &View<'_>, path: &NormalPath, ways: fn(Effect) -> bool) -> Option<NormalPath> {
     let text = place(path)?;
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
@@ -44,7 +47,8 @@ fn takes(effect: Effect) -> bool {
     effect == Effect::Move || reads(effect)
 }
 
-/// The one file that a program takes what it writes from; of one that moves, only where moves are asked for.
+/// Returns the one file from which a program takes what it writes. If the program moves files, it is returned only if
+/// `takes` accepts moves.
 fn source<'a>(view: &'a View<'_>, program: ActId, takes: impl Fn(Effect) -> bool) -> Option<NormalPath> {
     let effects = || view.context.effects_of(program);
     if effects().any(|(_, effect)| effect == Effect::Move && !takes(effect)) {
@@ -56,7 +60,7 @@ fn source<'a>(view: &'a View<'_>, program: ActId, takes: impl Fn(Effect) -> bool
     taken.all(|(_, other)| other == value).then(|| view.context.placer.path(value, act.cwd.as_ref()))?
 }
 
-/// Whether an act of the line, beside those of one program, writes, moves or deletes what is at the path.
+/// Reports whether an act of the command, except those of one program, writes, moves or deletes the path.
 fn is_changed(view: &View<'_>, path: &NormalPath, beside: Option<ActId>) -> bool {
     let placer = &view.context.placer;
     let falls_there = |act: &Act| {

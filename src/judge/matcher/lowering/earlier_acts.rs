@@ -1,4 +1,4 @@
-//! What the acts before this one may have done to a path: made it, changed it, brought something there, or put a link in
+//! Determines what earlier acts may have done to a path: created or changed it, moved something there, or put a link in
 //! its way.
 
 use super::{made_by_name, place};
@@ -10,8 +10,8 @@ use crate::judge::matcher::match_context::{MatchContext, View};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{Follow, Language};
 
-/// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
-/// around it and what belongs to the same program are none of them.
+/// Returns the acts that run before this one, or may: in loops and functions these include later ones of the text. The
+/// wrappers around the act and the other acts of its program are excluded.
 pub(super) fn earlier<'v>(
     view: &'v View<'_>,
     of: impl Iterator<Item = ActId>,
@@ -19,7 +19,7 @@ pub(super) fn earlier<'v>(
     let act = view.act;
     let own = act.parent.unwrap_or(view.id);
     let known = of.filter_map(|id| Some((id, view.context.facts.acts.get(id)?)));
-    // Without fuel all are gone through no more, and nothing is lowered.
+    // Without fuel the iteration ends early, and nothing is lowered.
     known.take_while(|_| view.context.spend(EARLIER)).filter(move |(id, other)| {
         let may_come_first = *id < view.id || act.conditional && other.conditional;
         let same_program = *id == own || other.parent == Some(own) || *id == view.id;
@@ -27,12 +27,12 @@ pub(super) fn earlier<'v>(
     })
 }
 
-/// Those of them that may make or change what is at the path, or do anything.
+/// Returns the earlier acts that may create or change the path, or that have an unknown effect.
 pub(super) fn near<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
     near_and(view, path, view.context.history().others())
 }
 
-/// Those of them that make or change what is at the path, by what they name.
+/// Returns the earlier acts that may create or change the path because they name it.
 pub(super) fn naming<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
     near_and(view, path, &[])
 }
@@ -45,10 +45,10 @@ fn near_and<'v>(view: &'v View<'_>, path: &NormalPath, others: &'v [ActId]) -> i
     earlier(view, places.into_iter().chain(others.iter().copied()))
 }
 
-/// What looking at one earlier act costs, in units of fuel.
+/// The cost of examining one earlier act, in units of fuel.
 const EARLIER: u64 = 12;
 
-/// What the acts of a line did to which places.
+/// Builds the index of the acts by the paths that they change.
 pub(super) fn history(context: &MatchContext<'_>) -> History {
     let entry = |id: ActId, act: &Act| match &act.verb {
         Verb::Effect(effect) => ActHistory {
@@ -71,17 +71,17 @@ pub(super) fn history(context: &MatchContext<'_>) -> History {
     })
 }
 
-/// A program whose whole effect is not described.
+/// Reports whether an act is a program whose effect is not completely described.
 fn may_do_anything(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let harmless =
         act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(context, act);
-    // What is guessed of a program that nothing describes, and where its output goes, is not all that it does.
+    // The effects that are guessed for an undescribed program, and its redirections, are not its whole effect.
     let whole = context.program(act).is_some() && context.effects_of(id).next().is_some();
     !harmless && (act.code.is_some() || !whole)
 }
 
-/// What is described only as a move goes where nothing says.
+/// Reports whether the target of a move is unknown, because the program has no effect that writes.
 fn goes_nowhere(context: &MatchContext<'_>, act: &Act) -> bool {
     !act.parent.is_some_and(|parent| context.effects_of(parent).any(|(_, effect)| effect.writes()))
 }
@@ -90,17 +90,17 @@ fn is_linking(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
     act.verb == Verb::Effect(Effect::Link) || context.effects_of(id).any(|(_, effect)| effect == Effect::Link)
 }
 
-/// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
-/// interpreter, whose other calls are acts of their own.
+/// Reports whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, or is a call in the
+/// code of an interpreter, whose other calls are acts of their own.
 fn encloses(context: &MatchContext<'_>, other: &Act, act: &Act) -> bool {
     let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
-    // All that a program does that runs recipes or scripts by name is what those do.
+    // A program that runs recipes or scripts by name has no effect other than theirs.
     if matches!(act.source, Source::Definition(_)) && other.source == Source::Command {
         let named = |follow: &Follow| matches!(follow, Follow::Makefile | Follow::Justfile | Follow::Packages);
         return around && context.program(other).is_some_and(|program| program.follows.iter().any(named));
     }
-    // All that a script's interpreter does is what the script does, where that was read; and what the program makes that
-    // loads code of the session is the line's own.
+    // An interpreter has no effect other than that of its script, if the script was read. What a program makes by
+    // loading code of the session is the command's own.
     if matches!(&act.source, Source::Script(_) | Source::Code(_))
         && (other.read || act.staged && other.source == Source::Command)
     {
@@ -120,19 +120,21 @@ fn encloses(context: &MatchContext<'_>, other: &Act, act: &Act) -> bool {
     around && (other.span != act.span || wrapper)
 }
 
-/// Whether something that could not be understood stands in the line: it may have done anything.
+/// Reports whether a part of the command could not be analysed and may have had any effect before the act: a part in
+/// front of it, or any part if the act is conditional.
 pub(super) fn is_opaque(view: &View<'_>) -> bool {
     view.context.history().is_opaque(view.act.span.start, view.act.conditional)
 }
 
-/// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
-/// harmless.
+/// Reports whether no earlier act can have created or changed the path. An act is harmless only if its whole effect is
+/// known.
 pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
     !is_opaque(view) && !near(view, path).any(|(id, act)| may_make(view.context, id, act, path))
 }
 
-/// Whether a program comes before that may have brought anything to the path: one that no description tells of, one that runs
-/// code of the line or files that nobody could read, one that is described to rename what it likes, or one in a container that has places of this machine.
+/// Reports whether an earlier program may have moved anything to the path: an undescribed one, one that runs code of
+/// the command or files that could not be read, one that is described to rename files, or one of containers, which may
+/// mount directories of this machine.
 pub(super) fn follows_unknown(view: &View<'_>, path: &NormalPath) -> bool {
     let context = view.context;
     near(view, path).any(|(id, act)| {
@@ -144,12 +146,12 @@ pub(super) fn follows_unknown(view: &View<'_>, path: &NormalPath) -> bool {
     })
 }
 
-/// Whether a builtin touches no file.
+/// Reports whether a builtin touches no file.
 pub(in crate::judge::matcher) fn is_quiet(name: &str) -> bool {
     QUIET.contains(&name)
 }
 
-/// Builtins that touch no file.
+/// The builtins that touch no file.
 const QUIET: [&str; 16] = [
     "cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "alias",
     "unalias", "trap", "shift", "let",
@@ -172,18 +174,18 @@ pub(super) fn may_make(context: &MatchContext<'_>, id: ActId, act: &Act, path: &
     }
 }
 
-/// Whether a program is described to make what its operands name, and to change nothing else.
+/// Reports whether a program is described to create its operands and to change nothing else.
 pub(in crate::judge::matcher) fn makes(context: &MatchContext<'_>, act: &Act) -> bool {
     let Some(program) = context.program(act) else { return false };
     program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
 }
 
-/// Whether an earlier act makes the path, or something below it, anew.
+/// Reports whether an earlier act creates the path or something below it.
 pub(super) fn created(view: &View<'_>, path: &NormalPath) -> bool {
     naming(view, path).any(|(_, act)| creates(view.context, act, path))
 }
 
-/// Whether an act makes the path, or something below it, anew.
+/// Reports whether an act creates the path or something below it.
 fn creates(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(context, act))
         && act.remote.is_none()
@@ -196,19 +198,20 @@ fn creates(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
         })
 }
 
-/// Whether an earlier act, or an earlier command of any session, moved something to the path, into it, or put something
-/// else in its place.
+/// Reports whether an earlier act, or an earlier command of any session, moved something to the path or into it, or
+/// replaced it.
 pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
     moved_in_line(view, path) || brought_before(view, path)
 }
 
-/// Whether an act that names the path moved something there, or an earlier command of any session did.
+/// Reports whether an act that names the path, or an earlier command of any session, moved something there.
 pub(super) fn moved_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     moved_by_acts(view, path) || brought_before(view, path)
 }
 
-/// Whether it is known that an act that names the path moved something there, or that an earlier command of any session
-/// did. Where nobody can say, nothing was moved: this raises what is harmless otherwise.
+/// Reports whether it is known that an act that names the path, or an earlier command of any session, moved something
+/// there. Returns `false` if that cannot be determined, because `true` raises the tier of acts that are harmless
+/// otherwise.
 pub(in crate::judge::matcher) fn is_known_to_be_moved(view: &View<'_>, path: &NormalPath) -> bool {
     let inquiry = view.context.inquiry;
     let is_recorded = |path: &str| {
@@ -223,12 +226,12 @@ fn moved_by_acts(view: &View<'_>, path: &NormalPath) -> bool {
     brought_by_acts(view, path, view.id, moves)
 }
 
-/// Whether an earlier command brought something there that is nowhere else.
+/// Reports whether an earlier command moved something there of which there is no other copy.
 fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     known_part(path).is_some_and(|path| is_brought(view.context, &path))
 }
 
-/// The path up to its first component that is not known. What has just been made has a name that nobody knew before.
+/// Returns the path up to its first unknown component. The name of a new file was unknown to earlier commands.
 fn known_part(path: &NormalPath) -> Option<String> {
     if path.start != Start::Root {
         return None;
@@ -238,7 +241,7 @@ fn known_part(path: &NormalPath) -> Option<String> {
     Some(above.rough())
 }
 
-/// Whether an earlier command of any session brought something to the path that is nowhere else.
+/// Reports whether an earlier command of any session moved something to the path of which there is no other copy.
 pub(in crate::judge::matcher) fn is_brought(context: &MatchContext<'_>, path: &str) -> bool {
     let inquiry = context.inquiry;
     inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(path, |path| inquiry.look(path)))
@@ -248,16 +251,16 @@ fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
     moved_within(view, path, MOST_MOVES, view.id)
 }
 
-/// How often what the line made may be moved on until it is no more told from a person's work.
+/// Maximum number of moves over which what the command created is distinguished from a person's work.
 const MOST_MOVES: u32 = 4;
 
-/// Whether one of the acts before `until` moved something there.
+/// Reports whether an act before `until` moved something there that may be a person's work.
 fn moved_within(view: &View<'_>, path: &NormalPath, left: u32, until: ActId) -> bool {
     brought(view, path, until, |act, effect| effect == Effect::Move && !is_scratch(view, act, left))
 }
 
-/// Whether all that an act names lay in the temp directory, which is no more when it is moved within it, or was made by the
-/// line itself.
+/// Reports whether all operands of an act were in the temporary directory, and nothing was moved there before the act,
+/// or were created by the command itself.
 fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
     let mover = act.parent.unwrap_or(view.id);
     act.operands.iter().all(|operand| {
@@ -270,7 +273,8 @@ fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
     })
 }
 
-/// Whether the line itself made what is moved from a path: nothing was there before, and nothing else was moved there.
+/// Reports whether the command itself created what is moved from a path: nothing existed there before, and nothing else
+/// was moved there.
 fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
     let missing = |text: &str| view.context.inquiry.path(text).is_some_and(|facts| facts.kind == PathKind::Missing);
     left > 0
@@ -281,7 +285,8 @@ fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
         && !moved_within(view, from, left - 1, view.id)
 }
 
-/// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
+/// Reports whether a path is in the temporary directory, and an earlier act of the command created it or its name
+/// contains a number of the command.
 fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let numbered = path.components.iter().any(|component| component.is_unknown());
     view.context.placer.is_temp(path, view.context.inquiry)
@@ -289,14 +294,14 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
         && (numbered || created(view, path))
 }
 
-/// Whether an earlier act copied something there that the line did not make.
+/// Reports whether an earlier act copied something there that the command did not create.
 pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
     let reads = |effect: Effect| matches!(effect, Effect::Show | Effect::Load);
     brought(view, path, view.id, |act, effect| reads(effect) && !is_scratch(view, act, MOST_MOVES))
 }
 
-/// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
-/// moves things about in a work tree bring whatever they like.
+/// Reports whether an earlier act writes to the path and its program has an effect that `from` accepts as the source.
+/// Library calls and programs that move files of a work tree may move anything there.
 fn brought(view: &View<'_>, path: &NormalPath, until: ActId, from: impl Fn(&Act, Effect) -> bool) -> bool {
     is_opaque(view) || brought_by_acts(view, path, until, from)
 }
@@ -308,7 +313,7 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
     };
     let places = context.history().near(path, &pay);
     let movers = context.history().movers().iter().copied();
-    // What brought it on, and what comes behind that, brought nothing there before.
+    // The act that moved it from there, and later ones, moved nothing there before that.
     let before = |(id, _): &(ActId, &Act)| until == view.id || *id < until;
     earlier(view, places.into_iter().chain(movers)).filter(before).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {
@@ -320,9 +325,9 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
         Verb::Program { name, .. } => {
             let program = context.program(act);
             let tree = program.and_then(|program| program.tree.as_ref());
-            // What a call with effects brings is told by these.
+            // If effects of a call are described, they determine what it moves.
             let is_told = program.is_some_and(|program| !program.effects.is_empty());
-            // What has just been made there lies in no other work tree.
+            // A path that has just been created is in no other work tree.
             let elsewhere = path.start == Start::Temporary
                 || path.components.iter().any(|component| component.is_unknown())
                 || path.lies_in_made();
@@ -336,9 +341,9 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
     })
 }
 
-/// Whether an earlier act made a link at the path, in it, or on the way to it.
+/// Reports whether an earlier act created a link at the path, below it or above it.
 pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
-    // Deleting a link by its name deletes the link: only one on the way there matters.
+    // Deleting a link by its name deletes the link, so that only a link above the path matters.
     let plain = view.act.verb == Verb::Effect(Effect::Delete)
         && !(view.act.recursive || path.slash || path.everything || path.globbed);
     let leads = |act: &Act| {
@@ -350,12 +355,12 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
     naming(view, path).any(|(id, act)| is_linking(view.context, id, act) && act.remote.is_none() && leads(act))
 }
 
-/// Whether an earlier act may have changed what git ignores or what lies in the work tree.
+/// Reports whether an earlier act may have changed what git ignores or the files of the work tree.
 pub(super) fn ignored_otherwise(view: &View<'_>) -> bool {
     earlier(view, view.context.history().others().iter().copied()).any(|(_, act)| changes_ignored(view.context, act))
 }
 
-/// Whether an act may change what git ignores or what lies in the work tree.
+/// Reports whether an act may change what git ignores or the files of the work tree.
 fn changes_ignored(context: &MatchContext<'_>, act: &Act) -> bool {
     match &act.verb {
         Verb::Program { .. } => {
@@ -374,7 +379,8 @@ fn changes_ignored(context: &MatchContext<'_>, act: &Act) -> bool {
     }
 }
 
-/// Whether an act that makes what it names may make the path: what is no work of a subcommand makes nothing below that.
+/// Reports whether an act that creates its operands may create the path. Without a subcommand (`mkdir`, not `git init`)
+/// it creates nothing below an operand.
 fn may_name(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     let below = |other: &NormalPath| {
         (path.start, other.start) == (Start::Root, Start::Root)
@@ -388,7 +394,7 @@ fn may_name(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     })
 }
 
-/// Whether an operand of the act may name the path, something in it, or a directory above it.
+/// Reports whether an operand of the act may be the path, something below it, or a directory above it.
 fn touches(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     if act.remote.is_some() {
         return false;
@@ -411,7 +417,7 @@ fn may_touch(path: &NormalPath, other: &NormalPath) -> bool {
             };
             pairs.into_iter().all(agree)
         }
-        // Where a shell stands in what `mktemp` made, it is there by a name that stands for it.
+        // A working directory that `mktemp` created is represented by a placeholder path.
         (Start::Temporary, Start::Root) => other.lies_in_made(),
         (Start::Root, Start::Temporary) => path.lies_in_made(),
         _ => true,

@@ -1,6 +1,7 @@
-//! What an earlier act of the line made or began, known by its name alone: a container, a branch, a session.
+//! Objects that an earlier act of the command created or started and that are known only by name: a container, a
+//! branch, a session.
 //!
-//! Out of scope: files, which are known by where they lie.
+//! Out of scope: files, which are known by their paths.
 
 use super::refs::is_unborn;
 use super::{earlier, is_opaque, place};
@@ -17,9 +18,9 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
-/// broken off. From tier 3 on it must be sure that nothing was there before: a place where nothing is, or a maker that
-/// the act hangs on by `&&`, so that it refused if the name was taken.
+/// Returns why the removal of an object does not count: an earlier act created it under the same name, or began the
+/// operation that is now aborted. From tier 3 on it must be certain that it did not exist before: nothing exists at its
+/// path, or the act is joined by `&&` to the one that creates it, which fails if the name is taken.
 pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], tier: Tier) -> Option<&'static str> {
     if makers.is_empty() || !view.context.spend(8) || tier >= Tier::High && is_opaque(view) {
         return None;
@@ -64,11 +65,12 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
     if holds {
         return view.context.spend(0).then_some("this command itself creates it");
     }
-    // Whether an earlier command succeeded is not known: from tier 3 on it counts for nothing.
+    // It is unknown whether an earlier command succeeded, so that it does not count from tier 3 on.
     let known = tier < Tier::High && act.remote.is_none();
     let ledger = view.context.inquiry.ledger().filter(|_| known)?;
     let here = view.context.program(act).is_some_and(|program| program.works_in.is_some());
-    // Of what is not known of a directory, an earlier command knew something else.
+    // For a program that works in a directory, the earlier command must have run in the same directory, and that must
+    // be known.
     let dir = act.cwd.as_ref().and_then(Place::text);
     let is_here = |named: &&NamedObject| !here || dir.is_some() && named.cwd.as_deref() == dir;
     let past: Vec<Act> = ledger.named().filter(is_here).take(MOST).map(remembered).collect();
@@ -88,10 +90,10 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
     (made && view.context.spend(0)).then_some("this session created it")
 }
 
-/// The most of what a session made by name that is looked at.
+/// Maximum number of objects that a session created by name and that are examined.
 const MOST: usize = 256;
 
-/// Whether an act makes something that a rule about the same program lets it take away again.
+/// Reports whether an act creates something that a rule about the same program lets it remove again.
 pub(in crate::judge::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let fits = |words: &Vec<String>| {
@@ -103,7 +105,7 @@ pub(in crate::judge::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act)
     !act.dry_run && act.remote.is_none() && context.catalog.rules(name).any(|rule| rule.made_by.iter().any(fits))
 }
 
-/// An act of an earlier command, as far as it was remembered.
+/// Returns an act of an earlier command, as far as it was recorded.
 fn remembered(named: &NamedObject) -> Act {
     let span = Span::default();
     let flag = |(name, value): &(String, Option<String>)| Flag {
@@ -123,18 +125,19 @@ fn is_called(value: &Value, name: &Value) -> bool {
     value.name().is_some_and(|value| value == *name)
 }
 
-/// Whether a value is an identifier of the line's and nothing else, as a program prints it that makes something.
+/// Reports whether a value consists only of an identifier of the command, as a program prints it that creates
+/// something.
 fn is_one_number(value: &Value) -> bool {
     matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
-/// Whether the act goes on with what was begun earlier, and makes nothing.
+/// Reports whether the act continues what was begun earlier, and creates nothing.
 fn resumes(context: &MatchContext<'_>, act: &Act) -> bool {
     let begun = context.program(act).map_or(&[][..], |program| &program.resumes);
     begun.iter().any(|test| given(&act.flags, test).is_some())
 }
 
-/// Whether one of these options, in any of its spellings, is given so that `holds`.
+/// Reports whether one of these options, in any of its spellings, is given and `holds` accepts it.
 fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) -> bool) -> bool {
     let program = context.program(act);
     let sub = program.and_then(|program| program.subs.exact(&act.sub));
@@ -146,20 +149,21 @@ fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(
     act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
 }
 
-/// What makes a thing that is known by name, as a rule writes it: `docker run --name`, `docker run =`,
-/// `git branch !-m`, `git fetch refs/heads/`.
+/// A command that creates an object known by name, in the notation of a rule:
+/// `docker run --name`, `docker run =`, `git branch !-m`, `git fetch refs/heads/`.
 struct MakingCommand<'a> {
     program: &'a str,
     sub: Vec<&'a str>,
-    /// Options whose value is the name.
+    /// The options whose value is the name.
     flags: Vec<&'a str>,
-    /// Options with which it takes what was there before.
+    /// The options with which it uses what existed before.
     never: Vec<&'a str>,
-    /// What it makes is a place.
+    /// Whether what it creates is a path.
     places: bool,
-    /// It prints the name.
+    /// Whether it prints the name.
     prints: bool,
-    /// Where a repository keeps what it fetches under the name that an operand gives behind a colon.
+    /// The prefix of the refs under which a repository stores what it fetches, with the name after the colon of an
+    /// operand.
     fetches: Option<&'a str>,
 }
 
@@ -181,13 +185,14 @@ impl<'a> MakingCommand<'a> {
         maker
     }
 
-    /// Whether a program of this name is the one.
+    /// Reports whether a program of this name is the one of this command.
     fn is_program(&self, context: &MatchContext<'_>, name: &str) -> bool {
         let known = || context.catalog.program(self.program);
         name == self.program || known().is_some_and(|known| known.is_same(self.program, name))
     }
 
-    /// Whether the act is one of this kind. Of programs that are one by several names, it is the one that takes away.
+    /// Reports whether `other` is such a command. A program with several names must have the same name as the one that
+    /// removes.
     fn is(&self, view: &View<'_>, other: &Act) -> bool {
         let (Verb::Program { name, .. }, Verb::Program { name: own, .. }) = (&other.verb, &view.act.verb) else {
             return false;
@@ -200,7 +205,7 @@ impl<'a> MakingCommand<'a> {
             && !any_of(view.context, other, &self.never, |_| true)
     }
 
-    /// Whether it makes what is called so.
+    /// Reports whether `other` creates the object of this name.
     fn gives(&self, view: &View<'_>, other: &Act, name: &Value) -> bool {
         let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
         if self.prints {
@@ -210,7 +215,7 @@ impl<'a> MakingCommand<'a> {
             let is_new = |name: &str| is_unborn(view, below, name).unwrap_or_default();
             let text = |operand: &Operand| operand.value.known().map(|text| text.into_owned());
             let mut fetched = other.operands.iter().filter_map(text);
-            // With a plus what is there is written over.
+            // With a plus an existing ref is overwritten.
             let is_it = |name: &str, text: &str| !text.starts_with('+') && text.rsplit(':').next() == Some(name);
             return name
                 .known()
@@ -222,22 +227,22 @@ impl<'a> MakingCommand<'a> {
         }
     }
 
-    /// Whether it makes what the option names, or is given the same option.
+    /// Reports whether `other` creates what the option names, or has the same option.
     fn says(&self, view: &View<'_>, other: &Act, flag: &Flag) -> bool {
         let value = flag.value.as_ref().and_then(Value::name).unwrap_or_default();
         let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
         !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(view, other, &value))
     }
 
-    /// Whether it makes what has no name but the one that is meant when none is given.
+    /// Reports whether `other` names nothing, so that it creates the default object.
     fn names_nothing(&self, other: &Act) -> bool {
         other.operands.is_empty() && !other.flags.iter().any(|flag| flag.value.is_some())
     }
 }
 
-/// Whether an act chooses another place or target for those behind it.
+/// Reports whether an act selects another directory or target for later acts.
 pub(super) fn chooses(context: &MatchContext<'_>, act: &Act) -> bool {
-    // The shell's own.
+    // The shell's builtins.
     const ELSEWHERE: [&str; 5] = ["export", "source", ".", "eval", "cd"];
     let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
     named
@@ -245,19 +250,20 @@ pub(super) fn chooses(context: &MatchContext<'_>, act: &Act) -> bool {
         || act.sub.iter().any(|word| word_lists::CHOOSING_SUBCOMMANDS.contains(&word.as_str()))
 }
 
-/// Whether what stands behind this text runs only where what stands before it succeeded: everything is joined by `&&`, or
-/// stands in a group that is.
+/// Reports whether the command after this text runs only if the one before it succeeded: all parts are joined by `&&`,
+/// or it is in a group that is joined so.
 fn is_success_needed(between: &str) -> bool {
     let joined = between.replace("&&", "\0");
     let group = joined.trim_start().strip_prefix('\0').and_then(|rest| rest.trim_start().strip_prefix('{'));
     match group.filter(|rest| rest.starts_with(char::is_whitespace)) {
-        // It hangs on the group, wherever it stands in it.
+        // It depends on the group, wherever it is in the group.
         Some(inside) => !inside.contains(['&', '|', '(', ')', '{', '}', '!', '`']),
         None => joined.contains('\0') && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`']),
     }
 }
 
-/// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
+/// Reports whether the act runs only if the earlier one succeeded, with the same variables and working directory,
+/// without production as a target, and nothing in between selects another target.
 fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
     let text = view.context.text();
     let (Some(before), Some(between)) =

@@ -1,6 +1,6 @@
-//! Branches and tags that a repository does not have: what takes such a name takes nothing.
+//! Branches and tags that a repository does not have: an act on such a name has no effect.
 //!
-//! Out of scope: names that an act of the line made, for which `made` is.
+//! Out of scope: names that an act of the command created (`made`).
 
 use super::earlier_acts::{earlier, is_opaque};
 use crate::judge::analysis::place::Place;
@@ -10,8 +10,8 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::model::FlagTest;
 use crate::judge::rules::text::same_flag;
 
-/// Why an act on branches or tags does not count: none of the names that it is given is one, and no act before it may have
-/// made one. Options beside those that the rule asks for may give the names another meaning.
+/// Returns why an act on branches or tags does not count: the repository has none of the names, and no earlier act may
+/// have created one. Options other than those of the rule may give the names another meaning.
 pub(in crate::judge::matcher) fn unborn(
     view: &View<'_>,
     below: Option<&str>,
@@ -29,7 +29,8 @@ pub(in crate::judge::matcher) fn unborn(
     (unborn && view.context.spend(0)).then_some("the repository has nothing of this name")
 }
 
-/// Whether an act comes before that may make what the act names: another run of the program, or one that may do anything.
+/// Reports whether an earlier act may create what the act names: another run of the program, or an act of unknown
+/// effect.
 fn follows_maker(view: &View<'_>) -> bool {
     let history = view.context.history();
     let own = view.act.verb.key();
@@ -37,7 +38,8 @@ fn follows_maker(view: &View<'_>) -> bool {
     is_opaque(view) || earlier(view, changes).any(|(_, act)| act.tier > Tier::Safe)
 }
 
-/// Whether the repository worked in is known to have no ref of this name below `below`.
+/// Reports whether the repository in which the act works has no ref of this name below `below`; `None` if that is
+/// unknown.
 pub(super) fn is_unborn(view: &View<'_>, below: &str, name: &str) -> Option<bool> {
     let (act, inquiry) = (view.act, view.context.inquiry);
     let place = view.context.program(act)?.works_in.as_ref()?;
@@ -53,7 +55,7 @@ pub(super) fn is_unborn(view: &View<'_>, below: &str, name: &str) -> Option<bool
     let data = format!("{}/.git", inquiry.repository(dir)?.root.trim_end_matches('/'));
     let facts = inquiry.path(&data)?;
     let is_missing = |path: &str| inquiry.path(path).is_some_and(|facts| facts.kind == PathKind::Missing);
-    // Of a work tree of another repository the refs lie there, and some repositories keep theirs in tables.
+    // The refs of a linked work tree are in another repository, and some repositories keep their refs in tables.
     if facts.kind != PathKind::Directory || facts.canonical != data || !is_missing(&format!("{data}/reftable")) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What lowers a finding because it belongs to this session: its work and its notes.
+//! Lowers findings about what belongs to this session: its work and its notes.
 
 use super::earlier_acts::{ignored_otherwise, is_opaque};
 use super::{linked, matched, moved_into, place};
@@ -11,7 +11,7 @@ use crate::judge::matcher::inspected_text::InspectedValue;
 use crate::judge::matcher::match_context::View;
 use crate::judge::path_class::PathClass;
 
-/// Whether all files that a pattern stands for are this session's own work.
+/// Returns why files that a pattern matches do not count: this session created all of them.
 fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
     let (found, ledger) = (matched(view, path), view.context.inquiry.ledger());
     let (found, ledger) = (found.filter(|_| !view.act.recursive)?, ledger?);
@@ -22,13 +22,13 @@ fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
     (all && !moved_into(view, path) && !linked(view, path)).then_some("this session created all of it")
 }
 
-/// The most files behind one pattern whose makers are looked up.
+/// Maximum number of files of one pattern whose creators are looked up.
 pub(super) const MAX_MATCHED: usize = 64;
 
-/// Why an agent's notes do not count.
+/// The reason why an agent's notes do not count.
 pub(in crate::judge::matcher) const OWN_NOTE: &str = "it is the agent's own note";
 
-/// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
+/// Reports whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
 pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     let context = view.context;
     let (Some(text), Some(agent)) = (place(path), context.invocation.session.agent.as_deref()) else { return false };
@@ -44,10 +44,10 @@ pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     leads_there && !facts.symlink && facts.kind != PathKind::Directory && !linked(view, path)
 }
 
-/// Why what is at the path is this session's own work, when it is: its commands and tools made it, or they alone changed
-/// what git has, and it is still as they left it.
+/// Returns why the path is this session's own work: its commands and tools created it, or only they changed what git
+/// tracks, and it is unchanged since.
 pub(super) fn own_work(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -> Option<&'static str> {
-    /// What a session makes for others than itself to run or to know.
+    /// The classes of files that a session creates for others to run or to read. They are never its own work.
     const NEVER: [PathClass; 9] = [
         PathClass::Root,
         PathClass::System,
@@ -84,8 +84,8 @@ pub(super) fn own_work(view: &View<'_>, seen: &InspectedValue<'_>, path: &Normal
     }
 }
 
-/// Whether all that is changed in the work tree worked in is what this session's commands and tools changed there, and no
-/// earlier act of the line brings anything else.
+/// Reports whether all changes in the act's work tree were made by commands and tools of this session, and no earlier
+/// act of the command brings others.
 pub(super) fn has_own_edits_alone(view: &View<'_>) -> bool {
     let (act, inquiry) = (view.act, view.context.inquiry);
     let Some(here) = act.cwd.as_ref().and_then(NormalPath::of_place) else { return false };
@@ -94,10 +94,10 @@ pub(super) fn has_own_edits_alone(view: &View<'_>) -> bool {
         return false;
     }
     let (Some(changed), Some(ledger)) = (inquiry.changed(&dir), inquiry.ledger()) else { return false };
-    // Where nothing is changed, what the act takes back is made until then.
+    // If nothing is changed yet, the changes that the act reverts are made before it runs.
     !changed.is_empty()
         && changed.iter().all(|path| {
-            // What a program brought back from where git keeps it was somebody's before.
+            // A file that a program restored from git's storage was someone's work before.
             inquiry.look(path).and_then(|look| ledger.owns(path, look)).is_some_and(|own| match own {
                 Ownership::Edited => true,
                 Ownership::Made => ledger.has_made(path),
@@ -105,7 +105,7 @@ pub(super) fn has_own_edits_alone(view: &View<'_>) -> bool {
         })
 }
 
-/// Where a link lies that is deleted by its name: the link goes, and nothing of what it leads to.
+/// Returns the path of a link that is deleted by its name. The link is deleted and not its target.
 fn own_link(view: &View<'_>, path: &NormalPath) -> Option<String> {
     let deletes = view.act.verb == Verb::Effect(Effect::Delete) && !path.slash;
     let (name, above) = path.components.split_last().filter(|(name, _)| deletes && name.is_plain())?;

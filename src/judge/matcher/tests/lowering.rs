@@ -1,4 +1,4 @@
-//! Promises of lowering.
+//! Tests of lowering.
 
 use super::*;
 use crate::judge::testing::asked;
@@ -17,7 +17,7 @@ fn clean() -> GitFacts {
     GitFacts { root: Some(CWD.into()), tracked: true, clean: true, ..GitFacts::default() }
 }
 
-/// Answers about one path.
+/// Returns answers about one path.
 fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers<'static> {
     let answers = Answers::none();
     answers.insert(Question::Path(path.into()), path_answer(kind, path, false));
@@ -25,7 +25,7 @@ fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers<'static> {
     answers
 }
 
-/// Whether the findings of the last act are all lowered, and there is one.
+/// Reports whether the last act has findings and all of them are lowered.
 #[track_caller]
 fn lowered(acts: Vec<Act>, answers: &Answers) -> bool {
     let last = acts.len() - 1;
@@ -66,7 +66,7 @@ fn what_is_generated_by_name_alone_is_not_lowered() {
     assert!(lowered(vec![removing(&["out-dir"])], &leading_to(dir, false)));
     not(&leading_to("/home/me/other", true));
     not(&leading_to("/data/x", false));
-    // Ignored, but nothing says that it can be made again.
+    // It is ignored, but no pattern classifies it as generated.
     let answers = world("/home/me/project/.env", PathKind::File, ignored());
     assert!(!lowered(vec![removing(&[".env"])], &answers));
 }
@@ -146,7 +146,7 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
     let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
     assert!(lowered(vec![removing(&["x"])], &missing));
     assert!(lowered(vec![effect(Effect::Write, &["y"]), removing(&["x"])], &missing));
-    // A name in which a program of its own globs may see a pattern.
+    // A program with globs of its own may treat such a name as a pattern.
     for name in ["{x,y}", "x?", "[x]"] {
         let missing = world(&format!("/home/me/project/{name}"), PathKind::Missing, GitFacts::default());
         assert!(!lowered(vec![removing(&[name])], &missing), "{name}");
@@ -160,7 +160,7 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
     assert!(!lowered(vec![effect(Effect::Link, &["x"]), removing(&["x/"])], &missing));
     assert!(!lowered(vec![removing(&["x"])], &world("/home/me/project/x", PathKind::Directory, GitFacts::default())));
     assert!(!lowered(vec![removing(&["x"])], &Answers::none()));
-    // A wrapper around it has not run anything before it.
+    // A wrapper around the act has run nothing before it.
     let sudo = Act { span: Span::new(0, 20), ..program("sudo", &["rm", "x"]) };
     let inner = Act { span: Span::new(5, 20), wrappers: ["sudo".into()].into(), ..removing(&["x"]) };
     let facts = Facts { acts: vec![sudo, inner], ..Facts::default() };
@@ -187,24 +187,24 @@ fn what_is_written_only_where_a_condition_found_nothing_is_lowered() {
     assert!(!lowered(vec![effect(Effect::Write, &["x"])], PathKind::File, false));
     assert!(!lowered(vec![write("y")], PathKind::File, false));
     assert!(!lowered(vec![write("x"), Act { absent: absent(), ..removing(&["x"]) }], PathKind::File, false));
-    // A test of a file says nothing of what else lies there.
+    // A test for a file says nothing about other kinds of files.
     for kind in [PathKind::Directory, PathKind::Device, PathKind::Other] {
         assert!(!lowered(vec![write("x")], kind, false), "{kind:?}");
     }
     assert!(!lowered(vec![write("x")], PathKind::File, true));
-    // What was moved there since is not what was tested.
+    // What was moved there since was not tested.
     let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
     let to = Act { parent: Some(0), ..write("x") };
     assert!(!lowered(vec![program("mv", &["src", "x"]), from, to, write("x")], PathKind::File, false));
 }
 
-/// The repository worked in, with a branch in a file of its own, one that is packed, and none of other names.
+/// Returns the answers for the repository, with a branch in a file of its own, a packed branch, and no other branch.
 fn branches() -> Answers<'static> {
     let data = format!("{CWD}/.git");
     branches_in(path_answer(PathKind::Directory, &data, false))
 }
 
-/// The same, where this is at the place of its data.
+/// Returns these answers with `there` as the answer for the repository's data directory.
 fn branches_in(there: WorldAnswer) -> Answers<'static> {
     let answers = Answers::none();
     let data = format!("{CWD}/.git");
@@ -245,7 +245,7 @@ fn a_name_that_the_repository_does_not_have_is_lowered() {
     for names in [&["own"][..], &["packed"], &["Packed"], &["new", "own"], &["../heads/new"], &["$X"], &["new*"], &[]] {
         assert!(!lowered(vec![drop(names)]), "{names:?}");
     }
-    // Another repository, other names, or a name that the line may have made.
+    // Another repository, another meaning of the names, or a name that the command may have created.
     for name in ["--at", "-r"] {
         assert!(!lowered(vec![Act { flags: vec![flag("-D"), flag(name)], ..program("vc", &["new"]) }]), "{name}");
     }
@@ -257,7 +257,7 @@ fn a_name_that_the_repository_does_not_have_is_lowered() {
         assert!(!lowered_in(vec![drop(&["new"])], &elsewhere), "{at}");
     }
     assert!(!lowered_in(vec![drop(&["new"])], &Answers::none()));
-    // What the line fetches under a new name is its own.
+    // What the command fetches under a new name is its own.
     let get = |text: &str| Act { sub: vec!["get".into()], ..program("vc", &["origin", text]) };
     assert!(lowered(vec![get("pull/1/head:new"), drop(&["new"])]));
     for text in ["pull/1/head:own", "+pull/1/head:new", "new", "pull/1/head:a/b"] {
@@ -328,31 +328,32 @@ fn what_the_line_itself_made_may_be_moved_before_it_is_deleted() {
     assert!(lowered(line(program("mkdir", &["made"])), &both(PathKind::Missing)));
     assert!(!lowered(line(program("mkdir", &["made"])), &both(PathKind::Directory)));
     assert!(!lowered(line(program("mkdir", &["other"])), &both(PathKind::Missing)));
-    // A person's work that was moved there first is still theirs.
+    // A person's work that was moved there first is still the person's.
     let mut acts = Vec::from(moved("notes", "made", 0));
     acts.extend(moved("made", "x", 3));
     acts.push(removing(&["x"]));
     assert!(!lowered(acts, &both(PathKind::Missing)));
-    // What goes around in a ring is not told.
+    // Moves in a circle are not followed.
     let mut acts = Vec::from(moved("x", "made", 0));
     acts.extend(moved("made", "x", 3));
     acts.push(removing(&["x"]));
     assert!(!lowered(acts, &both(PathKind::Missing)));
 }
 
-/// `cp from to`, as the acts from `parent` on.
+/// Returns the acts of `cp from to`, the first of which has the number `parent`.
 fn copying(from: &str, to: &str, parent: usize) -> [Act; 3] {
     let part = |effect: Act| Act { parent: Some(parent), ..effect };
     [program("cp", &[from, to]), part(effect(Effect::Load, &[from])), part(effect(Effect::Write, &[to]))]
 }
 
-/// Whether the last act may delete or write over what it names, where `cp` is described to copy and nothing is at `x`.
+/// Reports whether the last act is lowered for deleting or overwriting what it names. `cp` is described to copy,
+/// nothing exists at `x`, and a file exists at `there`.
 fn spared(acts: Vec<Act>, there: &str) -> bool {
     let last = acts.len() - 1;
     is_spared(acts, last, there)
 }
 
-/// The same of one of the acts.
+/// Reports the same about the act at `at`.
 fn is_spared(acts: Vec<Act>, at: usize, there: &str) -> bool {
     const RULE: &str = "program = [\":delete\", \":write\"]\noperand = { which = \"any\" }\nlower = [\"created\"]";
     let described = "[[program]]\nname = \"cp\"\ncopies = true\n[[program]]\nname = \"jq\"\n";
@@ -540,7 +541,7 @@ fn what_is_shown_is_judged_by_where_a_link_leads() {
 const OVERWRITES: &str =
     "program = \":overwrite\"\noperand = { which = \"any\", only_copy = true }\nlower = [\"temp\", \"session\"]";
 
-/// The findings for writing over `path` where it is as `facts` and `git` say.
+/// Returns the findings for overwriting `path` with these facts and this state in git.
 fn overwriting(acts: Vec<Act>, path: &str, facts: PathFacts, git: Option<GitFacts>) -> Vec<Finding> {
     let answers = Answers::none();
     let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
@@ -588,7 +589,7 @@ fn what_is_kept_elsewhere_or_holds_nothing_may_be_written_over() {
     for kind in [PathKind::Missing, PathKind::Directory, PathKind::Device, PathKind::Other] {
         none(PathFacts { kind, ..file(NOTES) }, untracked());
     }
-    // In a project that no repository keeps every file is such.
+    // Without a repository no file of the project counts as the only copy.
     none(file(NOTES), None);
     let named = |text: &str| overwriting(vec![effect(Effect::Write, &[text])], NOTES, file(NOTES), untracked());
     assert!(named("other").is_empty());
@@ -602,12 +603,12 @@ fn to_edit_is_not_to_write_over() {
     let writes = coded(effect(Effect::Write, &["notes"]));
     assert!(overwriting(vec![reads, writes.clone()], NOTES, file(NOTES), untracked()).is_empty());
     assert_eq!(overwriting(vec![writes], NOTES, file(NOTES), untracked()).len(), 1);
-    // A shell empties what it writes to before anything reads it.
+    // A shell truncates the file before anything reads it.
     let both = vec![effect(Effect::Load, &["notes"]), effect(Effect::Write, &["notes"])];
     assert_eq!(overwriting(both, NOTES, file(NOTES), untracked()).len(), 1);
 }
 
-/// What is looked up of a file that a session made at noon, and again in the afternoon.
+/// The time at which the session made a file, in milliseconds since 1970.
 const NOON: i64 = 1_800_000_000_000;
 
 fn of_session(path: &str, changed: i64) -> [(Question, WorldAnswer); 2] {
@@ -681,7 +682,7 @@ fn a_rule_about_what_was_moved_into_a_directory_asks_the_line_and_the_ledger() {
     assert_eq!(with("/home/me/project/other", false), 1);
     assert_eq!(with("/home/me/project/out-dir-2/notes", false), 0);
     assert_eq!(with("/home/me/out-dir/notes", false), 0);
-    // Where nobody can say, and without a ledger, it is as if nothing had been moved.
+    // Without a known ledger nothing counts as moved.
     assert_eq!(with("/home/me/project/out-dir/notes", true), 0);
     assert_eq!(finds(vec![program("zap", &[])], None), 0);
 }

@@ -3,7 +3,7 @@ use std::cell::RefCell;
 use super::*;
 use crate::judge::analysis::act::NumberId;
 
-/// The value of text with a number of the line for each `#`.
+/// Returns text in which each `#` is a number of the command.
 fn numbered(text: &str) -> Value {
     let mut value = Value::default();
     for (index, part) in text.split('#').enumerate() {
@@ -24,7 +24,8 @@ fn writing(value: Value) -> Act {
     }
 }
 
-/// The tier of what is found of an act, and what the world was asked to find it, where `/home/me/project/link` leads to `/etc`.
+/// Returns the highest tier of the findings of an act, and the questions asked for it. `/home/me/project/link` leads to
+/// `/etc`.
 fn found(act: Act) -> (Option<Tier>, Vec<String>) {
     let asked = RefCell::new(Vec::new());
     let source = |question: &Question| {

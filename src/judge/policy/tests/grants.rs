@@ -1,4 +1,4 @@
-//! Which grant covers a command.
+//! Tests which grant covers a command.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn a_grant_covers_what_it_says_and_nothing_beside_it() {
     assert!(!covers(shape("git push --force [another.rule]"), &high));
     assert!(!covers(shape("git push"), &high));
     assert!(!covers(shape("git push --force [a.rule]"), &Judgment { shape: None, ..high.clone() }));
-    // An old grant does not tell what it was given for.
+    // An old grant does not contain the rules for which it was given.
     assert!(!covers(shape("git push --force"), &high));
     assert!(covers(shape("git push --force"), &judgment(Tier::Medium)));
     let two = of(vec![finding("a.rule", Tier::High), finding("another.rule", Tier::Medium)]);

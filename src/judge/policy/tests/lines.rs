@@ -1,4 +1,4 @@
-//! Which lines are one of the support commands and nothing else.
+//! Tests which lines are support commands.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn a_line_is_a_support_command_as_that_one_simple_command_alone() {
     ] {
         assert!(!runs(&line(Origin::Agent, text)), "{text}");
     }
-    // Somebody made something else of the name, or hands it more words.
+    // The name was redefined, or the line has additional arguments.
     let with = |change: &dyn Fn(&mut Line)| {
         let mut request = line(Origin::Agent, "git push --force");
         let Request::Line(inner) = &mut request.request else { panic!("no line") };

@@ -1,4 +1,4 @@
-//! What decisions, approvals and refusals are called in verdicts and in the record.
+//! Tests the names of decisions, approvals and refusals in verdicts and in the record.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which commands the policy sends to the reviewer below the threshold.
+//! Tests which commands the policy sends to the reviewer below the threshold.
 
 use super::*;
 use crate::judge::rules::model::SessionNote;
