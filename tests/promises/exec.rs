@@ -592,7 +592,7 @@ fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
 fn a_command_that_signals_its_parent_does_not_get_it_back() {
     let place = Workspace::new();
     fs::create_dir(place.file("stand-in")).unwrap();
-    // A kill of guard by its name would need a typed approval, so the line looks up the parent's process ID.
+    // A kill of `$PPID` would need an answer typed in full, so the line reads the parent's process ID itself.
     let parent = "read -r _ _ _ parent _ < /proc/$$/stat";
     let text = &format!("rm -rf stand-in; trap 'exit 9' USR1; {parent}; kill -USR1 \"$parent\"; sleep 0.2; exit 4");
     let mut terminal = allowed_by_a_person(&place, text);
