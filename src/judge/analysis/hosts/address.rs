@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The service that hands credentials to machines of a cloud.
+/// Reports whether this is the address of the service that gives credentials to machines of a cloud.
 pub(super) fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => matches!(
@@ -86,7 +86,7 @@ pub(super) fn is_plain_address(text: &str) -> bool {
     (text.contains("::") || text.matches('.').count() == 3) && parse(text).is_some()
 }
 
-/// An address in front of a wildcard service: `10.0.0.1`, `app.10-0-0-1`.
+/// Returns the address before a wildcard service: `10.0.0.1`, `app.10-0-0-1`.
 pub(super) fn parse_embedded(labels: &str) -> Option<IpAddr> {
     let last = labels.rsplit('.').next().unwrap_or(labels);
     if last.contains('-') {
