@@ -2,9 +2,9 @@
 //!
 //! The files in `tests/corpus` contain one command per line with the tier that the risk model gives it: `id, tier_min,
 //! tier_max, category, command`, separated by tabs, with `\n \t \r \xHH \\` in the command. A row is dangerous from a
-//! `tier_min` of 2. The id begins with the family (`blind`, `unseen` and `third` to `eighth` are files whose authors knew
-//! the risk model but none of the rules), followed by `disguised` or `everyday` if that applies. The real program judges
-//! every command in a project made with real git; no command is run.
+//! `tier_min` of 2. The id begins with the family (`blind`, `unseen` and `third` to `eighth` are files whose authors
+//! knew the risk model but none of the rules), followed by `disguised` or `everyday` if that applies. The real program
+//! judges every command in a project made with real git; no command is run.
 //!
 //! This prints the table of the families, as the README shows it, and the rows that are judged wrongly:
 //!

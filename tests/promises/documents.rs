@@ -522,7 +522,7 @@ fn every_link_to_a_file_leads_to_one() {
     }
 }
 
-/// A package is published without the files beside it, so a file that it embeds from there would be missing.
+/// Checks that no package embeds a file from outside its directory: a package is published without the files beside it.
 #[test]
 fn what_is_built_into_a_package_lies_in_it() {
     let mut built_in = 0;
@@ -662,8 +662,8 @@ fn the_examples_are_in_order() {
 #[path = "../../benches/sources.rs"]
 mod sources;
 
-/// The figures must be measured before a version is published. A change of the sources is reported at the end of a
-/// local run, and fails if no test may be left out, as in CI.
+/// Checks that the README's figures were measured for this version. If the sources have changed since, the end of a
+/// local run reports it; if no test may be left out, as in CI, the run fails.
 #[test]
 fn the_figures_of_the_readme_are_those_of_these_sources() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -95,7 +95,7 @@ fn process_that_runs() {
     std::process::exit(error.exit_code());
 }
 
-/// The policy lets every command run, because these promises do not depend on who allowed it.
+/// Approves an invocation. The policy lets every command run, because these promises do not depend on who allowed it.
 fn approve(invocation: Invocation) -> Approved {
     let judgment = Judgment::default();
     let policy = Policy { mode: Mode::Off, ..Policy::default() };
@@ -201,7 +201,7 @@ impl Workspace {
         direct
     }
 
-    /// The same for a command that writes its output to a file, because its standard output may be closed.
+    /// Like [`Self::same`], for a command that writes its output to a file, because its standard output may be closed.
     #[track_caller]
     fn same_in_file(&self, text: &str, surroundings: fn()) -> String {
         let file = self.file("said");

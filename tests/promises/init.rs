@@ -23,7 +23,7 @@ impl Typed {
         Self::of_size(shell, before, after, (80, 24))
     }
 
-    /// The same as [`Self::new`] in a window of `size` columns and rows.
+    /// Like [`Self::new`], in a window of `size` columns and rows.
     fn of_size(shell: &'static str, before: &str, after: &str, size: (u16, u16)) -> Self {
         let home = home();
         let guard = env!("CARGO_BIN_EXE_guard");

@@ -324,7 +324,7 @@ fn what_a_program_in_its_own_terminal_reads_is_read_as_that() {
     assert!(types("w:0.0 'f=' 'i' '.strip()' Escape"));
     assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
     assert!(types("w:0.0 ':wq' Enter"));
-    // The editor may still read them, and the shell may be back whatever was started.
+    // The editor may still read the keys, and the shell may read them again whatever was started.
     assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
     assert!(!types("w:0.0 'rm -rf .git' Enter"));
     assert!(types("w:0.1 python3 Enter"));

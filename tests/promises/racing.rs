@@ -85,8 +85,8 @@ fn say_yes(home: &Home, id: &str) -> AnswerOutcome {
     say_yes_to(home, &queue(home).full_request(id).unwrap().unwrap())
 }
 
-/// The same while a traced process is stopped. The process continues afterwards, or earlier if it holds the queue's
-/// lock.
+/// Like [`say_yes_to`], while a traced process is stopped. The process continues afterwards, or earlier if it holds the
+/// queue's lock.
 fn say_yes_while_held(home: &Home, shown: &FullRequest, traced: &mut Traced) -> AnswerOutcome {
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| say_yes_to(home, shown));

@@ -136,7 +136,7 @@ fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
             .contains("approvals.tier_3: 1 is less strict than 2, and a user file can only tighten the policy")
     );
     assert_eq!(fixture.load().policy.approvals.high, 2);
-    // An unreadable value for this key counts as two.
+    // An invalid value of this key, or an invalid file that mentions it, requires two approvers.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
         fixture.user(wrong);
         assert_eq!((fixture.problems().len(), fixture.load().policy.approvals.critical), (1, 2), "{wrong}");

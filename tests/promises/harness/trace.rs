@@ -212,8 +212,8 @@ fn trace(request: libc::c_uint, pid: Pid, data: libc::c_long) {
 
 /// Returns the system call that a traced process is about to make and its arguments, or `None` after a call.
 fn call(pid: Pid) -> Option<(libc::c_long, [u64; 6])> {
-    // SAFETY: the kernel writes at most the size that it is told into a structure of plain numbers, and only the part of
-    // the union that its kind names is read.
+    // SAFETY: the kernel writes at most the given size into a structure of plain numbers, and only the part of the
+    // union that its kind names is read.
     unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
         let size = size_of::<libc::ptrace_syscall_info>();

@@ -161,8 +161,8 @@ fn one_who_answers_and_is_killed_on_the_way_has_answered_or_not() {
 #[test]
 fn an_answer_reaches_the_one_who_waits_at_once() {
     let home = home();
-    // The median of several is compared, so that a busy moment of the machine does not matter; without a wakeup the answer
-    // would take seconds.
+    // The median of several is compared, so that a busy moment of the machine does not matter; without a wakeup the
+    // answer would take seconds.
     let mut times = Vec::new();
     for _ in 0..5 {
         let asker = Asker::new(&home, &FLAGGED);

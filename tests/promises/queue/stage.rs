@@ -119,7 +119,7 @@ pub fn approve(home: &Home, id: &str) -> String {
     approve_with(home, id, &[])
 }
 
-/// The same as [`approve`], with more arguments.
+/// Like [`approve`], with more arguments.
 #[track_caller]
 pub fn approve_with(home: &Home, id: &str, more: &[&str]) -> String {
     let mut terminal = person(home, &[&["approve", id], more].concat());

@@ -251,7 +251,8 @@ fn what_is_no_shell_language_ends_a_script_as_the_shell_ends_it() {
     let shims = Shims::new(Home::that_asks_nobody());
     for script in ["echo a; fi\necho no\n", "if true; then\n", "echo b\necho $(\n", "echo 'c\n", "for x\n", ")\n"] {
         for name in ["bash", "sh"] {
-            // The source line that bash quotes has a leading blank here, so only the first line of the error is compared.
+            // The source line that bash quotes has a leading blank here, so only the first line of the error is
+            // compared.
             let (real, guard) = (fed(shims.real(name), script.as_bytes()), fed(shims.guard(name), script.as_bytes()));
             let first = |output: &Output| output.stderr.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
             assert_eq!((&guard.stdout, guard.status), (&real.stdout, real.status), "{name} {script}");

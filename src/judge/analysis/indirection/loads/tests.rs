@@ -32,7 +32,7 @@ fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     programs(&work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source))))
 }
 
-/// The unknown arguments of a script's call say nothing, but its literal command runs whatever is done with the output.
+/// Checks that unknown arguments of a call in a script do not hide its literal command.
 #[test]
 fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
     for text in [
@@ -142,7 +142,7 @@ fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(!harms("python3 -c 1", &[("conftest.py", HARM)]));
 }
 
-/// In code of an unknown language, a text after a name need not be a command.
+/// Checks code of an unknown language, in which a text after a name need not be a command.
 #[test]
 fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() {
     let read = |text: &str| {
