@@ -1,4 +1,4 @@
-//! What a person answers is what happens: the prompt, through the real program.
+//! Tests that guard acts on a person's answer: the prompt, through the real program.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
-/// A project with something to lose, and a guard with a record and a configuration of its own.
+/// A project with files to lose, and a guard with its own record and configuration.
 struct Project {
     directory: tempfile::TempDir,
 }
@@ -28,12 +28,12 @@ impl Project {
         self.directory.path().join(name)
     }
 
-    /// Whether what could be lost is still there.
+    /// Reports whether the file that could be lost still exists.
     fn is_whole(&self) -> bool {
         self.path("project/precious/work.txt").exists()
     }
 
-    /// A program in the project.
+    /// Returns a command that runs this program in the project.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
@@ -51,25 +51,25 @@ impl Project {
         command
     }
 
-    /// `guard` with these arguments on a terminal of its own.
+    /// Runs `guard` with these arguments on its own terminal.
     fn guard(&self, arguments: &[&str]) -> Terminal {
         Terminal::spawn(self.command(env!("CARGO_BIN_EXE_guard"), arguments))
     }
 
-    /// A shell script on a terminal of its own.
+    /// Runs a shell script on its own terminal.
     fn script(&self, script: &str) -> Terminal {
         Terminal::spawn(self.command("bash", &["-c", script]))
     }
 }
 
-/// Waits for the card, and reads it.
+/// Waits for the card, then for as long as a person needs to read it.
 #[track_caller]
 fn read(terminal: &mut Terminal) {
     terminal.wait_for("no answer means no");
     terminal.read_question();
 }
 
-/// A line of the screen, as it wraps.
+/// Joins the wrapped lines of the screen into one.
 fn flowing(screen: &str) -> String {
     screen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -204,7 +204,7 @@ fn many_guards_on_one_terminal_ask_one_after_the_other() {
 #[test]
 fn a_critical_command_needs_its_word() {
     let project = Project::new();
-    // Nothing of the machine: the record of this test's own guard.
+    // This is the record of the test's own guard, not the machine's.
     let data = project.path("home/.local/share/guard");
     std::fs::create_dir_all(&data).unwrap();
     std::fs::write(data.join("extra"), "").unwrap();

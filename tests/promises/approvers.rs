@@ -1,4 +1,4 @@
-//! With an approver enrolled, a yes to what is of tier 3 and above counts only when they signed it.
+//! Tests enrolled approvers: an approval of tier 3 or above counts only with an approver's signature.
 
 #[path = "approvers/several.rs"]
 mod several;
@@ -17,7 +17,7 @@ use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, she
 
 const WORDS: &str = "correct horse battery";
 
-/// Enrols somebody by passphrase; the one who vouches for it signs with theirs.
+/// Enrols an approver by passphrase. `vouched` is the passphrase of the approver who vouches for the enrolment.
 fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> String {
     let mut terminal = person(home, &["approver", "add", name]);
     terminal.wait_for(&format!("passphrase of {name}:"));
@@ -44,7 +44,7 @@ fn directory(home: &Home) -> PathBuf {
     home.path("home/.config/guard/approvers")
 }
 
-/// Approves a request, with what is typed when the passphrase is asked for.
+/// Approves a request and types these texts at the passphrase prompts.
 fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
     let mut terminal = person(home, &["approve", id]);
     answer_card(&mut terminal, "y");
@@ -70,7 +70,7 @@ fn what_an_approver_signs_runs() {
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
-/// What lies in the queue's file, changed by hand.
+/// Executes SQL on the queue's database, as a manual edit would.
 fn queue_sql(home: &Home, sql: &str) {
     rusqlite::Connection::open(home.data().join("queue.db")).unwrap().execute_batch(sql).unwrap();
 }
@@ -92,7 +92,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         .unwrap();
     drop(record);
     let signatures: Vec<guard::judge::approver::Signed> = serde_json::from_str(&signed).unwrap();
-    // Under the same account the request is put back as if nobody had answered it, and asked again under its name.
+    // The same account puts the request back as if it had not been answered, and files it again under its id.
     let back = "DELETE FROM request; INSERT INTO request SELECT * FROM kept;
                 UPDATE request SET state = 'late', waiter = NULL";
     for (at, forge) in ["", "UPDATE request SET exact = (SELECT exact FROM kept), filed = (SELECT filed FROM kept)"]
@@ -139,7 +139,7 @@ fn the_review_asks_for_the_signature_and_goes_on() {
     terminal.send(&format!("{WORDS}\r"));
     first.ran();
     terminal.wait_for("approved: git push");
-    // A batch of what was opened is signed one by one.
+    // A batch of opened requests is signed one by one.
     let second = Asker::new(&home, &FLAGGED);
     terminal.wait_for("guard: 1 request");
     terminal.send("\r");
@@ -173,7 +173,7 @@ fn without_the_passphrase_nothing_is_approved() {
     let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
     assert!(screen.contains("not signed by an approver: wrong passphrase for ada"), "{screen}");
     assert_eq!(state(&home, &asker.id), RequestState::Waiting);
-    // What is below tier 3 wants none.
+    // An approval below tier 3 needs no signature.
     let medium = Asker::new(&home, &MEDIUM);
     assert!(approve(&home, &medium.id, &[]).contains("approved: npm install"));
     medium.ran();
@@ -211,7 +211,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
     let rows = rusqlite::Connection::open(home.paths().database()).unwrap();
     let signed: String =
         rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
-    // The second is approved while no approvers are enrolled; then the old signature is put under it.
+    // The second request is approved while no approvers are enrolled; then the old signature is attached to it.
     fs::rename(directory(&home), home.path("away")).unwrap();
     let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
     assert_eq!(command.output().unwrap().status.code(), Some(75));
@@ -235,7 +235,7 @@ fn a_signature_for_one_request_does_not_serve_another() {
 fn what_is_signed_for_once_does_not_last() {
     let home = home();
     enrol(&home, "ada", WORDS, None);
-    // Tier 2, which is not signed where it is approved once.
+    // A tier-2 request needs no signature for a one-time approval.
     let asker = Asker::new(&home, &MEDIUM);
     let roots = guard::config::paths::Roots {
         machine: home.path("none"),
@@ -250,7 +250,7 @@ fn what_is_signed_for_once_does_not_last() {
     let ada = enrolled.named("ada").unwrap();
     let queue = crate::queue::stage::queue(&home);
     let whole = queue.full_request(&asker.id).unwrap().unwrap();
-    // Whoever holds the queue's file passes the signature on as one for something that lasts.
+    // An attacker with access to the queue's file presents a one-time signature as one for a lasting approval.
     let message = whole.approval(&whole.fresh, &whole.digest, &whole.bindings, AnswerScope::Once).message();
     let signature = ada.sign_with_passphrase(WORDS, &message).unwrap();
     let answer = guard::store::queue::Answer {
@@ -268,7 +268,7 @@ fn what_is_signed_for_once_does_not_last() {
     guard::prompt::wakeup::ring(&queue.wakeup_path(&asker.id).unwrap());
     asker.refused("not signed by an approver");
     assert_eq!(home.ran(), 0);
-    // Signed for what it is, it lasts.
+    // With a signature for the lasting scope, the approval lasts.
     let asker = Asker::new(&home, &MEDIUM);
     let mut terminal = person(&home, &["approve", &asker.id, "--always"]);
     answer_card(&mut terminal, "y");
@@ -367,7 +367,7 @@ fn an_ssh_key_signs() {
     let asker = Asker::new(&home, &FLAGGED);
     assert!(approve(&home, &asker.id, &[]).contains("approved: git push"));
     asker.ran();
-    // With another key in its place, ssh-keygen signs and the signature is invalid.
+    // With another key in its place, ssh-keygen still signs, but the signature is invalid.
     fs::copy(keys.join("id_other"), keys.join("id_work")).unwrap();
     let asker = Asker::new(&home, &FLAGGED);
     let screen = approve(&home, &asker.id, &[]);

@@ -1,4 +1,4 @@
-//! A person is asked, and nothing but a clear yes is a yes.
+//! Tests the question to a person: only a clear approval counts as one.
 
 #[path = "asking/ends.rs"]
 mod ends;

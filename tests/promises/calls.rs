@@ -1,4 +1,5 @@
-//! Calls of tools in the queue and in the record, what of them is kept from everybody, and servers that change.
+//! Tests calls of tools in the queue and in the record, the redaction of their inputs, and servers that change their
+//! tools.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::harness::home::Home;
 use super::queue::stage::{approve_with, in_session, person};
 
-/// In a part of an input that an entry redacts, in one that goes by the name of a secret, and in one deep down.
+/// Secrets in a part of the input that an entry redacts, in a part named like a secret, and in a deeply nested part.
 const NEEDLES: [&str; 3] = ["4000777788889999", "needle-in-hay-4711", "deep-down-0815-x"];
 
 fn input() -> Value {
@@ -26,7 +27,7 @@ fn clean(what: &str, text: &[u8]) {
     }
 }
 
-/// All files below a directory.
+/// Returns all files below a directory.
 fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -59,7 +60,7 @@ fn what_is_hidden_of_an_input_is_nowhere() {
         clean(&arguments[..1].concat(), &[out.stdout, out.stderr].concat());
     }
 
-    // While it waits, and after.
+    // Checks the call while it waits, and afterwards.
     let mut mcp = home.guard(&["mcp", "--name", "payment", "--wait", "4", "--", "cat"]);
     mcp.env("GUARD_WAIT", "60").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut mcp = mcp.spawn().unwrap();
@@ -90,7 +91,7 @@ fn what_is_hidden_of_an_input_is_nowhere() {
     drop(mcp.stdin.take());
     clean("standard error", &mcp.wait_with_output().unwrap().stderr);
 
-    // As a program hands it in.
+    // The same call through `guard submit`.
     let wanted = json!({ "tool": "payment.charge", "input": input(), "cwd": home.path("work"), "client": "c",
         "timeout_secs": 0 });
     let mut submit = home.guard(&["submit"]);
@@ -136,7 +137,7 @@ fn the_record_tells_calls_of_tools_from_commands() {
             json!({ "tool": tool, "input": { "id": "1" }, "cwd": home.path("work"), "client": "c", "timeout_secs": 0 });
         let mut submit = home.guard(&["submit"]);
         let mut submit = submit.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // Held open until it has answered: its end would give the call up.
+        // The input stays open until the answer, because its end would withdraw the call.
         let mut stdin = submit.stdin.take().unwrap();
         writeln!(stdin, "{wanted}").unwrap();
         let mut said = String::new();
@@ -159,7 +160,7 @@ fn the_record_tells_calls_of_tools_from_commands() {
     let simulated = home.prints(&["simulate", "--since", "1d", "--json"], 0);
     assert!(simulated.contains("delete") || simulated.contains("rows"), "{simulated}");
 
-    // What people answer to requests of the queue tells them too, and so does every form of it.
+    // A person's answer to a request of the queue names the tool too, in every output format.
     let call = json!({ "tool": "calendar.delete_event", "input": { "id": "2" }, "cwd": home.path("work"), "client": "c",
         "timeout_secs": 60 });
     let mut asked = Submitted::of(&home, &call);
@@ -182,14 +183,14 @@ fn the_record_tells_calls_of_tools_from_commands() {
     let rows: Vec<&str> = exported.lines().filter(|row| row.contains("answered")).collect();
     assert!(matches!(&rows[..], [row] if row.ends_with("calendar.delete_event")), "{exported}");
 
-    // And what nobody confirmed.
+    // An unconfirmed call is listed too.
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"off\"\n").unwrap();
     wanted("calendar.delete_event");
     assert_eq!(titles(&["--unconfirmed"]), ["calendar.delete_event"]);
 }
 
-/// What a client of the gateway hands in, and what it is told.
+/// A submission of a client of the gateway, and its answers.
 struct Submitted {
     guard: std::process::Child,
     from: BufReader<std::process::ChildStdout>,
@@ -242,7 +243,7 @@ fn a_yes_for_the_session_holds_for_what_the_same_client_hands_in_within_it() {
     }
 }
 
-/// A server whose tool says something else each time it is asked: a line of the file after the other.
+/// Creates a server whose tool has another description each time it is listed: one line of the file after the other.
 fn server(home: &Home, descriptions: &[&str]) -> std::path::PathBuf {
     let mut script =
         "#!/bin/sh\nn=0\nwhile read -r line; do\n  case $line in\n  *tools/list*)\n    n=$((n+1))\n    case $n in\n"
@@ -308,7 +309,7 @@ fn a_message_that_is_too_long_harms_nobody() {
     assert_eq!((text.len(), text.ends_with(b"a\n{\"id\":1}\n")), (100_000_010, true));
 }
 
-/// The tier and the decision of each call, as an agent makes it.
+/// Returns the tier and the decision of each call that an agent makes.
 fn judged(home: &Home, calls: &[(&str, Value)]) -> Vec<(u64, String)> {
     let lines: Vec<String> =
         calls.iter().map(|(tool, input)| json!({ "tool": tool, "input": input }).to_string()).collect();
@@ -379,7 +380,7 @@ fn an_agents_own_tools_are_known_and_taken_for_nobody_elses() {
             said["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
         (said["tier"].as_u64().unwrap(), rules)
     };
-    // As the hook of the agent that has it answers: with no opinion.
+    // These calls get the same result as from the hook of their own agent: no opinion.
     for tool in ["Task", "TodoWrite", "Glob", "ExitPlanMode", "spawn_agent", "KillShell"] {
         let (tier, rules) = of(tool, json!({ "prompt": "look for callers" }));
         assert!(tier <= 1 && rules.is_empty(), "{tool}: {tier} {rules:?}");

@@ -1,4 +1,4 @@
-//! `guard install mcp`: the configurations of MCP clients, those that are changed and those that are named.
+//! Tests `guard install mcp`: the configurations of MCP clients that it changes, and those that it only names.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -44,11 +44,11 @@ fn servers_in_yaml_are_named_with_their_file_and_left_as_they_are() {
         (read(&home, ".config/goose/config.yaml").as_str(), read(&home, ".hermes/config.yaml").as_str()),
         (GOOSE, HERMES)
     );
-    // Behind guard by hand, or with none of its own: nothing is left to say.
+    // The servers already run behind guard, or there are none: nothing is left to report.
     write(&home, ".config/goose/config.yaml", &GOOSE.replace("cmd: npx", "cmd: /usr/bin/guard"));
     write(&home, ".hermes/config.yaml", "model: x\nmcp_servers: {}\n");
     assert!(home.prints(&["install", "mcp", "--all", "--yes"], 0).starts_with("No configuration with MCP servers"));
-    // What cannot be read for sure is no reason to say nothing.
+    // A configuration that cannot be parsed reliably is still reported.
     write(&home, ".hermes/config.yaml", "mcp_servers: {a: {command: npx}}\n");
     assert!(
         home.prints(&["install", "mcp", "hermes", "--yes"], 0).contains("the entries below mcp_servers: not changed")

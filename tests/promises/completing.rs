@@ -1,4 +1,4 @@
-//! Completions in the real shells: verbs, options, and names that only the running system knows.
+//! Tests completions in the real shells: verbs, options, and names that only the running system knows.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::harness::program;
 use crate::harness::pty::{OnTerminal, Terminal};
 use crate::harness::tools;
 
-/// A home where guard is on the PATH and a request waits; and its name.
+/// Creates a home where guard is on the PATH and a request waits, and returns it with the request's id.
 fn home() -> (Home, String) {
     let home = Home::new();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_guard"), home.path("bin/guard")).unwrap();
@@ -18,7 +18,7 @@ fn home() -> (Home, String) {
     (home, id)
 }
 
-/// A shell that has loaded the completions as `guard setup` installs them.
+/// Starts a shell that has loaded the completions as `guard setup` installs them.
 fn shell(home: &Home, shell: &str) -> Terminal {
     let script = home.path(&format!("home/completions.{shell}"));
     std::fs::write(&script, home.prints(&["completions", shell], 0)).unwrap();
@@ -48,7 +48,7 @@ fn shell(home: &Home, shell: &str) -> Terminal {
     terminal
 }
 
-/// What stands on the screen after a line and a Tab, once it shows all of these.
+/// Types a line and a Tab, and waits until the screen shows all of these texts.
 #[track_caller]
 fn completes(terminal: &mut Terminal, line: &str, wanted: &[&str]) {
     terminal.send("\x15\x0c");
@@ -73,16 +73,16 @@ fn the_shells_complete_verbs_options_and_names() {
                 completes(&mut terminal, "guard rev", &["guard review"]);
                 completes(&mut terminal, "guard config ", &["set", "unset", "check"]);
                 completes(&mut terminal, "guard log --js", &["guard log --json"]);
-                // The only one that waits is written out, or shown with its command.
+                // The only waiting request is inserted, or shown with its command.
                 completes(&mut terminal, "guard approve ", &[&id]);
                 completes(&mut terminal, "guard install cop", &["guard install copilot"]);
                 completes(&mut terminal, "guard patterns show git.push-f", &["guard patterns show git.push-force"]);
                 completes(&mut terminal, "guard patterns test rules-o", &["guard patterns test rules-of-mine.toml"]);
-                // A directory where one is meant, and no file.
+                // Where a directory is expected, only directories are completed.
                 completes(&mut terminal, "guard trust ru", &["guard trust rules-elsewhere/"]);
                 completes(&mut terminal, "guard help ti", &["guard help tiers"]);
                 completes(&mut terminal, "guard doctor age", &["guard doctor agent"]);
-                // Of several nothing is said but what they are.
+                // If several names match, only the names are shown.
                 completes(&mut terminal, "guard install cl", &["claude", "cline"]);
                 let screen = terminal.screen();
                 assert!(!screen.lines().any(|line| line.trim_end().ends_with("--")), "{name}:\n{screen}");
@@ -98,7 +98,7 @@ fn the_shells_complete_verbs_options_and_names() {
     });
 }
 
-/// What the gateway says of one of its verbs.
+/// The gateway's description of one of its verbs.
 const GATEWAY: &str = r#"{"name":"guard-gateway","about":null,"arguments":[],"verbs":[{"name":"channel","about":"Messengers",
 "arguments":[],"verbs":[{"name":"add","about":"Adds one","verbs":[],"arguments":[
 {"name":"kind","long":null,"help":null,"takes":true,"value":"KIND","values":["telegram","twilio"],"last":false},
@@ -128,7 +128,7 @@ fn bash_lists_what_waits_with_its_command() {
     assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
     let mut terminal = shell(&home, "bash");
     completes(&mut terminal, "guard approve ", &[&id, "git push --force origin main", "git push --force origin other"]);
-    // What is inserted is a name alone.
+    // Only the id is inserted.
     completes(&mut terminal, &format!("guard approve {id}"), &[&format!("guard approve {id} ")]);
     assert!(!terminal.screen().contains("git push"), "{}", terminal.screen());
 }

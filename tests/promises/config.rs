@@ -1,4 +1,4 @@
-//! The configuration: layers, locks, problems with their place, and failing closed.
+//! Tests the configuration: layers, locks, problems with their positions, and failing closed.
 
 #[path = "config/editing.rs"]
 mod editing;
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
 
-/// A machine, a home and a project in a directory of their own.
+/// A machine, a home and a project in a temporary directory.
 struct Fixture {
     directory: tempfile::TempDir,
     roots: Roots,
@@ -80,14 +80,14 @@ impl Fixture {
         config::load(&self.roots)
     }
 
-    /// Loads what must be in order.
+    /// Loads a configuration that must be valid.
     fn policy(&self) -> Policy {
         let loaded = self.load();
         assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.directory.path()));
         loaded.policy
     }
 
-    /// The problems of what must not be, with paths from the fixture on.
+    /// Returns the problems of a configuration that must be invalid, with paths relative to the fixture.
     fn problems(&self) -> Vec<String> {
         let loaded = self.load();
         assert!(!loaded.problems.is_empty());
@@ -145,7 +145,7 @@ critical_finish = 25
     let policy = fixture.policy();
     assert_eq!((policy.mode, policy.preset, policy.record), (Mode::Off, Preset::Strict, Record::Flagged));
     assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(250), Weight(100)));
-    // From the preset.
+    // The preset sets these values.
     assert_eq!((policy.thresholds.api, policy.timeouts.medium), (Weight(100), 45));
     assert_eq!(policy.weights[&CircumstanceFact::Root], Weight(75));
     assert_eq!((policy.timeouts.high, policy.timeouts.critical_finish), (15, 25));
@@ -250,7 +250,7 @@ fn the_machines_directory_is_no_setting_and_under_sudo_the_environment_names_no_
     assert_eq!(of(&[("HOME", "/h"), ("SUDO_UID", "1000")], 0).named, None);
 }
 
-/// A line that sets some key, within its range or a little beyond.
+/// Generates a line that sets some key, within its range or slightly beyond.
 fn setting() -> impl Strategy<Value = String> {
     let entry =
         prop::sample::select(vec!["main", "prod", "/srv/a", "/srv/b", "a.b", "!main", "!prod", "!/srv/a", "!*"]);
@@ -276,7 +276,7 @@ fn setting() -> impl Strategy<Value = String> {
     })
 }
 
-/// A file that sets some keys, each once.
+/// Generates a file that sets some keys, each once.
 fn file() -> impl Strategy<Value = String> {
     prop::collection::vec(setting(), 0..8).prop_map(|lines| {
         let mut seen = std::collections::BTreeSet::new();
@@ -288,9 +288,9 @@ fn file() -> impl Strategy<Value = String> {
     })
 }
 
-/// Each value of `after` is at least as strict as that of `before`.
+/// Asserts that each value of `after` is at least as strict as that of `before`.
 fn assert_not_laxer(before: &Policy, after: &Policy, what: &str) {
-    // The preset is a name; what it set is compared.
+    // The preset is only a name; the values that it sets are compared.
     for row in KEYS.iter().filter(|row| row.name != "preset") {
         if let (Some(before), Some(after)) = (row.key.get(before), row.key.get(after)) {
             assert!(!row.loosens(before, after), "{}: {before} became {after}\n{what}", row.name);

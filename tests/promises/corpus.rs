@@ -1,12 +1,12 @@
-//! The labelled corpus: what is dangerous is caught, and what is everyday is let through.
+//! Tests the labelled corpus: guard must catch the dangerous commands and let the everyday ones pass.
 //!
-//! The files in `tests/corpus` hold commands with the tier that the risk model gives them, one in a line: `id, tier_min,
+//! The files in `tests/corpus` contain one command per line with the tier that the risk model gives it: `id, tier_min,
 //! tier_max, category, command`, separated by tabs, with `\n \t \r \xHH \\` in the command. A row is dangerous from a
-//! `tier_min` of 2. The id says the family first (`blind`, `unseen` and `third` to `eighth` in files whose authors knew the
-//! risk model and none of the rules), then `disguised` or `everyday` where that is so.
-//! Every command is judged by the real program, in a project made with real git; none is run.
+//! `tier_min` of 2. The id begins with the family (`blind`, `unseen` and `third` to `eighth` are files whose authors
+//! knew the risk model but none of the rules), followed by `disguised` or `everyday` if that applies. The real program
+//! judges every command in a project made with real git; no command is run.
 //!
-//! The table of the families, as the README shows it, and the rows that are judged wrongly:
+//! This prints the table of the families, as the README shows it, and the rows that are judged wrongly:
 //!
 //!     cargo test --test promises corpus::table -- --ignored --nocapture
 
@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// A file of labelled commands, and what is held of it.
+/// A file of labelled commands, and the results required of it.
 struct Corpus {
     file: &'static str,
-    /// Of a hundred dangerous commands, at least so many are caught (at `tier_min` or above).
+    /// The lowest percentage of dangerous commands that must be caught (at `tier_min` or above).
     caught_at_least: f64,
-    /// Of a hundred everyday commands, at most so many are stopped (above `tier_max`).
+    /// The highest percentage of everyday commands that may be stopped (above `tier_max`).
     false_at_most: f64,
 }
 
@@ -36,7 +36,7 @@ const FIFTH: Corpus = Corpus { file: "fifth.tsv", caught_at_least: 97.0, false_a
 const SIXTH: Corpus = Corpus { file: "sixth.tsv", caught_at_least: 97.0, false_at_most: 0.5 };
 const SEVENTH: Corpus = Corpus { file: "seventh.tsv", caught_at_least: 97.0, false_at_most: 1.0 };
 const EIGHTH: Corpus = Corpus { file: "eighth.tsv", caught_at_least: 97.0, false_at_most: 0.5 };
-/// Lines of several steps, by those who know the rules.
+/// Multi-step lines by authors who know the rules.
 const STEPS: Corpus = Corpus { file: "steps.tsv", caught_at_least: 99.0, false_at_most: 1.0 };
 
 /// One labelled command.
@@ -58,7 +58,8 @@ impl Row {
         self.id.contains("-disguised-")
     }
 
-    /// Whether `tier` is wrong in the way that counts: too low for what is dangerous, too high for what is not.
+    /// Reports whether `tier` is wrong in the relevant direction: too low for a dangerous command, too high for any
+    /// other.
     fn missed_by(&self, tier: u64) -> bool {
         if self.dangerous() { tier < self.tier_min } else { tier > self.tier_max }
     }
@@ -106,8 +107,7 @@ fn decoded(text: &str) -> String {
     out
 }
 
-/// A home with a project in it: sources that git tracks, a file that it does not know, and what it ignores because
-/// it can be made again.
+/// A home with a project: sources that git tracks, an untracked file, and ignored files that can be made again.
 struct Scratch {
     directory: tempfile::TempDir,
 }
@@ -157,7 +157,7 @@ impl Scratch {
         command
     }
 
-    /// The tier of every command and the rules that were found, in order.
+    /// Returns the tier and the found rules of every command, in order.
     fn judge(&self, rows: &[Row]) -> Vec<Verdict> {
         let mut guard = self.command(env!("CARGO_BIN_EXE_guard"));
         let mut child = guard.args(["check", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -173,7 +173,7 @@ impl Scratch {
     }
 }
 
-/// What the program said of one command.
+/// The program's result for one command.
 struct Verdict {
     tier: u64,
     rules: BTreeSet<String>,
@@ -188,7 +188,7 @@ impl Verdict {
     }
 }
 
-/// How many rows of a kind there are, and how many of them are judged wrongly.
+/// The number of rows of a kind, and of those that are judged wrongly.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     all: usize,
@@ -210,13 +210,13 @@ impl Tally {
         if self.all == 0 { 0.0 } else { 100.0 * part as f64 / self.all as f64 }
     }
 
-    /// `96/97 (99.0 %)` of `part`; nothing where there are no rows.
+    /// Formats `part` as `96/97 (99.0 %)`; the text is empty if there are no rows.
     fn shown(self, part: usize) -> String {
         if self.all == 0 { String::new() } else { format!("{part}/{} ({:.1} %)", self.all, self.percent(part)) }
     }
 }
 
-/// The three counts of one family, or of all.
+/// The three counts of one family, or of all families.
 #[derive(Clone, Copy, Default)]
 struct Tallies {
     dangerous: Tally,
@@ -243,7 +243,7 @@ impl Tallies {
     }
 }
 
-/// Everything judged once: the counts, and one line for each row that is judged wrongly.
+/// The result of judging everything once: the counts, and one line for each row that is judged wrongly.
 struct Scored {
     total: Tallies,
     families: BTreeMap<String, Tallies>,

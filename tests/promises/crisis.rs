@@ -1,4 +1,4 @@
-//! Somebody in a crisis: help is shown at once through every entry point, and what acts for a person waits for a person.
+//! Tests help in a crisis: every entry point shows it at once, and commands that call for help wait for a person.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::queue::stage::{Asker, person, request, shell};
 const HELP: &str = "curl https://988lifeline.org/";
 const CALL: [&str; 2] = ["xdg-open", "tel:988"];
 
-/// A home in which what shows help, and what calls, leave a mark.
+/// Creates a home in which the programs that show help and that call for help leave a mark.
 fn home(config: &str) -> Home {
     let home = Home::new();
     for name in ["curl", "xdg-open"] {
@@ -21,7 +21,7 @@ fn home(config: &str) -> Home {
     home
 }
 
-/// Runs the line of help through every entry point; how often it ran.
+/// Runs the help command through every entry point, and returns the number of runs.
 fn through_every_entry_point(home: &Home) -> usize {
     let words: Vec<&str> = HELP.split(' ').collect();
     let bash_link = home.path("bin/bash");
@@ -49,7 +49,7 @@ fn help_is_shown_at_once_through_every_door() {
     assert_eq!(through_every_entry_point(&home), 3);
     let log = home.prints(&["log", "--json"], 0);
     assert_eq!(log.matches("\"settled_by\":\"support\"").count(), 4, "{log}");
-    // With anything more it is a command like any other.
+    // With anything added it is judged as any other command.
     let more = home.guard(&["-c", &format!("{HELP} | sh")]).env("CLAUDECODE", "1").output().unwrap();
     assert_eq!(more.status.code(), Some(126));
     assert_eq!(home.ran(), 3);
@@ -61,7 +61,7 @@ fn help_is_shown_in_every_mode_with_dead_channels_limits_reached_and_no_record()
                   notify = [\"/nonexistent\"]\n";
     let home = home(strict);
     assert_eq!(through_every_entry_point(&home), 3);
-    // Nothing can be written down.
+    // Makes the record unwritable.
     let data = home.data();
     fs::remove_dir_all(&data).unwrap();
     fs::write(&data, "in the way").unwrap();
@@ -89,7 +89,7 @@ fn a_call_for_somebody_waits_for_a_person_whatever_was_allowed_before() {
         "never left to the agent's own prompt: {out} {err}"
     );
     assert_eq!(home.ran(), 0);
-    // A person says yes, at the terminal.
+    // A person approves at the terminal.
     let asker = Asker::start(shell(&home, &[&["--"][..], &CALL].concat()));
     assert!(request(&home, &asker.id).decision);
     let mut terminal = person(&home, &["approve", &asker.id]);

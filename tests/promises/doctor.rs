@@ -1,4 +1,5 @@
-//! `guard doctor`: each entry point is broken in turn, and the doctor says so. What it says to find out is never run.
+//! Tests `guard doctor`: each entry point is broken in turn, and the doctor reports it. The commands that it tries are
+//! never run.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -14,7 +15,7 @@ use crate::harness::pty::{Terminal, ended};
 
 const GUARD: &str = env!("CARGO_BIN_EXE_guard");
 
-/// A home in which guard is on the PATH, with a program that would leave a mark if what the doctor says were run.
+/// Creates a home with guard on the PATH and a program that would leave a mark if a command of the doctor ran.
 fn home() -> Home {
     let home = Home::new();
     symlink(GUARD, home.path("bin/guard")).unwrap();
@@ -23,7 +24,7 @@ fn home() -> Home {
     home
 }
 
-/// With guard wired into this agent.
+/// Creates a home with guard's hook installed in this agent.
 fn wired(host: &Host) -> Home {
     let home = home();
     install(&home, host);
@@ -31,10 +32,10 @@ fn wired(host: &Host) -> Home {
 }
 
 fn install(home: &Home, host: &Host) {
-    // The directory by which the agent is known to be there.
+    // The stand-in makes the agent detected.
     home.stand_in(&host.agent.programs[0], "exit 1");
     home.prints(&["install", host.name, "--yes"], 0);
-    // What the person then says to the agent.
+    // Agents whose user must approve a hook get that approval.
     match host.name {
         "codex" => install_trust(home),
         "hermes" => {
@@ -46,17 +47,17 @@ fn install(home: &Home, host: &Host) {
     }
 }
 
-/// What a person says to Codex: that the hook, as it is, is trusted.
+/// Marks the installed hook as trusted in Codex's configuration, as its user would.
 fn install_trust(home: &Home) {
     let path = home.path("home/.codex/hooks.json");
-    // What Codex cannot read nobody can trust.
+    // A hooks file that is not JSON cannot be trusted.
     let Ok(hooks) = serde_json::from_str::<Value>(&fs::read_to_string(&path).unwrap()) else { return };
     let hash = trusted(&hooks["hooks"]["PreToolUse"][0]);
     let trust = format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"{hash}\"\n", path.display());
     fs::write(home.path("home/.codex/config.toml"), trust).unwrap();
 }
 
-/// What Codex keeps of a hook that its user trusts.
+/// Returns the hash that Codex keeps for a hook that its user trusts.
 fn trusted(group: &Value) -> String {
     use sha2::{Digest as _, Sha256};
     let mut hook = group["hooks"][0].clone();
@@ -75,7 +76,7 @@ fn file(home: &Home, host: &Host, wire: &HookFile) -> PathBuf {
     }
 }
 
-/// The first file with a call of guard.
+/// Returns the first file that calls guard.
 fn main_file(home: &Home, host: &Host) -> PathBuf {
     let wire = host.user.iter().find(|wire| !matches!(wire.form, Form::Own { executable: false, .. })).unwrap();
     file(home, host, wire)
@@ -92,7 +93,7 @@ fn diagnosed(home: &Home, arguments: &[&str]) -> (Vec<Value>, i32) {
     (said["findings"].as_array().unwrap().clone(), code)
 }
 
-/// The status and text of the findings of a check.
+/// Returns the status and text of a check's findings.
 fn of(findings: &[Value], check: &str) -> Vec<(String, String)> {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let named = findings.iter().filter(|finding| finding["check"] == check);
@@ -184,7 +185,7 @@ fn a_guard_that_refuses_everything_is_seen_at_every_agent() {
     for host in HOSTS.iter() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
-        // It answers everything as the real one answers what must be refused.
+        // This stand-in gives the answer for a refused command to every call.
         home.stand_in("guard", &format!("sed 's/\"true\"/\"guard-canary deny\"/g' | '{GUARD}' \"$@\""));
         fails(&home, &format!("agent.{}", host.name), "guard did not allow a command that it must allow");
     }
@@ -361,7 +362,7 @@ fn a_record_that_was_edited_is_seen() {
     fails(&home, "record", "changed after it was written");
 }
 
-/// By the setting of the system that the test runs on, as it is read here.
+/// Compares with the setting of the running system.
 #[test]
 fn whether_programs_can_type_into_the_prompt_is_said() {
     let home = home();
@@ -401,12 +402,12 @@ fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor
     }
     let hidden = &of(&findings, "approval.hidden-terminal")[0];
     assert!(hidden.0 == "warn" && hidden.1.contains("can approve as you"), "{hidden:?}");
-    // A grant that came of it would hold from now on.
+    // If the doctor had created a grant, it would still be listed.
     assert_eq!(home.prints(&["allow", "list"], 0), "No active grants.\n");
     let files = &of(&findings, "approval.files")[0];
     assert!(files.0 == "warn" && files.1.contains("guard.db"), "{files:?}");
     assert_eq!(home.prints(&["pending"], 0), "No requests are waiting.\n");
-    // It is written down, and counts as no person's answer.
+    // The attempt is recorded, and does not count as a person's answer.
     let log = home.prints(&["log"], 0);
     assert!(log.lines().any(|line| line.contains("guard-canary ask") && line.contains("trial")), "{log}");
     let stats: Value = serde_json::from_str(&home.prints(&["stats", "--json"], 0)).unwrap();
@@ -447,7 +448,7 @@ fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// A home with links in front of the shells, and their directory.
+/// Creates a home with shims for the shells, and returns it with their directory.
 fn with_shims() -> (Home, PathBuf) {
     let home = home();
     assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());
@@ -494,7 +495,7 @@ fn the_shell_that_an_agents_settings_name_is_tried() {
     assert_eq!(diagnosed_with(&home, &[], "shell.CLAUDE_CODE_SHELL.settings").1, 0);
     settings("/nonexistent/bash");
     fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "does not exist");
-    // The link is called guard: Claude Code does not take it for a shell.
+    // The link is named guard, so Claude Code does not recognize it as a shell.
     settings(home.path("bin/guard").to_str().unwrap());
     fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "runs without guard");
 }

@@ -1,6 +1,6 @@
-//! The manual pages, the completions and the README say what the program does.
+//! Tests that the manual pages, the completions and the README match the program.
 //!
-//! `GUARD_UPDATE=1 cargo test documents` writes the generated files anew.
+//! `GUARD_UPDATE=1 cargo test documents` rewrites the generated files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Compares a generated file with the one that is kept, or writes it where that is asked for.
+/// Compares a generated file with the committed one, or writes it if `GUARD_UPDATE` is set.
 fn is_current(name: &str, generated: &str) {
     let path = root().join(name);
     if std::env::var_os("GUARD_UPDATE").is_some() {
@@ -29,7 +29,7 @@ fn is_current(name: &str, generated: &str) {
     assert!(kept == generated, "{name} is not what the command line says: GUARD_UPDATE=1 cargo test documents");
 }
 
-/// Puts a text in the place of a file at once: other tests read the same file meanwhile, and find one of both whole.
+/// Replaces a file atomically: other tests read it meanwhile, and must find the old or the new text whole.
 fn replace(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|kept| kept == text) {
         return;
@@ -60,7 +60,7 @@ fn a_reader_never_finds_half_of_a_file_that_is_written_anew() {
 /// The date of the last change of guard(1).
 const DATE: &str = "2026-11-27";
 
-/// What clap_mangen writes at the head of each part; the page needs it once.
+/// The lines that clap_mangen writes at the head of each part. The page needs them once.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 fn man_page() -> String {
@@ -93,7 +93,7 @@ fn man_page() -> String {
     page
 }
 
-/// The section of a command, and those of all commands below it.
+/// Appends the section of a command, and those of all its subcommands.
 fn sections(above: &str, heading: &str, verb: &clap::Command, page: &mut Vec<u8>) {
     let name = format!("{above} {}", verb.get_name());
     page.extend(format!("{heading} \"{name}\"\n").into_bytes());
@@ -331,7 +331,7 @@ fn the_readme_has_the_agents_that_the_installer_knows() {
     is_current("README.md", &format!("{before}{}\n{after}", guard::app::install::manual::markdown()));
 }
 
-/// The documents that are written by hand.
+/// Returns the documents that are written by hand.
 fn documents() -> Vec<(String, Shown)> {
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
     let mut all: Vec<_> = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md"]
@@ -344,13 +344,13 @@ fn documents() -> Vec<(String, Shown)> {
     all
 }
 
-/// The manual pages that are written by hand, in mdoc.
+/// Returns the manual pages that are written by hand, in mdoc.
 fn pages() -> Vec<String> {
     let named = manuals().into_iter().map(|name| format!("man/{name}"));
     named.filter(|page| fs::read_to_string(root().join(page)).unwrap().starts_with(".Dd ")).collect()
 }
 
-/// The names of all manual pages: `guard.1`.
+/// Returns the file names of all manual pages, such as `guard.1`.
 fn manuals() -> Vec<String> {
     let directory = fs::read_dir(root().join("man")).unwrap();
     let mut names: Vec<String> = directory.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -365,7 +365,7 @@ fn every_command_that_a_document_shows_is_one() {
             let fault = shown::fault(command);
             assert_eq!(fault, None, "{name} shows `guard {}`", command.join(" "));
         }
-        // The options of guard-gateway(8) are the gateway's.
+        // The options that guard-gateway(8) names belong to the gateway.
         for option in shown.options.iter().filter(|_| name != "man/guard-gateway.8") {
             assert!(shown::is_option(option), "{name} shows {option}, which no verb has");
         }
@@ -381,8 +381,8 @@ fn every_command_that_a_document_shows_is_one() {
 
 #[test]
 fn every_key_that_a_document_names_is_one() {
-    // What guard-patterns(5) and CONTRIBUTING name are keys of pattern files; tests/promises/patterns.rs looks at those.
-    // guard-gateway(8) names those of the gateway's own file, guard-reviewer(7) fields of one table.
+    // guard-patterns(5) and CONTRIBUTING name keys of pattern files, which tests/promises/patterns.rs checks.
+    // guard-gateway(8) names keys of the gateway's own file, guard-reviewer(7) fields of one table.
     let of_patterns = ["man/guard-gateway.8", "man/guard-reviewer.7", "man/guard-patterns.5", "CONTRIBUTING.md"];
     let configures = |name: &str| !of_patterns.contains(&name) && (name == "README.md" || name.starts_with("man/"));
     for (name, shown) in documents().into_iter().filter(|(name, _)| configures(name)) {
@@ -405,7 +405,7 @@ fn what_is_no_command_and_no_key_is_found() {
     let page = ".Ic guard log Fl -since Ar TIME\n.It Ic guard deny Fl r Qq no such\n.Fl -wtach\n.Pq Cm queue.wait , queue.wiat\n\
                 .Ic guard Fl -no-wait Fl - Ar COMMAND\n.Ic guard Fl -no-wait -- Ar COMMAND\n";
     let mut shown = Shown::in_mdoc(page);
-    // A dash behind `Fl` gets one more, as `man` shows it.
+    // `Fl` prepends a dash to its argument, as `man` shows it.
     assert_eq!(shown.commands.pop().unwrap(), ["--no-wait", "---", "COMMAND"]);
     assert_eq!(shown.commands.pop().unwrap(), ["--no-wait", "--", "COMMAND"]);
     assert_eq!(shown.commands, [vec!["log", "--since", "TIME"], vec!["deny", "-r", "no", "such"]]);
@@ -414,8 +414,8 @@ fn what_is_no_command_and_no_key_is_found() {
     assert_eq!(shown.keys.iter().map(|key| shown::is_key(key)).collect::<Vec<_>>(), [true, false]);
 }
 
-/// A manual page's pieces of configuration inside a sentence, as `man` shows them: a `"` at the begin of a word is not
-/// shown, `\\(dq` is.
+/// Returns the inline configuration examples of a manual page, as `man` shows them: a `"` at the beginning of a word is
+/// not shown, `\\(dq` is.
 fn inline_toml(page: &str) -> Vec<String> {
     let is_macro = |line: &&str| line.starts_with('.') && line.contains("Ql ");
     let pieces = page.lines().filter(is_macro).filter_map(|line| {
@@ -457,7 +457,7 @@ fn every_manual_page_is_named_by_the_readme_and_by_guard_1() {
         let reference = format!("{page}({section})");
         assert!(readme.contains(&format!("[{reference}](man/{name})")), "the README does not name {reference}");
         assert!(page == "guard" || SEE_ALSO.contains(&reference), "guard(1) does not name {reference}");
-        // In the same words wherever the pages are listed.
+        // Every list of the pages describes this page in the same words.
         let (_, about, _) = guard::app::man::PAGES.iter().find(|(known, ..)| *known == name).unwrap();
         assert!(readme.contains(&format!("| [{reference}](man/{name}) | {about} |")), "{reference}: {about}");
         assert!(start.contains(&format!("- [{reference}](man/{name}.html): {about}\n")), "{reference}: {about}");
@@ -498,7 +498,7 @@ fn every_link_to_a_file_leads_to_one() {
         for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
             let file = target.split('#').next().unwrap_or_default();
             if let Some(manual) = file.strip_prefix("man/").and_then(|file| file.strip_suffix(".html")) {
-                // A manual page as the site has it.
+                // A link to a manual page in the layout of the site.
                 assert!(root().join("man").join(manual).is_file(), "{}: {target}", page.display());
                 continue;
             }
@@ -509,7 +509,7 @@ fn every_link_to_a_file_leads_to_one() {
         }
     }
     assert!(links > 10, "{links}");
-    // The start page of the site leads to all of it.
+    // The start page of the site links to every page.
     let start = fs::read_to_string(root().join("docs/start.md")).unwrap();
     for manual in manuals() {
         assert!(start.contains(&format!("](man/{manual}.html)")), "{manual}");
@@ -522,7 +522,7 @@ fn every_link_to_a_file_leads_to_one() {
     }
 }
 
-/// A package is published without what lies beside it: a file that is built in from there would be missing.
+/// Checks that no package embeds a file from outside its directory: a package is published without the files beside it.
 #[test]
 fn what_is_built_into_a_package_lies_in_it() {
     let mut built_in = 0;
@@ -609,7 +609,7 @@ fn the_examples_are_in_order() {
     for policy in all_files(&examples.join("policies")) {
         let home = Home::new();
         fs::create_dir_all(home.path("home/.config/guard")).unwrap();
-        // Locks are the machine's to set; the rest of the file holds for an account too.
+        // Only the machine's file may set locks; the rest of the file is valid for an account too.
         let text = fs::read_to_string(&policy).unwrap();
         let own: String =
             text.lines().filter(|line| !line.starts_with("locked")).map(|line| format!("{line}\n")).collect();
@@ -617,7 +617,8 @@ fn the_examples_are_in_order() {
         let output = home.guard(&["config", "check"]).output().unwrap();
         assert!(output.status.success(), "{}: {}", policy.display(), String::from_utf8_lossy(&output.stderr));
     }
-    // The commands of the others are read by guard as their shells read them, and those of guard's own are in order.
+    // The commands of other programs must be parsed by guard as their shells parse them, and those of guard must be
+    // valid.
     let home = Home::new();
     for (name, lead, is_guards) in [
         ("ci.yml", "run: ", true),
@@ -641,7 +642,7 @@ fn the_examples_are_in_order() {
             for part in command.split("guard ").skip(1) {
                 let words: Vec<&str> =
                     part.split_whitespace().take_while(|word| !"&|;>".contains(&word[..1])).collect();
-                // What stands in quotes is one word.
+                // A quoted text is one word.
                 let words = match words.iter().position(|word| word.starts_with('"')) {
                     Some(at) => [&words[..at], &["one"]].concat(),
                     None => words,
@@ -661,8 +662,8 @@ fn the_examples_are_in_order() {
 #[path = "../../benches/sources.rs"]
 mod sources;
 
-/// Before a version is published its figures are measured. At the desk a change is named at the end of the run; where
-/// nothing may be left out, as in CI, it fails.
+/// Checks that the README's figures were measured for this version. If the sources have changed since, the end of a
+/// local run reports it; if no test may be left out, as in CI, the run fails.
 #[test]
 fn the_figures_of_the_readme_are_those_of_these_sources() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -1,4 +1,4 @@
-//! What a person sees: cards, verdicts and explanations, drawn from values.
+//! Tests the drawing of cards, verdicts and explanations from values.
 
 use guard::judge::analysis::inquiry::Answers;
 use guard::judge::invocation::{Environment, Invocation, Line as CommandLine, Origin, Request, Session};
@@ -21,7 +21,7 @@ const NARROW: Size = Size { columns: 40, rows: 24 };
 const COLOR: Look = Look { color: true, ascii: false, dumb: false };
 const ASCII: Look = Look { color: false, ascii: true, dumb: false };
 
-/// Compares with the picture in `tests/snapshots`.
+/// Compares a text with its snapshot in `tests/snapshots`.
 fn picture(name: &str, text: &str) {
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(name, text);
@@ -55,7 +55,7 @@ fn finding(
     }
 }
 
-/// A view in which each of `dangerous` is marked, with one finding each.
+/// Returns a view in which each of `dangerous` is marked, with one finding each.
 fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
     let text = String::from_utf8_lossy(command).into_owned();
     let findings = dangerous
@@ -100,7 +100,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
     }
 }
 
-/// A view with everything in it.
+/// Returns a view with every optional part.
 fn full() -> CardView {
     let command = b"rm -rf build && git push --force origin main";
     let mut view = view(command, Tier::High, &["rm -rf build"]);
@@ -227,7 +227,7 @@ fn a_person_is_told_of_a_key_that_means_nothing() {
     assert!(lines.last().unwrap().plain().ends_with("19 s · unknown key; n denies"));
 }
 
-/// A hundred lines, with the dangerous one in the middle.
+/// Returns a command of a hundred lines, with the dangerous one in the middle.
 fn long() -> Vec<u8> {
     let mut lines: Vec<String> = (1..=100).map(|number| format!("echo step {number} of the release")).collect();
     lines[56] = "  rm -rf build".to_owned();
@@ -298,13 +298,13 @@ fn a_settled_card_leaves_one_line_that_says_when_it_is_cut() {
     assert!(cut.ends_with('…') && cut.chars().count() <= 59, "{cut}");
 }
 
-/// What no terminal may receive from a drawing, but for the line end.
+/// Reports whether a drawing must not send this character to a terminal. Only the line end is allowed.
 fn is_raw(c: char) -> bool {
     c != '\n'
         && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}'))
 }
 
-/// Any bytes, with what is nasty more often than chance would have it.
+/// Generates any bytes, with troublesome ones more often than by chance.
 fn nasty() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         3 => "[ -~]{0,12}".prop_map(String::into_bytes),
@@ -318,7 +318,7 @@ fn nasty() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// The text of a drawn command with the drawing taken away again, for a comparison with the glyphs.
+/// Returns the text of a drawn command without the frame, to compare it with the glyphs.
 fn shown_command(lines: &[Line]) -> String {
     lines.iter().map(|line| line.plain().trim_start_matches("┃ ").to_owned()).collect()
 }
@@ -401,7 +401,7 @@ proptest! {
     }
 }
 
-/// The parts of a command as the judge sees it: how deep, what text, what it does.
+/// Returns the parts of a command as the judge sees them: depth, text and effects.
 fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
     let invocation = Invocation {
         request: Request::Line(CommandLine::of_bash(command)),

@@ -1,4 +1,4 @@
-//! What a person is shown of what a command would cost.
+//! Tests the evidence that guard shows a person about a command's cost.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use guard::world::evidence::{self, Evidence};
 
 use crate::fixture::Fixture;
 
-/// Long enough that no clock decides a test.
+/// A time limit long enough that it never decides a test.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 fn act(fixture: &Fixture, verb: Verb) -> Act {
@@ -30,7 +30,7 @@ fn effect(fixture: &Fixture, effect: Effect, operands: Vec<Value>) -> Act {
     Act { operands: operands.into_iter().map(operand).collect(), ..act(fixture, Verb::Effect(effect)) }
 }
 
-/// `git SUB FLAGS OPERANDS`, written as on a command line.
+/// Returns the act of `git SUB FLAGS OPERANDS`, written as on a command line.
 fn git(fixture: &Fixture, line: &str) -> Act {
     let words: Vec<&str> = line.split(' ').collect();
     let subs = if words[0] == "stash" { 2 } else { 1 };
@@ -261,14 +261,14 @@ fn commits_of_a_clock_that_is_late_are_counted_right() {
 fn commits_are_counted_right_whatever_their_clocks_said() {
     const COMMITS: usize = 40;
     let fixture = Fixture::clone();
-    // Any history at all: each commit has one or two of those before it, and any time of a day.
+    // A random history: each commit has one or two earlier commits as parents, and a random time of day.
     let mut number = 7_u64;
     let mut below = |end: usize| {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(number >> 33).unwrap() % end
     };
     let mut history = String::new();
-    // What each of them reaches, itself included.
+    // The commits that each commit reaches, including itself.
     let mut reached: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
     for commit in 1..=COMMITS {
         let mut reaches = BTreeSet::from([commit]);

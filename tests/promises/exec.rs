@@ -1,8 +1,7 @@
-//! A command runs as it would have run without guard: the same surroundings, the same signals, the same end.
+//! Tests that a command runs as it would without guard: with the same environment, the same signals and the same end.
 //!
 //! Each promise compares a command that is started directly with the same command started through guard: by the whole
-//! program, which becomes the command, and by its `exec` alone in both its ways, becoming the command and waiting for
-//! it.
+//! program, which becomes the command, and by its `exec` alone in both modes, becoming the command and waiting for it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,16 +22,16 @@ use nix::unistd::Pid;
 
 use crate::harness::pty::{OnTerminal, PATIENCE, Terminal, ended};
 
-/// The file that says what to run, for the process that runs it.
+/// The environment variable with the file that tells `process_that_runs` what to run.
 const WANTED: &str = "EXEC_WANTED";
-/// What the command's own output begins after.
+/// The line after which the command's own output begins.
 const MARK: &str = "--- the command's own output ---\n";
 
-/// How a command is started.
+/// The way in which a command is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Directly,
-    /// The program itself. All commands below are such that nobody need be asked.
+    /// The program itself. Every command below can run without a question.
     Guard,
     Replacing,
     Waiting,
@@ -40,11 +39,11 @@ enum Way {
 
 const THROUGH: [Way; 3] = [Way::Guard, Way::Replacing, Way::Waiting];
 
-/// What is started.
+/// The command that is started.
 #[derive(Clone, Debug)]
 enum What {
     Argv(Vec<OsString>),
-    /// By `bash -c`.
+    /// A line for `bash -c`.
     Line(String),
 }
 
@@ -56,7 +55,7 @@ fn line(text: impl Into<String>) -> What {
     What::Line(text.into())
 }
 
-/// Not a promise: the process that stands for guard, started by the promises below.
+/// Not a promise: the process that plays guard, started by the promises below.
 #[test]
 #[ignore = "started by the other tests"]
 fn process_that_runs() {
@@ -82,8 +81,8 @@ fn process_that_runs() {
     };
     let inherited = preserve::capture_at_start();
     let approved = approve(invocation);
-    // The test harness has written its own lines by now.
-    // SAFETY: the buffer is live; a closed descriptor is an error and nothing else.
+    // The test harness has written its own lines before this mark. SAFETY: the buffer is live; a closed descriptor only
+    // causes an error.
     unsafe { libc::write(1, MARK.as_ptr().cast(), MARK.len()) };
     let error = if way == "waiting" {
         match exec::wait(approved, Receipt::Unrecorded, &inherited) {
@@ -96,7 +95,7 @@ fn process_that_runs() {
     std::process::exit(error.exit_code());
 }
 
-/// The policy lets everything run: what is promised here does not depend on who allowed it.
+/// Approves an invocation. The policy lets every command run, because these promises do not depend on who allowed it.
 fn approve(invocation: Invocation) -> Approved {
     let judgment = Judgment::default();
     let policy = Policy { mode: Mode::Off, ..Policy::default() };
@@ -106,12 +105,12 @@ fn approve(invocation: Invocation) -> Approved {
     Approved::by_policy(invocation, &judgment, &cleared)
 }
 
-/// A directory for one promise, and what is started in it.
+/// A directory for one promise, and the commands that are started in it.
 struct Workspace {
     directory: tempfile::TempDir,
 }
 
-/// What a command did.
+/// The output and the end of a command.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     output: Vec<u8>,
@@ -127,7 +126,7 @@ impl Workspace {
         self.directory.path().join(name)
     }
 
-    /// The command that starts `what` in this way.
+    /// Returns the command that starts `what` in this way.
     fn command(&self, way: Way, what: &What) -> Command {
         let mut command = match (way, what) {
             (Way::Directly, What::Argv(words)) => {
@@ -165,14 +164,14 @@ impl Workspace {
             }
         };
         command.current_dir(self.directory.path());
-        // The record goes to this directory, in every way alike.
+        // Every way uses the same directory for the record.
         for (name, directory) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
             command.env(name, self.file(directory));
         }
         command
     }
 
-    /// Starts it with these surroundings and returns what it did.
+    /// Starts it after calling `surroundings` in the child, and returns the result.
     fn run(&self, way: Way, what: &What, surroundings: fn()) -> Seen {
         let mut command = self.command(way, what);
         command.stdin(Stdio::null()).stderr(Stdio::null());
@@ -187,7 +186,7 @@ impl Workspace {
         Seen { output: own(&output.stdout), ended: ended(output.status) }
     }
 
-    /// Holds both ways through guard to what happens directly, and returns that.
+    /// Checks that every way through guard gives the direct result, and returns it.
     #[track_caller]
     fn same(&self, what: &What, surroundings: fn()) -> Seen {
         let direct = self.run(Way::Directly, what, surroundings);
@@ -202,7 +201,7 @@ impl Workspace {
         direct
     }
 
-    /// The same for a command that writes what it has to say to a file, because its standard output may be closed.
+    /// Like [`Self::same`], for a command that writes its output to a file, because its standard output may be closed.
     #[track_caller]
     fn same_in_file(&self, text: &str, surroundings: fn()) -> String {
         let file = self.file("said");
@@ -220,7 +219,7 @@ impl Workspace {
     }
 }
 
-/// What follows the mark; everything, where a command ran directly.
+/// Returns the output after the mark, or all of it if the command ran directly.
 fn own(output: &[u8]) -> Vec<u8> {
     let at = output.windows(MARK.len()).position(|part| part == MARK.as_bytes());
     output[at.map_or(0, |at| at + MARK.len())..].to_vec()
@@ -228,7 +227,7 @@ fn own(output: &[u8]) -> Vec<u8> {
 
 fn as_found() {}
 
-/// Ignores these signals, or gives them their default.
+/// Ignores these signals, or resets them to their default.
 fn ignore(signals: &[Signal], ignored: bool) {
     for signal in signals {
         // SAFETY: no handler is installed.
@@ -273,7 +272,7 @@ fn the_mask_stays_what_it_was_and_what_waits_in_it_still_waits() {
 #[test]
 fn an_alarm_that_is_running_ends_the_command() {
     let seen = Workspace::new().same(&argv(&["sleep", "600"]), || {
-        // SAFETY: sets a timer.
+        // SAFETY: the call only sets a timer.
         unsafe { libc::alarm(2) };
     });
     assert_eq!(seen.ended, "signal SIGALRM");
@@ -285,19 +284,19 @@ fn an_alarm_that_went_off_while_blocked_still_waits_for_the_command() {
         let mut mask = nix::sys::signal::SigSet::empty();
         mask.add(Signal::SIGALRM);
         mask.thread_set_mask().unwrap();
-        // SAFETY: sends a signal to this process.
+        // SAFETY: the call only sends a signal to this process.
         unsafe { libc::kill(libc::getpid(), libc::SIGALRM) };
     });
     assert!(String::from_utf8_lossy(&seen.output).contains("0000000000002000"), "{seen:?}");
 }
 
-/// Which of these descriptors a shell finds open, written to `said`.
+/// A shell line that writes the open ones of these descriptors to `said`.
 const OPEN: &str = "for fd in 0 1 2 3 4 5 6 7 8 9; do test -e /proc/$$/fd/$fd && echo $fd; done > said";
 
 #[test]
 fn closed_standard_descriptors_stay_closed() {
     let place = Workspace::new();
-    // Opening `said` takes the lowest closed descriptor for a moment; it does so in every way alike.
+    // Opening `said` briefly takes the lowest closed descriptor, equally in every way.
     let close = "for fd in 0 1 2; do test -e /proc/$$/fd/$fd && list=\"$list $fd\"; done; echo \"$list\" > said";
     let none = place.same_in_file(close, as_found);
     assert_eq!(none, " 0 1 2\nexit 0");
@@ -308,7 +307,7 @@ fn closed_standard_descriptors_stay_closed() {
 
 fn close_all(descriptors: &[i32]) {
     for descriptor in descriptors {
-        // SAFETY: closes a descriptor of this process, which is about to become another program.
+        // SAFETY: the call closes a descriptor of this process, which is about to execute another program.
         unsafe { libc::close(*descriptor) };
     }
 }
@@ -318,7 +317,7 @@ fn exactly_the_callers_descriptors_are_open() {
     let place = Workspace::new();
     let said = place.same_in_file(OPEN, || {
         for descriptor in [3, 9] {
-            // SAFETY: copies a descriptor that is open; the copy stays open in the next program.
+            // SAFETY: the call copies an open descriptor; the copy stays open in the next program.
             unsafe { libc::dup2(0, descriptor) };
         }
     });
@@ -328,7 +327,7 @@ fn exactly_the_callers_descriptors_are_open() {
 #[test]
 fn umask_limits_and_working_directory_stay_what_they_were() {
     let seen = Workspace::new().same(&line("umask; ulimit -a; pwd -P"), || {
-        // SAFETY: changes this process alone.
+        // SAFETY: the calls change only this process.
         unsafe {
             libc::umask(0o027);
             for (resource, value) in
@@ -345,7 +344,7 @@ fn umask_limits_and_working_directory_stay_what_they_were() {
 #[test]
 fn the_environment_arrives_in_its_order() {
     let place = Workspace::new();
-    // Under a name of its own: printing the whole environment is asked about.
+    // The copy has another name than `env`, because guard asks before a command prints the whole environment.
     let prints = place.file("prints");
     crate::harness::program::copy("/usr/bin/env", &prints);
     let what = argv(&[prints.to_str().unwrap()]);
@@ -354,7 +353,7 @@ fn the_environment_arrives_in_its_order() {
         command.env("ZEBRA", "1").env("ANT", " two  words\n").env("EMPTY", "");
         own(&command.output().unwrap().stdout)
     };
-    // Where guard is put to the test its own variable stands among the others, and is taken out.
+    // A test run sets `EXEC_WANTED` among the other variables; `process_that_runs` removes it.
     let direct = run(Way::Directly);
     for way in THROUGH {
         assert_eq!(String::from_utf8(run(way)).unwrap(), String::from_utf8(direct.clone()).unwrap());
@@ -385,7 +384,7 @@ fn every_deadly_signal_is_the_commands_own() {
             assert_eq!(place.run(way, &what, as_found), direct, "{way:?} {signal}");
         }
     }
-    // What nobody need be asked about.
+    // These commands run without a question.
     place.same(&line("ulimit -c 0; kill -s TERM $$"), as_found);
     place.same(&line("ulimit -c 0; kill -s SEGV $$"), as_found);
 }
@@ -412,7 +411,7 @@ fn what_is_written_to_standard_input_reaches_the_command() {
     }
 }
 
-/// Starts a command that is waited for, and returns when it says that it is ready.
+/// Starts a command in the waiting mode, and returns once the command is ready.
 fn waiting(place: &Workspace, text: &str) -> (Child, Pid) {
     let mut command = place.command(Way::Waiting, &line(text));
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0).spawn().unwrap();
@@ -430,7 +429,7 @@ fn until(what: &str, mut good: impl FnMut() -> bool) {
     }
 }
 
-/// The state letter of a process.
+/// Returns the state letter of a process.
 fn state(pid: Pid) -> char {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or('?')
@@ -440,7 +439,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed())
 }
 
-/// Says that it is ready in one step, with the shell's own number.
+/// A shell line that atomically creates `ready` with the shell's process ID.
 const READY: &str = "echo $$ > making; mv making ready;";
 
 #[test]
@@ -480,7 +479,7 @@ fn guard_stops_with_the_command_and_goes_on_with_it() {
         let place = Workspace::new();
         let text = format!("{READY} until test -e go; do sleep 0.01; done; exit 6");
         let (mut child, command) = waiting(&place, &text);
-        // The test runner is in another group of the same session, so that the group is no orphan.
+        // The group is not orphaned, because the test runner is in another group of the same session.
         kill(command, signal).unwrap();
         until("both have stopped", || state(command) == 'T' && state(pid(&child)) == 'T');
         fs::write(place.file("go"), "").unwrap();
@@ -489,7 +488,7 @@ fn guard_stops_with_the_command_and_goes_on_with_it() {
     }
 }
 
-/// A command that is waited for, on a terminal of its own.
+/// Starts a command in the waiting mode on its own terminal.
 fn on_a_terminal(place: &Workspace, text: &str) -> Terminal {
     Terminal::spawn(place.command(Way::Waiting, &line(text)))
 }
@@ -543,7 +542,7 @@ fn a_shell_stops_and_continues_it_like_any_job() {
     terminal.wait_exit();
 }
 
-/// A shell on a terminal, in which the program itself has asked about `text` and been allowed to run it.
+/// Starts a shell on a terminal, in which the real program asks about `text` and a person allows it.
 fn allowed_by_a_person(place: &Workspace, text: &str) -> Terminal {
     let mut guard = place.command(Way::Guard, &line(text));
     let mut shell = Command::new("bash");
@@ -593,7 +592,7 @@ fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
 fn a_command_that_signals_its_parent_does_not_get_it_back() {
     let place = Workspace::new();
     fs::create_dir(place.file("stand-in")).unwrap();
-    // Under its name, the parent is not signalled without a person who writes the answer out.
+    // A kill of `$PPID` would need an answer typed in full, so the line reads the parent's process ID itself.
     let parent = "read -r _ _ _ parent _ < /proc/$$/stat";
     let text = &format!("rm -rf stand-in; trap 'exit 9' USR1; {parent}; kill -USR1 \"$parent\"; sleep 0.2; exit 4");
     let mut terminal = allowed_by_a_person(&place, text);
@@ -620,7 +619,7 @@ fn what_cannot_be_started_ends_as_env_would() {
 fn a_command_that_was_ended_by_a_signal_leaves_no_core_of_guard() {
     let place = Workspace::new();
     let mut command = place.command(Way::Waiting, &line("ulimit -c 0; kill -SEGV $$"));
-    // SAFETY: makes a system call.
+    // SAFETY: the closure only makes a system call.
     unsafe {
         command.pre_exec(|| {
             let all = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
@@ -637,7 +636,7 @@ fn what_was_noted_at_the_start_can_be_asked_for() {
     let inherited: Inherited = preserve::capture_at_start();
     let status = fs::read_to_string(Path::new(STATE)).unwrap();
     assert!(status.contains("SigIgn"));
-    // The runner's own streams are open.
+    // The test runner's own streams are open.
     assert!((0..3).all(|descriptor| !inherited.was_closed(descriptor)));
     assert!(!inherited.ignores(libc::SIGKILL) && !inherited.blocks(libc::SIGKILL));
 }

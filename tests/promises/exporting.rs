@@ -1,5 +1,5 @@
-//! Each row reaches the collectors that the configuration names, at least once and in its order, and no command waits for
-//! them.
+//! Tests that each row reaches every configured collector at least once and in order, and that no command waits for a
+//! collector.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -25,7 +25,7 @@ fn configure(home: &Home, to: &str) {
     std::fs::write(home.path("home/.config/guard/config.toml"), format!("[export]\nto = [\"{to}\"]\n")).unwrap();
 }
 
-/// What journald is: a datagram socket at a path.
+/// A stand-in for journald: a datagram socket at a path.
 struct Journal {
     path: PathBuf,
     socket: UnixDatagram,
@@ -40,13 +40,13 @@ impl Journal {
         Self { path, socket }
     }
 
-    /// A home whose record goes here.
+    /// Creates a journal, and configures this home to export to it.
     fn of(home: &Home) -> Self {
         configure(home, &format!("journald:{}", home.path("journal").display()));
         Self::new(home)
     }
 
-    /// All entries that were sent, as their fields.
+    /// Returns the fields of all entries that were sent.
     fn entries(&self) -> Vec<BTreeMap<String, String>> {
         let mut all = Vec::new();
         let mut bytes = vec![0; 1 << 18];
@@ -57,7 +57,7 @@ impl Journal {
     }
 }
 
-/// A reader of journald's native protocol.
+/// Parses a message of journald's native protocol.
 fn fields(mut message: &[u8]) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     while !message.is_empty() {
@@ -101,7 +101,7 @@ fn journald_gets_each_row_as_it_is_written_with_the_head_that_verify_takes() {
     let told = home.prints(&["export", "--status"], 0);
     assert!(told.contains(&format!("sent up to row 2 (head {})", entries[1]["GUARD_HEAD"])), "{told}");
     assert!(told.contains("; 0 not sent yet"), "{told}");
-    // A tail that is cut off shows in what the exporter carries.
+    // Comparing with the exported head reveals that the tail of the record was deleted.
     home.sql("DELETE FROM record WHERE id = 2");
     assert!(home.prints(&["verify", "--head", &entries[1]["GUARD_HEAD"]], 1).contains("is not part of this chain"));
     assert!(home.prints(&["export", "--status"], 1).contains("was changed after it was sent"));
@@ -190,12 +190,12 @@ fn guards_that_write_at_once_leave_no_row_untold() {
         assert!(child.wait().unwrap().success());
     }
     home.run(&["true"]);
-    // Whoever was in the way of the last may have been at it still.
+    // The delivery that blocked the last command's may have ended too early for its row.
     home.guard(&["export", "--deliver"]).output().unwrap();
     assert_eq!(reader.join().unwrap(), (1..=33).collect());
 }
 
-/// Takes entries until the one of this row is there; the rows in the order in which they came.
+/// Reads entries until that of the row `last` arrives, and returns the rows in order of arrival.
 fn until(socket: &UnixDatagram, last: i64) -> Vec<i64> {
     let (mut all, mut bytes, since) = (Vec::new(), vec![0; 1 << 18], Instant::now());
     while !all.contains(&last) && since.elapsed() < PATIENCE {
@@ -213,7 +213,7 @@ fn a_guard_that_is_killed_while_it_sends_leaves_no_row_untold() {
     home.run(&["true"]);
     for step in 0..60 {
         let mut child = home.guard(&["--", "true"]).stdout(Stdio::null()).spawn().unwrap();
-        // Never at the same place; whether it was done already does not matter.
+        // The kill hits a different point each time; the command may already have ended.
         std::thread::sleep(Duration::from_micros(step * 400));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -223,7 +223,7 @@ fn a_guard_that_is_killed_while_it_sends_leaves_no_row_untold() {
             std::os::unix::fs::symlink(home.path("other"), &journal.path).unwrap();
             home.run(&["true"]);
             std::fs::remove_file(&journal.path).unwrap();
-            // The same socket at its place again.
+            // Binds a new socket at the same path.
             let socket = Journal::new(&home);
             drop(socket);
         }
@@ -268,12 +268,12 @@ fn syslog_gets_what_its_standard_says() {
     assert!(parts[1].ends_with('Z') && parts[1].parse::<jiff::Timestamp>().is_ok(), "{line}");
     assert!(line.ends_with("] command denied: git push --force origin main") && line.contains(" tier=\"3\""), "{line}");
 
-    // At a socket of this machine, as /dev/log is one.
+    // The target is a local socket such as /dev/log.
     let log = UnixDatagram::bind(home.path("log")).unwrap();
     log.set_read_timeout(Some(PATIENCE)).unwrap();
     configure(&home, &format!("syslog:{}", home.path("log").display()));
     home.run(&["true"]);
-    // What was written a moment before is told too, because it might have been written at once.
+    // A row that was written a moment before is sent too, because it could be concurrent with this one.
     let allowed = |_| log.recv(&mut bytes).is_ok_and(|length| bytes[..length].starts_with(b"<86>1 "));
     assert!((0..2).any(allowed));
 }
@@ -295,7 +295,7 @@ fn a_stream_of_syslog_is_sent_by_the_verb_that_waits() {
     });
     home.prints(&["export", "--deliver", "--after", "0"], 0);
     let mut text = reader.join().unwrap();
-    // Each with its length in front.
+    // Each message is prefixed with its length.
     for _ in 0..3 {
         let (length, rest) = text.split_once(' ').unwrap();
         let (message, rest) = rest.split_at(length.parse().unwrap());
@@ -305,7 +305,7 @@ fn a_stream_of_syslog_is_sent_by_the_verb_that_waits() {
     assert_eq!(text, "");
 }
 
-/// Answers one request, and returns its body. Without an answer it waits until the other side is gone.
+/// Answers one request, and returns its body. If `status` is `None`, waits until the client has disconnected.
 fn answer(listener: &TcpListener, status: Option<&str>) -> Value {
     let mut stream: TcpStream = listener.accept().unwrap().0;
     let mut request = Vec::new();
@@ -332,7 +332,7 @@ fn answer(listener: &TcpListener, status: Option<&str>) -> Value {
     body
 }
 
-/// The rows in a request to a collector of OpenTelemetry.
+/// Returns the rows in a request to an OpenTelemetry collector.
 fn told(body: &Value) -> Vec<String> {
     let records = body["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().unwrap();
     let id = |record: &Value| {
@@ -364,12 +364,12 @@ fn a_collector_of_opentelemetry_gets_what_it_did_not_take_once_more() {
     assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["1", "2"]);
     home.run(&["true"]);
     assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["3"]);
-    // What the collector does not keep is not sent again, and told.
+    // A row that the collector rejects is not sent again, and is reported.
     home.run(&["true"]);
     let partly = r#"200 OK|{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"no"}}"#;
     assert_eq!(deliver(&[], Some(partly), 0).0, ["4"]);
     assert!(home.prints(&["export", "--status"], 0).contains("; 1 not sent: "));
-    // Killed before it was answered: it is told again.
+    // If the exporter is killed before the answer, it sends the row again.
     home.run(&["true"]);
     let mut killed = home.guard(&["export", "--deliver", "--follow"]).spawn().unwrap();
     let waiting = std::thread::scope(|scope| {
@@ -442,7 +442,7 @@ fn what_came_of_a_command_and_what_was_answered_is_told_too() {
     assert!(rows.windows(2).all(|two| two[1] == two[0] + 1), "{rows:?}");
 }
 
-/// Calls a tool of a server behind guard, where nothing waits for a person.
+/// Calls a tool of a server behind guard, without waiting for a person.
 fn call(home: &Home) {
     let mut mcp = home.guard(&["mcp", "--name", "payment", "--", "cat"]);
     let mut mcp = mcp.env("GUARD_WAIT", "0").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What a line would do is worked out as bash does it.
+//! Tests that guard predicts the effects of a line as bash would produce them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -32,12 +32,12 @@ fn invocation(text: &str) -> Invocation {
     }
 }
 
-/// In a world without files.
+/// Returns the facts of a line in a world without files.
 fn facts(text: &str) -> Facts {
     facts_with(text, &[])
 }
 
-/// In a world with these files of the project and no others.
+/// Returns the facts of a line in a world with only these files of the project.
 fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
     let lies = |path: &str| {
         let name = path.strip_prefix("/home/dev/project/")?;
@@ -54,7 +54,7 @@ fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
     work_out(&invocation, &catalog, &Inquiry::new(&Answers::of(&source)))
 }
 
-/// The arguments of every act of this program, unknown parts as `?`.
+/// Returns the arguments of every act of this program, with unknown parts as `?`.
 fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
     facts
         .acts
@@ -66,7 +66,7 @@ fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A directory whose `rm` only writes down its arguments.
+/// A directory whose `rm` only records its arguments.
 struct StandIn {
     directory: tempfile::TempDir,
 }
@@ -84,11 +84,11 @@ impl StandIn {
         self.directory.path()
     }
 
-    /// The argument lists that bash gave the stand-in.
+    /// Returns the argument lists that bash passed to the stand-in.
     fn run(&self, snippet: &str) -> Vec<String> {
         let log = self.path().join("log");
         let _ = fs::remove_file(&log);
-        // The pipes end when the last process that it started does, background ones too.
+        // The pipes close when the last started process ends, including background processes.
         Command::new("timeout")
             .args(["10", "bash", "-c", snippet])
             .current_dir(self.path().join("work"))
@@ -102,10 +102,11 @@ impl StandIn {
     }
 }
 
-/// Snippets of which it is only said that the command is not known.
+/// Snippets for which guard only reports that the command is unknown.
 const HONESTLY_UNKNOWN: &[&str] = &["a=$(if true; then echo rm; else echo ls; fi); $a x"];
 
-/// Every argument list that bash gives the stand-in is seen, and at least `least` snippets give it one.
+/// Checks that guard finds every argument list that bash passes to the stand-in, and that at least `least` snippets
+/// call it.
 fn check_all(snippets: &str, least: usize) {
     let mut missed = Vec::new();
     let mut ran = 0;
@@ -117,7 +118,7 @@ fn check_all(snippets: &str, least: usize) {
         ran += 1;
         let facts = facts(snippet);
         let seen: Vec<String> = acts_of(&facts, "rm").iter().map(|args| args.join(" ")).collect();
-        // An argument that is not known stands for any.
+        // An unknown argument matches any.
         let covers = |seen: &String, args: &String| {
             let (seen, args): (Vec<&str>, Vec<&str>) = (seen.split(' ').collect(), args.split(' ').collect());
             seen.len() == args.len() && seen.iter().zip(&args).all(|(seen, arg)| *seen == "?" || seen == arg)
@@ -226,7 +227,7 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
     }
 }
 
-/// What the acts are, apart from where and how they were written.
+/// Returns the acts without their positions and their spelling.
 fn essence(facts: &Facts) -> Vec<String> {
     let act = |act: &Act| {
         let flags: Vec<_> = act.flags.iter().map(|flag| (&flag.name, &flag.value)).collect();
@@ -235,7 +236,7 @@ fn essence(facts: &Facts) -> Vec<String> {
     facts.acts.iter().map(act).collect()
 }
 
-/// A word with each of its characters quoted in one of several ways.
+/// Quotes each character of a word in one of several ways.
 fn requoted(word: &str, ways: &[u8]) -> String {
     let mut text = String::new();
     for (index, c) in word.chars().enumerate() {
@@ -257,7 +258,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
         .prop_map(|(command, rest)| [command.to_owned()].into_iter().chain(rest).collect())
 }
 
-/// Pieces of shell text in any order.
+/// Generates pieces of shell text in any order.
 fn soup() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "rm",

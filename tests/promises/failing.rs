@@ -1,4 +1,5 @@
-//! What fails below the record, a page, the log or the disk, is told as what it is, and nothing flagged runs unrecorded.
+//! Tests failures below the record, of a page, the log or the disk: guard reports each as what it is, and no flagged
+//! command runs unrecorded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::harness::home::{FLAGGED, Home, invocation};
 
 const PAGE: usize = 4096;
 
-/// A record of so many rows with their numbers in them, in one file.
+/// Creates a record of this many rows, each with its number in it, in one file.
 fn filled(count: i64) -> Home {
     let home = Home::that_asks_nobody();
     let store = home.store();
@@ -35,7 +36,7 @@ fn filled(count: i64) -> Home {
     home
 }
 
-/// Makes nonsense of the page that a row stands on.
+/// Overwrites the page of a row with nonsense.
 fn damage(home: &Home, row: i64) {
     let path = home.paths().database();
     let mut bytes = fs::read(&path).unwrap();
@@ -57,24 +58,24 @@ fn a_damaged_page_in_the_middle_is_told_by_its_rows_and_what_comes_after_is_reco
     assert_eq!(audit.rows, 200 - u64::try_from(last - first + 1).unwrap());
     let said = home.prints(&["verify"], 1);
     assert!(said.starts_with(&format!("the file is damaged: rows {first} to {last} cannot be read (")), "{said}");
-    // The end is whole: what is flagged is recorded and runs.
+    // The end of the record is intact, so a flagged command is recorded and runs.
     assert!(home.run(&FLAGGED).status.success());
     assert_eq!((home.ran(), home.store().head().unwrap().unwrap().row), (1, 201));
     let newest = home.prints(&["log", "-n", "5"], 0);
     assert!(newest.contains("git push --force origin main"), "{newest}");
-    // Who wants all of it is told that it is not to be had.
+    // A request for the whole record reports that the record is damaged.
     let all = home.guard(&["log", "-n", "0"]).output().unwrap();
     let said = String::from_utf8_lossy(&all.stderr).into_owned();
     assert!(
         !all.status.success() && said.contains("is damaged (") && said.contains("guard verify says which"),
         "{said}"
     );
-    // What can be read is had, and what cannot is told.
+    // The export contains all readable rows, and reports the others.
     let export = home.guard(&["export"]).output().unwrap();
     let (out, said) = (String::from_utf8_lossy(&export.stdout), String::from_utf8_lossy(&export.stderr));
     assert_eq!(u64::try_from(out.lines().count()).unwrap(), audit.rows + 1);
     assert!(!export.status.success() && said.contains(&format!("rows {first} to {last} cannot be read")), "{said}");
-    // A row that was edited behind the damage is named as ever.
+    // An edited row after the damage is still reported.
     home.sql("UPDATE record SET cwd = '/elsewhere' WHERE id = 180");
     assert!(home.store().verify().unwrap().faults.contains(&RecordFault::Broken { row: 180 }));
 }
@@ -93,7 +94,7 @@ fn a_damaged_last_page_holds_back_what_is_flagged_and_nothing_else() {
 #[test]
 fn a_damaged_index_is_told_and_what_is_flagged_is_recorded_or_held_back() {
     let home = filled(60);
-    // The index over what rows are about has one page, with nothing in it yet.
+    // The index of the `follows` column has one page, still empty.
     let root: u32 = {
         let connection = rusqlite::Connection::open(home.paths().database()).unwrap();
         let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'follows'";
@@ -106,7 +107,7 @@ fn a_damaged_index_is_told_and_what_is_flagged_is_recorded_or_held_back() {
     fs::write(path, bytes).unwrap();
     let output = home.run(&FLAGGED);
     let rows = home.store().verify().unwrap().rows;
-    // Whatever SQLite makes of it: as many ran as were written down.
+    // Whatever SQLite does with the damage, the number of runs equals the number of recorded rows.
     assert_eq!(u64::try_from(home.ran()).unwrap(), rows - 60);
     if !output.status.success() {
         home.holds_back(&output, "is damaged (");
@@ -136,7 +137,7 @@ fn a_log_that_was_cut_or_spoilt_loses_rows_from_its_end_alone() {
         fs::write(&log, bytes).unwrap();
         let audit = home.store().verify().unwrap();
         assert!(audit.faults.is_empty() && (1..12).contains(&audit.rows), "{audit:?}");
-        // Only who kept the head can tell.
+        // Only a comparison with a kept head reveals the loss.
         assert!(home.prints(&["verify", "--head", &head], 1).contains("is not part of this chain"));
         assert!(home.run(&FLAGGED).status.success());
         assert_eq!((home.ran(), home.store().verify().unwrap().rows), (1, audit.rows + 1));
@@ -151,12 +152,12 @@ fn a_key_that_was_spoilt_holds_back_what_is_flagged() {
     assert!(home.run(&["true"]).status.success());
 }
 
-/// A limit on the size of files is as good as a full disk for whoever writes, and can be had everywhere.
+/// Uses a limit on the file size, which affects a writer as a full disk does and is available everywhere.
 #[test]
 fn a_file_that_may_not_grow_holds_back_what_is_flagged_and_goes_on_where_it_stopped() {
     let home = filled(40);
     let blocks = fs::metadata(home.paths().database()).unwrap().len() / 512;
-    // With some room, which was already used: commands of tier 0 run on, recorded or not.
+    // The limit leaves some room, which then fills up. Commands of tier 0 still run, recorded or not.
     let limited = |words: &str| {
         let script = format!("ulimit -f {}; exec \"$0\" -- {words}", blocks / 2 + 24);
         home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()

@@ -1,5 +1,5 @@
-//! A stage for the world's tests: real repositories made by real git in a temporary directory, with a home of their
-//! own.
+//! A fixture for the tests of the world: real repositories made by real git in a temporary directory, with their own
+//! home.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use guard::judge::analysis::question::{FileFacts, GitFacts, PathFacts, Question,
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::world::World;
 
-/// A temporary directory with a home of its own, and git in it.
+/// A temporary directory with its own home, and git in it.
 pub struct Fixture {
     directory: tempfile::TempDir,
 }
@@ -22,8 +22,8 @@ impl Fixture {
         Self { directory }
     }
 
-    /// A fixture whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), `.gitignore`
-    /// that ignores `target/`, `*.log` and, taken back, `keep.log`.
+    /// Creates a fixture whose `project` is a repository with one commit: `src/main.rs`, `tool.sh` (executable), and a
+    /// `.gitignore` that ignores `target/` and `*.log`, but not `keep.log`.
     pub fn repository() -> Self {
         let fixture = Self::new();
         fixture.git(&["init", "-q", "-b", "main"]);
@@ -35,7 +35,7 @@ impl Fixture {
         fixture
     }
 
-    /// A clone of a repository on `main` that follows `origin/main`.
+    /// Creates a clone of a repository, on `main` with the upstream `origin/main`.
     pub fn clone() -> Self {
         let fixture = Self::repository();
         std::fs::rename(fixture.path(""), fixture.top().join("upstream")).unwrap();
@@ -44,7 +44,7 @@ impl Fixture {
         fixture
     }
 
-    /// The real path of the directory with everything.
+    /// Returns the real path of the fixture's directory.
     pub fn top(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
     }
@@ -150,7 +150,7 @@ impl Fixture {
     }
 }
 
-/// Makes a FIFO.
+/// Creates a FIFO.
 pub fn fifo(path: &Path) {
     nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What git says of a path: tracked, clean, ignored.
+//! Tests the facts that guard reads from git about a path: tracked, clean, ignored.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
@@ -55,7 +55,8 @@ mod tracked {
             let facts = fixture.facts(name);
             assert!(facts.tracked && !facts.clean, "{name}: {facts:?}");
         }
-        // Staged, then put back as it was: the index differs from HEAD, and its content would be lost.
+        // The staged change was reverted in the work tree, so the index differs from HEAD and its content would be
+        // lost.
         fixture.write("src/main.rs", "fn main() {}\n");
         assert!(!fixture.facts("src/main.rs").clean);
     }

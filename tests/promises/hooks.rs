@@ -1,7 +1,7 @@
-//! What a hook is told is what the agent understands: the real program, fed as each agent feeds it.
+//! Tests that each agent understands the answers of its hook: the real program gets the input that each agent writes.
 //!
-//! Each dialect has a file of exchanges beside this one. `GUARD_UPDATE=1 cargo test hooks` writes the answers anew; look
-//! at what changed.
+//! Each dialect has a file of exchanges beside this one. `GUARD_UPDATE=1 cargo test hooks` rewrites the answers; review
+//! the changes.
 
 #[path = "hooks/damaged.rs"]
 mod damaged;

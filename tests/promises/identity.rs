@@ -1,7 +1,7 @@
-//! Who is asking, told from within real processes on real terminals.
+//! Tests how guard recognizes who is asking, from within real processes on real terminals.
 //!
-//! Each test starts this test program once more, below something: a terminal of its own, an agent's process, nothing.
-//! There it runs only [`tells_who_is_asking`], which writes what it saw into a file.
+//! Each test starts this test program once more below something: its own terminal, an agent's process, or nothing.
+//! There it runs only [`tells_who_is_asking`], which writes its result to a file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ struct Seen {
     guard: String,
 }
 
-/// How the probe is started.
+/// The environment in which the probe is started.
 struct Stage {
     directory: tempfile::TempDir,
     variables: Vec<(&'static str, &'static str)>,
@@ -62,16 +62,16 @@ impl Stage {
         self.directory.path().join(name)
     }
 
-    /// Runs a program that leads to the probe, away from whatever stands above this test.
+    /// Runs a program that starts the probe, detached from the ancestors of this test.
     fn run(&self, program: &str, arguments: &[&str]) -> Seen {
-        // Not before whoever started it has gone.
+        // Waits until the process that started it has ended.
         let wait = r#"above() { grep -x "$1" "/proc/$PPID/status" 2>/dev/null; }
             while [ -n "$(above "PPid:.$0")" ] && [ -z "$(above 'State:.Z.*')" ]; do :; done; exec "$@""#;
         let own = std::process::id().to_string();
         self.start(Command::new("setsid").args(["--fork", "sh", "-c", wait, &own, program]).args(arguments))
     }
 
-    /// Runs a line of bash, in which `PROBE` stands for the probe, on a terminal of its own.
+    /// Runs a line of bash on its own terminal. `PROBE` in it is the probe.
     fn on_a_terminal(&self, line: &str) -> Seen {
         let probe = format!("'{}' --ignored --exact identity::tells_who_is_asking", own().display());
         let line = line.replace("PROBE", &probe);
@@ -91,7 +91,7 @@ impl Stage {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The pipe ends when the last of them has.
+        // The pipe closes when the last of the processes has ended.
         let mut output = String::new();
         child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
         child.wait().unwrap();
@@ -184,7 +184,7 @@ fn a_guard_above_is_known_by_its_file() {
 #[test]
 fn the_real_shell_is_absolute_and_never_guard() {
     let directory = tempfile::tempdir().unwrap();
-    // A link to this very program under a shell's name, in front of everything else.
+    // A link to this program under a shell's name, before every other entry of PATH.
     std::fs::hard_link(own(), directory.path().join("zsh"))
         .or_else(|_| std::os::unix::fs::symlink(own(), directory.path().join("zsh")))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Lines typed to a real bash, zsh and fish that loaded guard: each runs exactly once, or not at all.
+//! Tests lines typed to a real bash, zsh and fish with guard loaded: each runs exactly once, or not at all.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::harness::tools;
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 const FLAGGED: &str = "git push --force origin main";
 
-/// A shell that a person types to, in a home where `mark` and `git` write down what they were called with.
+/// A shell that a person types to, in a home where `mark` and `git` record their arguments.
 struct Typed {
     home: Home,
     terminal: Terminal,
@@ -18,12 +18,12 @@ struct Typed {
 }
 
 impl Typed {
-    /// The shell by its own start-up file, with these lines in front of guard's and behind them.
+    /// Starts the shell with its start-up file, with these lines before and after guard's.
     fn new(shell: &'static str, before: &str, after: &str) -> Self {
         Self::of_size(shell, before, after, (80, 24))
     }
 
-    /// The same in a window of so many columns and rows.
+    /// Like [`Self::new`], in a window of `size` columns and rows.
     fn of_size(shell: &'static str, before: &str, after: &str, size: (u16, u16)) -> Self {
         let home = home();
         let guard = env!("CARGO_BIN_EXE_guard");
@@ -52,7 +52,7 @@ impl Typed {
         let terminal = Terminal::spawn_with(command, columns, rows, OnTerminal::ALL);
         let mut typed = Self { home, terminal, shell };
         typed.terminal.wait_for("P>");
-        // fish may ask the terminal what it can do, and waits a while for the answer.
+        // fish may query the terminal's features, and waits a while for the answer.
         if typed.terminal.raw.windows(4).any(|bytes| bytes == b"\x1b[0c") {
             typed.terminal.send("\x1b[?62;22c");
         }
@@ -81,12 +81,12 @@ impl Typed {
             }
             self.terminal.settle(Duration::from_millis(50));
         }
-        // Whoever runs it twice does so soon.
+        // If the line ran twice, the second run would follow soon.
         self.terminal.settle(Duration::from_millis(300));
         assert_eq!(self.ran(), wanted, "{}:\n{}", self.shell, self.terminal.screen());
     }
 
-    /// Types a line that is asked about.
+    /// Types a line about which guard asks.
     #[track_caller]
     fn asks(&mut self, line: &str) {
         self.terminal.send(line);
@@ -96,7 +96,7 @@ impl Typed {
         self.terminal.read_question();
     }
 
-    /// Says no, and takes the line away that is there again.
+    /// Denies, and deletes the line that the shell restored.
     #[track_caller]
     fn no(&mut self) {
         self.terminal.send("n");
@@ -104,7 +104,7 @@ impl Typed {
         self.terminal.send("\r");
         self.terminal.wait_for("refused: denied by a person");
         self.terminal.wait_gone("answer means no");
-        // Keys that come before the shell reads them again are the terminal's.
+        // Keys that arrive before the shell reads again are echoed by the terminal.
         for _ in 0..100 {
             let screen = self.terminal.screen();
             if screen.rsplit_once("denied by a person").is_some_and(|(_, after)| after.contains("P>")) {
@@ -129,7 +129,7 @@ fn home() -> Home {
     home
 }
 
-/// The same in each of these shells, at once: most of it is waiting.
+/// Tests a promise with each of these shells in parallel, because most of the time is spent waiting.
 fn each(shells: &[&'static str], promise: impl Fn(&'static str) + Sync) {
     let (promise, here) = (&promise, tools::installed(shells));
     std::thread::scope(|scope| {
@@ -147,7 +147,7 @@ fn a_safe_line_runs_once_and_a_refused_one_not_at_all() {
         typed.asks(FLAGGED);
         typed.no();
         assert_eq!(typed.ran(), ["mark one"], "{shell}");
-        // The line is there to be changed: in front of it stands another word, and it is another command.
+        // The restored line can be edited: with another word in front it is another command.
         assert!(typed.terminal.screen().trim_end().ends_with(FLAGGED), "{shell}:\n{}", typed.terminal.screen());
         typed.terminal.send("\x01echo changed: ");
         typed.terminal.settle(Duration::from_millis(300));
@@ -167,7 +167,7 @@ fn a_refusal_stays_on_the_screen_in_windows_of_every_width() {
                         good = [\"ls release\"]\n";
     for size in [(40, 24), (80, 24), (230, 50)] {
         each(&SHELLS, |shell| {
-            // A prompt of two lines is drawn anew as a whole.
+            // A prompt of two lines is redrawn completely.
             let before = match shell {
                 "zsh" => "PS1=$'top\\nP> '",
                 "fish" => "function fish_prompt; printf 'top\\nP> '; end",
@@ -178,7 +178,7 @@ fn a_refusal_stays_on_the_screen_in_windows_of_every_width() {
             std::fs::create_dir_all(&own).unwrap();
             std::fs::write(own.join("own.toml"), RULE).unwrap();
             let flat = |screen: String| screen.replace('\n', "");
-            // One that is longer than the window is wide stands on several rows.
+            // A line that is wider than the window takes several rows.
             let long = format!("release {}", "to-the-other-side ".repeat(6).trim_end());
             for (line, said) in [
                 ("deploy now", "guard: refused: denied by rule own.deploy"),
@@ -195,7 +195,7 @@ fn a_refusal_stays_on_the_screen_in_windows_of_every_width() {
                 }
                 typed.terminal.settle(Duration::from_millis(1500));
                 let screen = flat(typed.terminal.screen());
-                // Whole, once, and the line below it, to be changed.
+                // The line is shown completely and once, and below it the editable line.
                 assert_eq!(screen.matches(said).count(), 1, "{shell} {size:?}:\n{}", typed.terminal.screen());
                 let after = screen.split(said).nth(1).unwrap();
                 assert!(
@@ -431,7 +431,7 @@ fn status_says_whether_the_shell_that_it_is_typed_to_asks_guard() {
         typed.terminal.send(&format!("'{guard}' status\r"));
         typed.terminal.wait_for("this shell asks guard before each line");
         typed.terminal.settle(Duration::from_millis(300));
-        // A shell below that loaded nothing has the variable, and is another process.
+        // The shell below has inherited the variable, but has not loaded guard and is another process.
         let (below, option) = match shell {
             "bash" => ("bash", "--norc"),
             "zsh" => ("zsh", "-f"),

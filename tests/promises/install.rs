@@ -1,4 +1,4 @@
-//! `guard install`: what it writes, what it leaves alone, and that it can be taken back to the byte.
+//! Tests `guard install`: which files it writes, which it leaves unchanged, and that it restores them byte for byte.
 
 #[path = "install/documents.rs"]
 mod documents;
@@ -20,19 +20,19 @@ use crate::harness::pty::{Terminal, ended};
 
 const GUARD: &str = env!("CARGO_BIN_EXE_guard");
 
-/// A home in which guard is on the PATH, as it is in life.
+/// Creates a home with guard on the PATH.
 fn home() -> Home {
     let home = Home::new();
     symlink(GUARD, home.path("bin/guard")).unwrap();
     home
 }
 
-/// The path of guard that the configurations of this home name.
+/// Returns the path of guard that the configurations of this home contain.
 fn guard_of(home: &Home) -> String {
     home.path("bin/guard").display().to_string()
 }
 
-/// Every file below the home but guard's own, with what it holds and its mode.
+/// Returns every file below the home except guard's own, with its content and mode.
 fn files(home: &Home) -> Vec<(String, String, u32)> {
     fn walk(directory: &Path, top: &Path, all: &mut Vec<(String, String, u32)>) {
         for entry in fs::read_dir(directory).unwrap().flatten() {
@@ -62,7 +62,7 @@ fn write(home: &Home, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Runs guard on a terminal of its own and gives its answer to the question.
+/// Runs guard on its own terminal and answers its question.
 fn at_a_terminal(home: &Home, arguments: &[&str], answer: Option<&str>) -> (String, String) {
     let mut command = home.guard(arguments);
     command.env("TERM", "dumb");
@@ -83,7 +83,7 @@ fn each_agent_gets_what_it_reads() {
         let mut shown = String::new();
         for (name, text, mode) in files(&home) {
             let text = text.replace(&guard_of(&home), "/usr/local/bin/guard");
-            // Of a plugin only what is written into it: its source is guarded elsewhere.
+            // Of a plugin only the installed path is compared; other tests check its source.
             let plugin = matches!(host.user[0].form, Form::Plugin(_));
             let kept = text.split_inclusive('\n').filter(|line| !plugin || line.contains("/usr/local/bin/guard"));
             shown.push_str(&format!("== {name} {mode:o}\n{}", kept.collect::<String>()));
@@ -236,7 +236,7 @@ fn an_outdated_entry_is_updated_in_its_place() {
     let text = fs::read_to_string(&path).unwrap();
     assert!(!text.contains("/old/guard") && text.contains("{\"matcher\": \"x\", \"hooks\": []}"), "{text}");
     assert_eq!(text.matches("hook --agent codex").count(), 2, "{text}");
-    // Before that guard was there already, so that taking it out cannot bring the old entry back.
+    // guard was already installed before, so uninstalling cannot restore the old entry.
     at_a_terminal(&home, &["install", "codex", "--uninstall", "--yes"], None);
     let text = fs::read_to_string(&path).unwrap();
     assert!(!text.contains("guard") && text.contains("{\"matcher\": \"x\", \"hooks\": []}"), "{text}");
@@ -382,7 +382,7 @@ fn from_inside_a_guarded_session_nothing_changes() {
         &["install", "shims"],
         &["install", "shims", "--uninstall"],
     ] {
-        // On a terminal that the agent made, too.
+        // The same on a terminal that the agent created.
         let mut command = home.guard(arguments);
         command.env("CLAUDECODE", "1").env("TERM", "dumb");
         let mut terminal = Terminal::spawn(command);

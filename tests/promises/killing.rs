@@ -1,7 +1,7 @@
-//! A kill at any step leaves a whole record, and nothing runs that is not in it.
+//! Tests that a kill at any step leaves an intact record, and that every command that ran is recorded.
 //!
-//! The steps are guard's system calls: it is traced, and killed in front of each of them in turn, but for those that only
-//! look, because nothing is different after them.
+//! The steps are guard's system calls: it is traced, and killed before each of them in turn. Calls that only read are
+//! skipped, because they change nothing.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
@@ -15,7 +15,7 @@ use crate::harness::pty::{PATIENCE, Terminal};
 use crate::harness::trace::{Fate, Traced};
 use crate::pruning::aged;
 
-/// Runs guard and kills it in front of one of its system calls, counted from 1.
+/// Runs guard and kills it before the given system call, counted from 1.
 fn killed_at(step: usize, mut command: Command) -> Fate {
     let mut traced = Traced::start(command.stdout(Stdio::null()).stderr(Stdio::null())).has_begun();
     traced.steps(step);

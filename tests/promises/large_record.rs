@@ -1,7 +1,7 @@
-//! A record of millions of rows: appended to as quickly as an empty one, and asked by blocks and by halving.
+//! Tests a record of millions of rows: appending takes as long as to an empty one, and queries read blocks or bisect.
 //!
-//! `ROWS=10000000 cargo test --release --test promises large_record:: -- --ignored --nocapture` prints the times; what is asserted
-//! are bytes and pages, which no load changes.
+//! `ROWS=10000000 cargo test --release --test promises large_record:: -- --ignored --nocapture` prints the times. The
+//! assertions compare bytes and pages, which do not depend on the machine's load.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use rusqlite::Connection;
 
 use crate::harness::home::invocation;
 
-/// So many rows as years of work leave them: not chained, because that takes as long as the work did.
+/// Fills a record with as many rows as years of work produce. The rows are not chained, because that would take too
+/// long.
 fn fill(paths: &Paths, rows: u64) {
     drop(Store::open(paths).unwrap().head());
     let connection = Connection::open(paths.database()).unwrap();
@@ -45,11 +46,11 @@ fn fill(paths: &Paths, rows: u64) {
     connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(())).unwrap();
 }
 
-/// A record that is appended to as each new guard does it.
+/// A record to which rows are appended as each new guard process does.
 struct Appended<'a> {
     paths: &'a Paths,
     times: Vec<Duration>,
-    /// Bytes that the log grew by.
+    /// The growth of the log in bytes.
     grown: Vec<u64>,
 }
 
@@ -66,11 +67,11 @@ impl<'a> Appended<'a> {
         let (before, since) = (long(), Instant::now());
         let _ = Store::open(self.paths).unwrap().intent(&row).unwrap();
         self.times.push(since.elapsed());
-        // The log is emptied now and then.
+        // The log is truncated now and then, so it can shrink.
         self.grown.extend(long().checked_sub(before));
     }
 
-    /// The middle of all.
+    /// Returns the median time and the median growth.
     fn told(mut self) -> (Duration, u64) {
         self.times.sort_unstable();
         self.grown.sort_unstable();
@@ -88,7 +89,7 @@ fn a_record_of_millions_is_appended_to_as_an_empty_one_and_asked_without_being_r
     fill(&full, rows);
     let size = std::fs::metadata(full.database()).unwrap().len();
     println!("{rows} rows, {} MiB, filled in {:.1?}", size >> 20, since.elapsed());
-    // In turns, so that what else goes on concerns both.
+    // The records take turns, so that other load affects both alike.
     let (mut alone, mut among) = (Appended::new(&empty), Appended::new(&full));
     let command = invocation(&["cargo", "test", "--lib"]);
     for _ in 0..1000 {

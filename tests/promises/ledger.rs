@@ -1,4 +1,4 @@
-//! What a session made is its own, through the real hook and with real files: it may take it back without being asked, and
+//! Tests the ledger through the real hook and with real files: a session may undo its own work without a question, and
 //! nothing else.
 
 use std::fs;
@@ -17,7 +17,7 @@ mod edits;
 #[path = "ledger/slow.rs"]
 mod slow;
 
-/// A project with a repository in it, in which agents work.
+/// A project with a repository, in which agents work.
 struct Fixture {
     home: Home,
 }
@@ -56,12 +56,12 @@ impl Fixture {
         output.status.success() && !said.contains("\"ask\"")
     }
 
-    /// Whether a session's command runs unasked.
+    /// Reports whether a session's command runs without a question.
     fn runs(&self, session: &str, command: &str) -> bool {
         self.call(session, "Bash", &serde_json::json!({ "command": command }))
     }
 
-    /// A session's command, which is then run.
+    /// Requires that a session's command is allowed, and runs it.
     fn does(&self, session: &str, command: &str) {
         assert!(self.runs(session, command), "{command}");
         self.really(command);
@@ -73,7 +73,7 @@ impl Fixture {
         assert!(shell.status().unwrap().success(), "{command}");
     }
 
-    /// A session's file tool, which then writes.
+    /// Requires that a session's file tool is allowed, and writes the file.
     fn writes(&self, session: &str, name: &str) {
         let input = serde_json::json!({ "file_path": self.home.path("work").join(name), "content": "x\n" });
         assert!(self.call(session, "Write", &input), "{name}");
@@ -81,7 +81,7 @@ impl Fixture {
     }
 }
 
-/// Longer than a command whose end nobody saw is taken to run.
+/// Waits longer than a command without a reported end is assumed to run.
 fn later() {
     std::thread::sleep(Duration::from_millis(2100));
 }
@@ -133,7 +133,7 @@ fn a_persons_change_in_between_ends_it() {
     assert!(!fixture.runs("s", "rm a.txt"));
     assert!(!fixture.runs("s", "rm -rf d"));
     assert!(!fixture.runs("s", "git checkout kept.py"));
-    // Its own change after that brings nothing back.
+    // A later change of its own does not make the file the session's again.
     fixture.does("s", "echo 3 >> kept.py");
     assert!(!fixture.runs("s", "git checkout kept.py"));
 }
@@ -292,22 +292,22 @@ fn what_is_typed_into_its_own_terminal_is_read_as_a_command_line_of_it() {
     assert!(fixture.runs("a", "tmux new-session -d -s w"));
     assert!(types("a", "w ls Enter"));
     assert!(fixture.runs("a", "tmux new-session -d -s v && tmux send-keys -t v 'python3 kept.py' Enter"));
-    // Another session's, another server's, one that is only named alike, and what is not known.
+    // A terminal of another session, of another server, with a merely similar name, and unreadable keys.
     assert!(!types("b", "w ls Enter"));
     assert!(!fixture.runs("a", "tmux -L other send-keys -t w ls Enter"));
     assert!(!types("a", "work ls Enter"));
     assert!(!types("a", "w \"$TEXT\" Enter"));
     assert!(!types("a", "w Up Enter"));
     assert!(!types("a", "w 'rm -rf .git' Enter"));
-    // In parts, until it is taken back.
+    // In pieces, until the line is discarded.
     assert!(types("a", "w 'rm -rf '"));
     assert!(!types("a", "w .git Enter"));
     assert!(types("a", "w C-c"));
     assert!(types("a", "w 'ls .git' Enter"));
-    // Where the shell stands there.
+    // The shell's directory in that pane counts.
     assert!(types("a", "w:0.1 'cd .git' Enter"));
     assert!(!types("a", "w:0.1 'rm -rf objects' Enter"));
-    // One that may have been there before, and one that is there no more.
+    // A terminal that may have existed before, and one that no longer exists.
     assert!(fixture.runs("a", "tmux new-session -A -d -s theirs"));
     assert!(!types("a", "theirs ls Enter"));
     assert!(fixture.runs("a", "tmux kill-session -t w"));
@@ -324,7 +324,7 @@ fn what_a_program_in_its_own_terminal_reads_is_read_as_that() {
     assert!(types("w:0.0 'f=' 'i' '.strip()' Escape"));
     assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
     assert!(types("w:0.0 ':wq' Enter"));
-    // It may read them still, and the shell may stand there whatever was started.
+    // The editor may still read the keys, and the shell may read them again whatever was started.
     assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
     assert!(!types("w:0.0 'rm -rf .git' Enter"));
     assert!(types("w:0.1 python3 Enter"));
@@ -373,7 +373,7 @@ fn what_it_copied_unpacked_and_moved_is_its_own_with_all_that_it_holds() {
     fixture.does("a", "tar czf s.tgz src");
     fixture.does("a", "mkdir ex && tar xzf s.tgz -C ex");
     assert!(fixture.runs("a", "rm -rf ex s.tgz"));
-    // What a person put there later, and what was a person's before, is theirs.
+    // A file that a person added later, or that was a person's before, is the person's.
     later();
     fixture.write("other/notes.txt", "a person's\n");
     assert!(!fixture.runs("a", "rm -rf other"));
@@ -446,7 +446,7 @@ fn settings_that_the_session_wrote_say_where_packages_come_from() {
         assert!(fixture.call(session, "Write", &input), "{name}");
         fixture.write(name, text);
     };
-    // What a person put there is theirs to say.
+    // A person's own settings file decides.
     fixture.write(".npmrc", "registry=https://npm.example.org\n");
     assert!(fixture.runs("s", "npm ci"));
     fs::remove_file(fixture.home.path("work").join(".npmrc")).unwrap();

@@ -1,5 +1,5 @@
-//! What rules find in a line, with the real world's answers: wrapping never hides, adding never lowers, and each fact
-//! that lowers is held to its counterexamples in real repositories.
+//! Tests the findings of rules in a line, with the real world's answers: wrapping never hides a finding, additions
+//! never lower a tier, and each fact that lowers one is tested against counterexamples in real repositories.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
     }
 }
 
-/// What is found in a line with the world's answers, and how many questions were asked.
+/// Returns the findings in a line with the world's answers, and the number of questions that were asked.
 pub(super) fn findings(text: &str, cwd: &str, home: &str) -> (Vec<Finding>, usize) {
     findings_of(invocation(text, cwd, home))
 }
@@ -49,13 +49,13 @@ fn findings_of(invocation: Invocation) -> (Vec<Finding>, usize) {
     (findings, answers.iter().count())
 }
 
-/// The worst tier that is found in a line in the project of a fixture, and whether anything was lowered.
+/// Returns the highest tier that is found in a line in the fixture's project.
 pub(super) fn tier_in(fixture: &Fixture, line: &str) -> Tier {
     let (findings, _) = findings(line, &fixture.text(""), &fixture.home());
     findings.iter().map(|finding| finding.tier).max().unwrap_or_default()
 }
 
-/// The worst tier in a place where nothing is.
+/// Returns the highest tier of a line in a directory that does not exist.
 fn tier(line: &str) -> Tier {
     let (findings, _) = findings(line, "/nonexistent/project", "/nonexistent/home");
     findings.iter().map(|finding| finding.tier).max().unwrap_or_default()
@@ -177,16 +177,16 @@ fn ordinary_commands_find_nothing_and_ask_at_most_where_they_write() {
         ("ls -la", 0),
         ("git status", 0),
         ("git diff HEAD~1", 0),
-        // What it would load by name.
+        // Asks about the code that it would load by name.
         ("cargo build", 4),
         ("echo 'rm -rf /'", 0),
-        // Where what is read leads to.
+        // Asks for the target of the path that it reads.
         ("grep -rn 'DROP TABLE' src", 1),
         ("cat README.md", 1),
         ("git commit -m 'rm -rf / is bad'", 0),
         ("mkdir -p a/b", 0),
         ("cd src && ls", 0),
-        // Where the file leads to.
+        // Asks for the target of the file.
         ("echo x > out.txt", 1),
     ] {
         let (findings, asked) = findings(line, "/nonexistent/project", "/nonexistent/home");
@@ -201,11 +201,11 @@ fn a_command_that_leads_elsewhere_asks_only_for_what_it_leads_to() {
     let (findings, asked) = findings("cd src && make -j4", "/nonexistent/project", "/nonexistent/home");
     let worst = findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
     assert!(worst <= Tier::Low, "{findings:?}");
-    // The three names that a makefile may have, and what the session wrote.
+    // Asks about the three possible names of a makefile, and about the session's own files.
     assert_eq!(asked, 4);
 }
 
-/// A repository with ignored build output, a file that is not committed, and one that is.
+/// Creates a repository with ignored build output, an uncommitted file and a committed one.
 pub(super) fn project() -> Fixture {
     let fixture = Fixture::repository();
     fixture.write("target/debug/a", "x\n");
@@ -227,20 +227,20 @@ fn build_output_that_the_repository_ignores_may_go() {
 
 #[test]
 fn build_output_that_nothing_committed_ignores_counts() {
-    // Named as build output, and nothing ignores it.
+    // The directory has a name of build output, but nothing ignores it.
     let fixture = project();
     fixture.write("build/a", "x\n");
     assert!(tier_in(&fixture, "rm -rf build") >= Tier::High);
-    // Ignored by a file that is not committed.
+    // A file that is not committed ignores it.
     fixture.write(".gitignore", "target/\n*.log\n!keep.log\nbuild/\n");
     assert!(tier_in(&fixture, "rm -rf build") >= Tier::High);
     fixture.git(&["commit", "-q", "-am", "ignore it"]);
     assert_eq!(tier_in(&fixture, "rm -rf build"), Tier::Low);
-    // Ignored by the clone's own list, which is no part of the repository.
+    // The clone's own list ignores it, which is not part of the repository.
     fixture.write("dist/a", "x\n");
     fixture.write(".git/info/exclude", "dist/\n");
     assert!(tier_in(&fixture, "rm -rf dist") >= Tier::High);
-    // Ignored, but nothing says that it can be made again.
+    // It is ignored, but nothing indicates that it can be made again.
     fixture.write(".gitignore", "target/\nvault/\n");
     fixture.git(&["commit", "-q", "-am", "ignore another"]);
     fixture.write("vault/x", "x\n");

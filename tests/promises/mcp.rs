@@ -1,5 +1,5 @@
-//! Tools that are no commands: judged by name and input, and behind guard between a client and its server. `cat` is the
-//! server: it answers with what it was handed.
+//! Tests tools that are not commands: judged by name and input, and called through guard between a client and its
+//! server. The server is `cat`, which answers with its input.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
@@ -17,12 +17,12 @@ struct Client {
 }
 
 impl Client {
-    /// No requests are waiting for a person.
+    /// Starts a client whose requests never wait for a person.
     fn of(home: &Home, server: &[&str]) -> Self {
         Self::waiting(home, server, "0")
     }
 
-    /// What is asked about waits for so many seconds.
+    /// Starts a client whose requests wait for this many seconds.
     fn waiting(home: &Home, server: &[&str], seconds: &str) -> Self {
         Self::started(home, &[&["mcp", "--name", "things", "--"], server].concat(), seconds)
     }
@@ -30,7 +30,7 @@ impl Client {
     fn started(home: &Home, arguments: &[&str], seconds: &str) -> Self {
         let mut guard = home.guard(arguments);
         if seconds != "0" {
-            // A session of its own, or whoever answers would stand below whoever asks.
+            // A separate session, so that the answering process is not a descendant of the asking one.
             guard = apart(home.program("sh"));
             guard.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(arguments);
         }
@@ -56,7 +56,7 @@ impl Client {
     }
 }
 
-/// The names of what waits, once there are so many.
+/// Waits until this many requests are waiting, and returns their ids.
 fn pending(home: &Home, count: usize) -> Vec<String> {
     for _ in 0..600 {
         let text = home.prints(&["pending", "--json"], 0);
@@ -108,7 +108,7 @@ fn a_call_that_nobody_allows_never_reaches_the_server_and_is_answered_as_a_faile
 #[test]
 fn secrets_in_what_a_server_answers_are_hidden_where_that_is_asked_for_and_nothing_else_changes() {
     let home = Home::new();
-    // `cat` says again what a client answers.
+    // `cat` sends the client's answer back.
     let harmless = "{\"jsonrpc\" : \"2.0\",\"id\":1,  \"result\":{\"x\":1.50}}\n";
     let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----";
     let content =
@@ -188,7 +188,7 @@ fn a_client_that_leaves_while_a_call_waits_for_a_person_is_not_waited_for() {
     client.writes(&call(1, "delete_item", &json!({})));
     let request = pending(&home, 1).remove(0);
     assert_eq!(client.leaves(), Some(0));
-    // The answer is for whoever asks again.
+    // The answer is for a later request of the same call.
     approve(&home, &request);
     assert_eq!(std::fs::read_to_string(heard).unwrap(), "");
 }
@@ -202,7 +202,7 @@ fn a_yes_for_the_session_holds_for_the_same_call_in_it_alone() {
     let request = pending(&home, 1).remove(0);
     approve_with(&home, &request, &["--session"]);
     assert_eq!(client.reads(), wanted(1));
-    // Again without a word, but not with another input.
+    // The same call runs without a question, but not with another input.
     client.writes(&wanted(2));
     assert_eq!(client.reads(), wanted(2));
     client.writes(&call(3, "create_item", &json!({ "title": "y" })));
@@ -211,7 +211,7 @@ fn a_yes_for_the_session_holds_for_the_same_call_in_it_alone() {
     assert_eq!(client.leaves(), Some(0));
     let mut later = Client::waiting(&home, &["cat"], "60");
     later.writes(&wanted(4));
-    // What the first client left behind may still be answered; this one's call is another request beside it.
+    // The first client's request can still be answered; the call of this client is another request.
     let both = pending(&home, 2);
     assert!(both.contains(&other) && !both.contains(&request), "of another session: {both:?}");
     assert_eq!(later.leaves(), Some(0));
@@ -292,7 +292,7 @@ fn a_call_that_its_client_takes_back_never_reaches_the_server() {
     client.writes(&call(7, "delete_item", &json!({ "id": "x" })));
     let id = pending(&home, 1).remove(0);
     client.writes("{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n");
-    // Nobody is asked any more, and no answer counts.
+    // No request is waiting any more, and an answer does not count.
     let _ = pending(&home, 0);
     let answered = home.guard(&["deny", &id]).output().unwrap();
     assert_ne!(answered.status.code(), Some(0), "{answered:?}");
@@ -370,7 +370,7 @@ fn whatever_a_client_writes_no_call_slips_through() {
     client.writes("{\"id\":\"last\",\"method\":\"ping\"}\n");
     while !client.reads().contains("\"last\"") {}
     assert_eq!(client.leaves(), Some(0));
-    // What the server heard is no call of that tool to any reader, however lenient.
+    // Nothing that the server received is a call of that tool to any parser, however lenient.
     let heard = std::fs::read(home.path("heard")).unwrap();
     for line in heard.split(|byte| *byte == b'\n') {
         let line = String::from_utf8_lossy(line).into_owned();

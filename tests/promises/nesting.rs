@@ -1,4 +1,4 @@
-//! A guard below a guard that waits says so in the record, and nothing that a command makes up is believed.
+//! Tests that a guard below a waiting guard is recorded as nested, and that forged claims have no effect.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use guard::store::{Entry, Filter};
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{Terminal, ended};
 
-/// Answers the card with yes.
+/// Answers the card with an approval.
 fn approve(command: Command) -> String {
     let mut command = command;
     command.env("TERM", "xterm-256color");
@@ -24,12 +24,12 @@ fn entries(home: &Home) -> Vec<Entry> {
     store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect()
 }
 
-/// The row above each row, by their commands.
+/// Returns each row's command with the row above it.
 fn above(home: &Home) -> Vec<(String, Option<i64>)> {
     entries(home).into_iter().map(|entry| (entry.command.unwrap_or_default(), entry.about)).collect()
 }
 
-/// A stand-in whose commands guard cannot know before it runs.
+/// Creates a stand-in whose commands guard cannot know before it runs.
 fn opaque_stand_in(home: &Home, name: &str, commands: &str) {
     std::fs::write(home.path("home").join(name), format!(".{commands}\n")).unwrap();
     let made = format!("\"$HOME/{name}.made\"");
@@ -73,7 +73,7 @@ fn a_command_that_outlived_its_guard_names_none() {
     let wait = |for_what: &std::path::Path| format!("while [ ! -e '{}' ]; do sleep 0.02; done", for_what.display());
     let late = format!("touch '{}'; {}; exec '{}' -- echo orphan", begun.display(), wait(&gone), guard());
     home.stand_in("late", &late);
-    // It ends when the other is out of reach of the hang-up.
+    // git ends once the other process is out of reach of the hang-up.
     home.stand_in("git", &format!("setsid late < /dev/null > /dev/null 2>&1 & {}", wait(&begun)));
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     std::fs::write(gone, "").unwrap();
@@ -87,7 +87,7 @@ fn a_command_that_outlived_its_guard_names_none() {
 #[test]
 fn a_row_that_claims_another_process_is_no_parent() {
     let home = Home::new();
-    // Every scope in the record is made to be one that nobody alive has, then one of a live process that is no guard.
+    // The recorded scope is changed to one of a live process that is not a guard.
     home.stand_in("git", &format!("'{}' -- echo deep", guard()));
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     assert_eq!(above(&home)[1].1, Some(1));
@@ -100,7 +100,7 @@ fn a_row_that_claims_another_process_is_no_parent() {
 fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
     let home = Home::new();
     let codes = home.path("codes");
-    // Away from the terminal, nobody could be asked.
+    // Without the terminal nobody can be asked.
     let alone = |words: &str| {
         format!("setsid -w '{}' -- {words} < /dev/null 2> /dev/null; echo $? >> '{}'", guard(), codes.display())
     };
@@ -114,7 +114,7 @@ fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
         entries(&home).into_iter().map(|entry| (entry.about, entry.settled_by.unwrap_or_default())).collect();
     let settled: Vec<_> = settled.iter().map(|(about, by)| (*about, by.as_str())).collect();
     assert_eq!(settled, [(None, "person"), (Some(1), "above"), (Some(1), "no-one-to-ask")]);
-    // The same by itself.
+    // The same command without a guard above it.
     let mut command = home.guard(&["--", "npm", "publish"]);
     assert_eq!(command.stdin(std::process::Stdio::null()).status().unwrap().code(), Some(126));
 }
@@ -125,7 +125,7 @@ fn a_yes_to_starting_an_agent_is_none_to_what_the_agent_then_runs() {
     let mark = home.path("went-through");
     home.stand_in("terraform", &format!("echo ran >> '{}'", mark.display()));
     let inner = format!("GUARD_WAIT=0 '{}' -- terraform apply -auto-approve; exit 0", guard());
-    // Without an agent in between, what was approved covers it.
+    // Without an agent in between, the approval covers the inner command.
     opaque_stand_in(&home, "git", &inner);
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     assert!(mark.exists());

@@ -1,4 +1,4 @@
-//! Values that are known in part, what the line itself made, and lists that are handed on.
+//! Tests partially known values, values that the line itself created, and lists that are passed on.
 
 use guard::judge::risk::Tier;
 

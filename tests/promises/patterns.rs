@@ -1,4 +1,5 @@
-//! Pattern files: the built-in rules do what their examples say, and a wrong file is named and harms no other.
+//! Tests pattern files: the built-in rules match their examples, and an invalid file is reported and does not affect
+//! others.
 
 use guard::app::patterns::{example_failures, example_tier};
 use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
@@ -16,7 +17,7 @@ fn file(path: &str, layer: Layer, text: &str) -> PatternFile {
     PatternFile { path: path.to_owned(), text: text.to_owned(), layer }
 }
 
-/// What is wrong with a file of these lines after its head.
+/// Returns the problems of a file with these lines after its head.
 fn wrong(body: &str) -> Vec<String> {
     match read("x.toml", &format!("{HEAD}{body}"), &NoLayers) {
         Ok(_) => Vec::new(),
@@ -24,7 +25,7 @@ fn wrong(body: &str) -> Vec<String> {
     }
 }
 
-/// What is wrong with a project's file.
+/// Returns the problems of a project's file.
 fn wrong_in_project(body: &str) -> Vec<String> {
     let (_, problems) = Catalog::with_files([file("p.toml", Layer::Project, &format!("{HEAD}{body}"))]);
     problems.iter().map(ToString::to_string).collect()
@@ -70,7 +71,7 @@ fn what_a_rule_calls_good_no_rule_asks_about_and_what_it_leaves_to_others_one_of
 fn built_in_pattern_files_can_be_read_without_scrolling() {
     const WIDTH: usize = 160;
     let mut too_long = Vec::new();
-    // What an agent writes by itself stands in its description byte for byte.
+    // `patterns/agents` is left out: its descriptions contain texts of agents byte for byte.
     for directory in ["", "/clients", "/guess", "/languages", "/redaction", "/reviewer"] {
         let files = std::fs::read_dir(format!("{}/patterns{directory}", env!("CARGO_MANIFEST_DIR"))).unwrap();
         for path in files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some()) {
@@ -331,7 +332,7 @@ fn a_user_extends_a_description_and_keeps_what_it_had() {
     assert_eq!(example_failures(&catalog, &|id| id.starts_with("git.")), []);
 }
 
-/// What a key of a description is for: what a command comes to without it, and with it.
+/// Checks the effect of a description's key: the tier of a command without it and with it.
 #[test]
 fn a_description_says_what_no_program_of_guard_knows() {
     for (base, key, command, without, with) in [
@@ -424,7 +425,7 @@ fn the_example_of_the_manual_page_is_a_right_file() {
 #[test]
 fn the_manual_page_names_every_key() {
     let page = include_str!("../../man/guard-patterns.5");
-    // What an unknown key is answered with is the list of all keys there are.
+    // The error for an unknown key lists all keys.
     for (body, whole) in [
         ("[[program]]\nname = \"x\"\nzz = 1\n", "program"),
         ("[[program]]\nname = \"x\"\nwraps = [{ zz = 1 }]\n", "wraps"),
@@ -478,7 +479,7 @@ fn a_downloader_an_unpacker_and_a_builder_that_guard_does_not_know_are_one_table
         let tier = example_tier(line, &catalog, Tier::Medium).0;
         assert_eq!(tier, example_tier(line, &plain, Tier::Medium).0, "{line}");
     }
-    // What is built is no longer taken for what came out of an archive, so a project does not say it.
+    // Files that a command built no longer count as taken from an archive, so a project cannot declare a builder.
     let problems = wrong_in_project("[[builds]]\nprogram = [\"ourbuild\"]\n");
     assert!(problems.len() == 1 && problems[0].contains("may only tighten"), "{problems:?}");
     assert_eq!(wrong_in_project("[[fetches]]\nprogram = [\"ourget\"]\n"), [""; 0]);

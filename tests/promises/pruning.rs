@@ -1,4 +1,5 @@
-//! What is older than the policy keeps is cut off from the old end, and the record says so and proves the rest.
+//! Tests pruning: rows that are older than the policy keeps are removed from the beginning, and the record documents
+//! this and proves the rest.
 
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
@@ -21,11 +22,11 @@ fn days_ago(days: i64) -> Timestamp {
     Timestamp::now() - SignedDuration::from_hours(days * 24)
 }
 
-/// Writes so many rows, a second apart, the first of them so many days ago.
+/// Writes this many rows, a second apart, of which the first is this many days old.
 fn write(store: &Store, count: i64, days: i64, word: &str) {
     let invocation = invocation(&["tool", word]);
     let risk = Risk::default();
-    // One connection for all.
+    // Opens one connection for all rows.
     store.head().unwrap();
     for number in 0..count {
         let digest = invocation.digest(&BTreeSet::new());
@@ -40,7 +41,7 @@ fn write(store: &Store, count: i64, days: i64, word: &str) {
     }
 }
 
-/// A record with this many rows of more than a year ago, and five of three days ago.
+/// Creates a record with this many rows that are more than a year old, and five that are three days old.
 pub fn aged(count: i64) -> Home {
     let home = Home::new();
     let store = home.store();
@@ -54,7 +55,7 @@ fn entries(home: &Home) -> Vec<Entry> {
     store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect()
 }
 
-/// What was pruned at once, by the rows that say so.
+/// Returns the first and last row of each pruning, from the rows that record it.
 fn prunings(home: &Home) -> Vec<(i64, i64)> {
     let pruned = |entry: Entry| entry.pruned.map(|pruned| (pruned.first, pruned.last));
     entries(home).into_iter().filter_map(pruned).collect()
@@ -119,13 +120,13 @@ fn a_record_that_has_grown_too_large_loses_its_oldest_rows_and_never_those_of_th
     policy(4);
     let would = home.prints(&["log", "prune", "--dry-run"], 0);
     assert!(would.starts_with("Would prune rows 1 to ") && would.contains("exceeded 4 MiB"), "{would}");
-    // A refusal prunes too, a portion at a time.
+    // A refused command prunes too, one portion at a time.
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     assert!(prunings(&home).len() == 1 && prunings(&home)[0].1 > 3000, "{:?}", prunings(&home));
     assert_eq!(faults(&home), []);
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     assert_eq!(prunings(&home).len(), 1, "it stays away from the limit for a while");
-    // However small it is to be: the last week stays.
+    // However small the limit is, the last week is kept.
     policy(1);
     let pruned = home.prints(&["log", "prune"], 0);
     assert!(pruned.contains("the record exceeded 1 MiB"), "{pruned}");
@@ -149,7 +150,7 @@ fn what_was_pruned_later_tells_of_what_was_pruned_before() {
     assert_eq!((end.pruned.first, end.pruned.last), (5, 8));
     assert!(end.pruned.since < end.pruned.from);
     assert!(home.prints(&["verify"], 0).contains("All earlier rows, from "));
-    // All that is left is what tells of the pruning, and even that goes once it is old.
+    // Only the row that records the pruning is left, and even that is pruned once it is old.
     assert_eq!(store.prune(&day(1), "ada", Timestamp::now()).unwrap().unwrap().last, 12);
     let later = Timestamp::now() + SignedDuration::from_hours(48);
     let limit = guard::store::Limit::retention(1, later);
@@ -190,7 +191,7 @@ fn rows_that_are_gone_without_a_word_are_found_before_and_after_a_pruning() {
     let home = aged(30);
     home.sql("DELETE FROM record WHERE id <= 10");
     assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 10 }]);
-    // What is not as it was written is not deleted: the trace would go with it.
+    // An altered row is not deleted, because the evidence would be lost.
     let output = home.guard(&["log", "prune"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(125) && said.contains("all rows before row 11 are missing"), "{said}");
@@ -211,7 +212,7 @@ fn a_pruning_that_was_sealed_with_another_key_is_no_proof() {
     std::fs::remove_file(home.paths().key()).unwrap();
     let unsealed = RecordFault::Unsealed { row: 36, last: Some(30) };
     assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 30 }, unsealed.clone()]);
-    // The next row is written with a new key.
+    // The next row is sealed with a new key.
     assert!(home.run(&["true"]).status.success());
     assert_ne!(std::fs::read(home.paths().key()).unwrap(), key);
     assert_eq!(faults(&home), [RecordFault::Missing { first: 1, last: 30 }, unsealed]);
@@ -265,7 +266,7 @@ fn a_refused_command_prunes_and_one_that_nobody_is_asked_about_does_not() {
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     assert_eq!(prunings(&home), [(1, 30)]);
     assert_eq!(faults(&home), []);
-    // Once is enough: what gets old in the course of a day waits.
+    // Pruning runs once a day; rows that get old in between wait.
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     assert_eq!(prunings(&home).len(), 1);
 }
@@ -330,7 +331,7 @@ fn a_clock_that_jumped_ahead_costs_no_row() {
     let output = home.guard(&["log", "prune"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(125) && said.contains("is the clock right?"), "{said}");
-    // A row from the future neither goes by itself nor keeps the old ones.
+    // A row from the future is not pruned by itself and does not protect the old ones.
     let home = Home::new();
     write(&home.store(), 10, 400, "old");
     write(&home.store(), 1, -4000, "future");
@@ -393,7 +394,7 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     assert_eq!(numbers, [always.to_string(), dated.to_string()], "not {past} and {session}");
     assert!(listed.iter().all(|listed| listed.grant.given == now.as_second() && listed.ended.is_none()));
     assert!(home.run(&FLAGGED).status.success());
-    // Once more, when the rows that carry them are old.
+    // Prunes again once the rows that carry the grants are old.
     let later = Timestamp::now() + SignedDuration::from_hours(24 * 2);
     let limit = guard::store::Limit::retention(1, later);
     assert_eq!(store.prune(&limit, "ada", later).unwrap().unwrap().carried, [always]);
@@ -416,7 +417,7 @@ fn a_grant_right_behind_what_was_pruned_holds_and_one_that_another_hand_put_ther
     home.prints(&["log", "prune"], 0);
     assert!(home.run(&FLAGGED).status.success());
     assert_eq!((prunings(&home), home.ran()), (vec![(1, 5)], 1));
-    // Its own words, and what it follows, are part of what was written.
+    // The words and the reference to another row are part of the sealed content.
     home.sql("UPDATE record SET words = 'others' WHERE id = 6");
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     home.sql("UPDATE record SET words = 'w' WHERE id = 6");
@@ -458,7 +459,7 @@ fn a_pruning_that_is_killed_leaves_a_whole_record() {
         child.wait().unwrap();
         let audit = home.store().verify().unwrap();
         assert_eq!(audit.faults, []);
-        // Either all of it is done or nothing.
+        // The pruning happened completely or not at all.
         pruned = audit.pruned.is_some();
         assert_eq!(audit.rows, if pruned { 6 } else { 6_005 });
         if pruned {

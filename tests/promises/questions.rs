@@ -1,5 +1,5 @@
-//! The questions that verbs ask in a line: how a line is edited, which one is a yes, and that every way out gives the
-//! terminal back. That keys typed ahead answer none is in `trusting`.
+//! Tests the one-line questions of verbs: editing the line, recognizing an approval, and restoring the terminal on
+//! every exit. `trusting` tests that keys typed ahead do not answer them.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Commands wait where nobody sits, a person elsewhere answers, and what was asked runs once or not at all.
+//! Tests the queue: commands wait without a person at the terminal, a person elsewhere answers, and each request runs
+//! once or not at all.
 
 #[path = "queue/answering.rs"]
 mod answering;

@@ -1,7 +1,7 @@
-//! Whoever is killed or called off between asking and running, and wherever they stand then: a command runs once or not
-//! at all, nothing runs that is not in the record, and the next one who asks is answered.
+//! Tests processes that are killed or interrupted at any step between asking and running: a command runs once or not at
+//! all, every command that ran is recorded, and the next request is answered.
 //!
-//! The steps are system calls: a process is held in front of each of them in turn, but for those that only look.
+//! The steps are system calls: a process is stopped before each of them in turn. Calls that only read are skipped.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
@@ -23,7 +23,8 @@ use crate::harness::pty::Terminal;
 use crate::harness::trace::{Fate, Traced, may_seize};
 use crate::queue::stage::{Asker, FLAGGED, all, apart, home, person, queue, request, shell, state};
 
-/// Does this at step 1, 2, …, so many at once, until it says that there were no more; and how many there were.
+/// Calls `play` with step 1, 2, …, `at_once` of them in parallel, until it reports that there are no more steps, and
+/// returns their number.
 fn at_each_step(at_once: usize, play: impl Fn(usize) -> bool + Sync) -> usize {
     let (next, end) = (AtomicUsize::new(1), AtomicUsize::new(usize::MAX));
     let failed = AtomicBool::new(false);
@@ -52,7 +53,7 @@ fn at_each_step(at_once: usize, play: impl Fn(usize) -> bool + Sync) -> usize {
     end.load(Ordering::SeqCst)
 }
 
-/// A command that waits, and the guard that waits with it, held in front of the call in which it waits.
+/// Starts a command that waits, and returns it with its waiting guard, stopped before the call in which it waits.
 fn waiting(home: &Home) -> (Asker, Traced) {
     let asker = Asker::new(home, &FLAGGED);
     let waiter = request(home, &asker.id).waiter.unwrap();
@@ -61,7 +62,7 @@ fn waiting(home: &Home) -> (Asker, Traced) {
     (asker, traced)
 }
 
-/// A person's yes to what they were shown, as their guard writes it.
+/// Gives a person's approval of the shown request, as their guard writes it.
 fn say_yes_to(home: &Home, shown: &FullRequest) -> AnswerOutcome {
     let queue = queue(home);
     let yes = Some((&shown.digest, &shown.bindings));
@@ -84,7 +85,8 @@ fn say_yes(home: &Home, id: &str) -> AnswerOutcome {
     say_yes_to(home, &queue(home).full_request(id).unwrap().unwrap())
 }
 
-/// The same while somebody is held, who goes on afterwards; or before, when they are held with the queue in their hand.
+/// Like [`say_yes_to`], while a traced process is stopped. The process continues afterwards, or earlier if it holds the
+/// queue's lock.
 fn say_yes_while_held(home: &Home, shown: &FullRequest, traced: &mut Traced) -> AnswerOutcome {
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| say_yes_to(home, shown));
@@ -99,7 +101,7 @@ fn say_yes_while_held(home: &Home, shown: &FullRequest, traced: &mut Traced) -> 
     })
 }
 
-/// A person who has read the card of a request, held in front of the call that brings their key.
+/// Returns a person who has read the card of a request, stopped before the call that receives the key.
 fn reading(home: &Home, id: &str, verb: &str) -> (Terminal, Traced) {
     let mut terminal = match verb {
         "review" => {
@@ -117,7 +119,7 @@ fn reading(home: &Home, id: &str, verb: &str) -> (Terminal, Traced) {
     (terminal, traced)
 }
 
-/// How often a run was written down.
+/// Returns the number of recorded runs.
 fn intents(home: &Home) -> usize {
     let store = home.store();
     let rows = i64::try_from(store.verify().unwrap().rows).unwrap();
@@ -128,7 +130,8 @@ fn intents(home: &Home) -> usize {
     (1..=rows).filter(run).count()
 }
 
-/// It ran once or not at all, and was written down before; and the next who asks the same is heard. `yeses` were said.
+/// Checks that the command ran once or not at all, and was recorded before, and that the next request for it is
+/// handled. `yeses` approvals were given.
 #[track_caller]
 fn is_whole(home: &Home, yeses: usize) {
     assert_eq!(home.store().verify().unwrap().faults, []);
@@ -137,7 +140,7 @@ fn is_whole(home: &Home, yeses: usize) {
     let again = shell(home, &[&["--no-wait", "--"], &FLAGGED[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&again.stderr);
     match again.status.code() {
-        // A yes that nobody used is used by this.
+        // This run uses an approval that was not used yet.
         Some(0) => assert_eq!(home.ran(), ran + 1, "{said}"),
         Some(75) => assert_eq!(home.ran(), ran, "{said}"),
         code => panic!("{code:?}: {said}"),
@@ -160,7 +163,7 @@ fn one_who_asks_and_is_killed_at_any_step_of_asking_leaves_nothing_that_stands_i
         });
         assert_eq!(traced.kill(), Fate::Killed);
         is_whole(&home, 0);
-        // It was filed or not: there is one to be answered now, which the next run uses.
+        // Whether or not it was filed before, one request is open now, and the next run uses it.
         let left: Vec<_> = all(&home).into_iter().filter(|one| one.state.is_open()).collect();
         let [one] = left.as_slice() else { panic!("{left:?}") };
         assert!(matches!(say_yes(&home, &one.id), AnswerOutcome::Done { .. }));
@@ -233,7 +236,7 @@ fn an_answer_at_any_step_of_being_called_off_is_used_once_or_not_at_all() {
     assert!(steps > 10, "only {steps} steps were seen");
 }
 
-/// Kills whoever answers with this verb at each step from the key to some way behind the answer.
+/// Kills the answering process at each step from the key to some steps after the answer.
 fn killed_while_answering(verb: &str) {
     if !may_seize() {
         return;
@@ -250,7 +253,7 @@ fn killed_while_answering(verb: &str) {
         terminal.gone();
         if state(&home, &id) == RequestState::Waiting {
             assert_eq!(home.ran(), 0);
-            // They answered nothing, and somebody else does.
+            // The killed process gave no answer, so another one can.
             assert!(matches!(say_yes(&home, &id), AnswerOutcome::Done { late: false }), "{fate:?}");
         } else {
             answered.fetch_min(step, Ordering::SeqCst);

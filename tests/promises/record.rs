@@ -1,4 +1,4 @@
-//! What was decided is written down, and nothing flagged runs unrecorded.
+//! Tests that decisions are recorded, and that no flagged command runs unrecorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -26,7 +26,7 @@ fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
     let home = Home::new();
     for round in 1..=3 {
         let children = (0..64).map(|number| {
-            // The first of all makes the record, and one in eight waits for the disk.
+            // The first one creates the record, and one in eight waits for the disk.
             let words: &[&str] = if number % 8 == 7 { &FLAGGED } else { &["true"] };
             let mut command = home.guard(&[&["--"], words].concat());
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -46,7 +46,7 @@ fn process_that_writes() {
     let Some(directory) = std::env::var_os("RECORD_FOLDER") else { return };
     let paths = Paths::new(directory);
     let invocation = invocation(&["true"]);
-    // A record of its own for each row, as each guard has; now and then for several.
+    // Opens the record anew for each row, as each guard does, and sometimes for several rows.
     for round in 0_u32.. {
         let store = Store::open(&paths).unwrap();
         if round % 5 == 0 {
@@ -95,7 +95,7 @@ fn a_writer_that_is_killed_loses_no_row_that_it_had_written() {
             let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
             let mut told =
                 || lines.find_map(|line| line.ok()?.strip_prefix("row ").map(|row| row.parse::<i64>().unwrap()));
-            // Long enough that the log is carried over meanwhile, and never at the same place.
+            // Long enough for a checkpoint of the log in between, and always of another length.
             for _ in 0..(40 + 17 * round + 11 * number) {
                 *written.entry(told().expect("it writes until it is killed")).or_default() += 1;
             }
@@ -257,7 +257,7 @@ fn a_read_only_home_holds_back_what_is_flagged_and_nothing_else() {
         r#"guard=$0 data=$1; shift; mount -t tmpfs -o ro none "$data"; "$guard" -- true; exec "$guard" -- "$@""#;
     let Some(output) = home.in_a_namespace(empty) else { return };
     home.holds_back(&output, "its file system is read-only");
-    // The same with a record in it.
+    // The same with an existing record.
     let full = r#"guard=$0 data=$1; shift; mount -t tmpfs none "$data"; "$guard" -- true
         mount -o remount,ro none "$data"; "$guard" -- true; "$guard" log >&2; exec "$guard" -- "$@""#;
     home.holds_back(&home.in_a_namespace(full).unwrap(), "its file system is read-only");
@@ -282,7 +282,7 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
         home.holds_back(&home.run(&FLAGGED), "correct its permissions");
         return;
     }
-    // Everything is nobody's but the record, which stays root's.
+    // Everything belongs to nobody except the record, which belongs to root.
     let nobody = 65_534;
     for path in [
         "",
@@ -296,7 +296,7 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
         std::os::unix::fs::chown(home.path(path), Some(nobody), None).unwrap();
     }
     let as_nobody = |words: &[&str]| {
-        // What the test binary lies in may be closed to others.
+        // The directory of the test binary may be closed to other accounts.
         let guard = home.path("bin/guard");
         if !guard.exists() {
             crate::harness::program::copy(env!("CARGO_BIN_EXE_guard"), &guard);
@@ -335,7 +335,7 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     }
     assert_eq!((entry(asked).about, entry(refused).about, entry(allowed).about), (None, Some(asked), None));
     assert_eq!(entry(refused).words.as_deref(), Some("x.y"));
-    // What a host denies by rule counts as a denial of the session, and what it asks for itself as a prompt.
+    // A denial by the host's rules counts as a denial of the session, and a question of the host as a prompt.
     assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().denials_in_a_row, 1);
     assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().prompts_last_hour, 1);
     let audit = store.verify().unwrap();
@@ -392,7 +392,7 @@ fn the_record_is_where_data_of_the_account_belongs() {
     };
     runs(&[("HOME", &data)]);
     assert!(data.join(guard_system::DATA).join("guard/guard.db").exists());
-    // One that is not absolute is ignored.
+    // A relative path is ignored.
     runs(&[("HOME", &other), ("XDG_DATA_HOME", std::path::Path::new("relative"))]);
     assert!(other.join(guard_system::DATA).join("guard/guard.db").exists());
     if !guard_system::IS_MACOS {

@@ -1,4 +1,4 @@
-//! What is written down can be read, searched and checked; grants are given by people and taken back.
+//! Tests reading, searching and checking the record, and giving and revoking grants.
 
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{OnTerminal, Terminal, ended};
@@ -57,7 +57,7 @@ fn a_head_that_was_kept_elsewhere_shows_a_cut_tail_and_a_rebuilt_chain() {
     }
     home.run(&["echo", "four"]);
     assert!(home.prints(&["verify", "--head", &kept, "--json"], 0).contains(r#""kept_head":"holds""#));
-    // Without the head this is a whole record.
+    // Without the kept head this is an intact record.
     home.sql("DELETE FROM record WHERE id >= 3");
     home.prints(&["verify"], 0);
     assert!(home.prints(&["verify", "--head", &kept], 1).contains("rows were removed at its end, or it was rebuilt"));
@@ -108,7 +108,7 @@ fn the_log_tells_what_was_decided_and_hides_secrets() {
     assert_eq!(count(&["--until", "1h"]), 0);
     assert_eq!(count(&["--directory", "."]), 3);
     assert_eq!(count(&["--directory", "elsewhere"]), 0);
-    // The name that the option had before, which no help shows.
+    // The former name of the option, which no help text shows.
     assert_eq!(count(&["--folder", "."]), 3);
     assert_eq!(count(&["--folder", "elsewhere"]), 0);
     assert!(!home.prints(&["log", "--help"], 0).contains("folder"));
@@ -201,7 +201,8 @@ fn a_row_tells_how_long_ago_it_was_what_it_ended_with_how_long_it_took_and_where
 #[test]
 fn what_guard_did_not_wait_for_is_said_to_be_unknown_and_not_left_blank() {
     let home = Home::new();
-    // guard replaces itself with the first, waits for the second, which a person allows, and refuses the third.
+    // guard executes the first command in its place, waits for the second, which a person allows, and refuses the
+    // third.
     assert!(home.run(&["true"]).status.success());
     let mut command = home.guard(&["--"]);
     command.args(FLAGGED).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
@@ -244,7 +245,7 @@ fn a_long_record_is_read_in_a_pager_on_a_terminal_and_nowhere_else() {
     };
     let (screen, ran) = log(&[], "pages", 10, OnTerminal::ALL);
     assert!(ran == 1 && screen.contains("LESS is FRX") && screen.contains("\n12"), "{screen}");
-    // What fits needs none, nor does what nobody reads on a terminal, nor what was asked for without.
+    // No pager is used if the output fits, if no person reads it on a terminal, or if none is wanted.
     for (words, pager, lines, on) in [
         (&[][..], "pages", 24, OnTerminal::ALL),
         (&[], "cat", 10, OnTerminal::ALL),
@@ -257,7 +258,7 @@ fn a_long_record_is_read_in_a_pager_on_a_terminal_and_nowhere_else() {
         assert_eq!(log(words, pager, lines, on).1, 1, "{words:?} {pager} {lines} {on:?}");
     }
     assert_eq!(home.prints(&["log"], 0).lines().count(), 13);
-    // One that is not there hides nothing, and one that is left early is no failure.
+    // A missing pager hides nothing, and leaving a pager early is not an error.
     assert!(log(&[], "no-such-pager", 10, OnTerminal::ALL).0.contains("12  "));
     home.stand_in("pages", "head -n 2 >/dev/null; echo left");
     assert!(log(&["-n", "0"], "pages", 10, OnTerminal::ALL).0.contains("left"));
@@ -279,9 +280,9 @@ fn less_shows_the_newest_rows_first_and_gives_the_terminal_back() {
     assert!(!terminal.screen().contains("row-7"), "{}", terminal.screen());
     terminal.send("g");
     terminal.wait_for("row-0");
-    // Ctrl-C is the pager's, which throws away what was typed with it.
+    // The pager handles Ctrl-C, and discards the keys that were typed with it.
     terminal.send("\x03");
-    // When it has done so shows nowhere: the key is pressed until it is heard.
+    // The screen does not show when it has done so, so the key is pressed until it has an effect.
     for _ in 0..60 {
         terminal.settle(std::time::Duration::from_millis(500));
         if terminal.screen().contains("row-39") {

@@ -1,4 +1,4 @@
-//! What the record tells: found by what is in it, followed as it grows, counted, and exported in the forms of others.
+//! Tests the record's reports: searched by content, followed as it grows, counted, and exported in other formats.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::harness::home::{FLAGGED, Home};
 use crate::queue::stage::{self, Asker, answer_card, person};
 
-/// A record with something of everything: unasked, refused, approved and denied in the queue, approved at a terminal.
+/// Creates a record with every kind of decision: unasked, refused, approved and denied in the queue, approved at a
+/// terminal.
 fn told() -> Home {
     let home = stage::home();
     home.run(&["true"]);
@@ -48,7 +49,7 @@ fn rows_are_found_by_any_words_in_them_by_session_and_by_what_nobody_confirmed()
     let session = of["session"].as_str().unwrap();
     assert_eq!(commands(&["--session", session]), ["npm install some-pkg", "npm install some-pkg"]);
     assert_eq!(commands(&["--session", of["root"].as_str().unwrap()]).len(), 2);
-    // What a person said yes to is confirmed; what ran by itself and is hard to undo is not.
+    // A command that a person approved is confirmed; one that ran by itself and is hard to undo is not.
     assert_eq!(commands(&["--unconfirmed"]).len(), 0);
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"off\"\n").unwrap();
@@ -157,7 +158,7 @@ fn heads_in_whatever_was_printed_or_sent_are_held_against_the_chain() {
     }
     let none = home.guard(&["verify", "--head", &keep("none", "no heads here\n")]).output().unwrap();
     assert!(String::from_utf8_lossy(&none.stderr).contains("it contains no head"));
-    // Another record in its place, as whole as the first.
+    // Another, equally intact record replaces the first.
     std::fs::remove_dir_all(home.data()).unwrap();
     for _ in 0..20 {
         home.run(&["true"]);
@@ -205,7 +206,7 @@ fn the_common_schema_of_elastic_says_what_was_decided() {
     assert_eq!(denied["event"]["outcome"], "failure");
     assert_eq!(denied["rule"]["id"], serde_json::json!(["git.push-force"]));
     let ran = rows.iter().find(|row| row["process"]["exit_code"] == 0).unwrap();
-    // Nanoseconds, of a record that keeps milliseconds: a quick command takes none.
+    // The unit is nanoseconds, but the record stores milliseconds, so that a quick command may take 0.
     assert_eq!(ran["event"]["duration"].as_u64().unwrap() % 1_000_000, 0);
     assert!(ran["@timestamp"].is_string());
     assert!(rows.iter().any(|row| row["event"]["action"] == "request-approved"));
@@ -218,7 +219,7 @@ fn the_open_schema_says_who_allowed_it() {
     let rows = lines(&home, &["export", "--format", "ocsf"]);
     let dispositions: Vec<u64> =
         rows.iter().filter(|row| row["class_uid"] == 1007).map(|row| row["disposition_id"].as_u64().unwrap()).collect();
-    // Allowed by rule, blocked, approved by a person, rejected by one, approved by one.
+    // Allowed by rule, blocked, approved by a person, rejected by a person, approved by a person.
     assert_eq!(dispositions, [1, 2, 8, 25, 8]);
     for row in rows.iter().filter(|row| row["class_uid"] == 1007) {
         assert_eq!(row["type_uid"], 100_701);
@@ -263,7 +264,7 @@ fn lines_and_cells_keep_what_would_end_them() {
     assert_eq!(rows.len(), lines(&home, &["export"]).len() + 1);
 }
 
-/// A reader of RFC 4180.
+/// Parses CSV according to RFC 4180.
 fn records(text: &str) -> Vec<Vec<String>> {
     let mut rows = vec![vec![String::new()]];
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! Replay tells what guard would have done, from what agents and shells keep, and touches nothing.
+//! Tests that replay reports what guard would have decided for the histories of agents and shells, and changes nothing.
 
 use std::fs;
 use std::io::Write as _;
@@ -45,7 +45,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
         json!({ "type": "user", "message": { "content": "git push --force" } }),
     ];
     write(&home, ".claude/projects/p/a.jsonl", &first);
-    // A resumed session repeats what was said; a subagent has a file of its own.
+    // A resumed session repeats its earlier messages; a subagent has its own file.
     write(&home, ".claude/projects/p/b.jsonl", &first);
     let sub = [claude(&home, "toolu_3", "2026-11-21T09:00:00Z", "rm -rf ~")];
     write(&home, ".claude/projects/p/b/subagents/agent-1.jsonl", &sub);
@@ -84,7 +84,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
         ])
     );
     assert_eq!((&found["files"], &found["directory_unknown"]), (&json!(5), &json!(1)));
-    // It is the same each time, and nothing was written or run.
+    // The result is the same each time, and nothing was written or run.
     assert_eq!(replayed(&home, &[]), found);
     assert!(!home.data().exists() && home.ran() == 0);
     let text = home.prints(&["replay"], 0);
@@ -106,7 +106,7 @@ fn what_is_broken_or_huge_is_skipped_and_counted() {
     let directory = home.path("home/.claude/projects/p");
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("a.jsonl"), [text.as_bytes(), b"\xff\xfe tool_use\n"].concat()).unwrap();
-    // What is no plain file could hang; what may not be followed leads elsewhere.
+    // Opening a file that is not regular could hang, and a link could lead elsewhere.
     nix::unistd::mkfifo(&directory.join("pipe.jsonl"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     std::os::unix::fs::symlink("/", directory.join("round")).unwrap();
     fs::create_dir_all(home.path("home/.gemini/tmp/h/chats")).unwrap();
@@ -127,7 +127,7 @@ fn where_the_directory_is_gone_nothing_is_looked_up() {
         fs::create_dir_all(directory.join(".git/refs")).unwrap();
     };
     git(&home.path("work"));
-    // What is not there cannot be lost; of a directory that is gone nobody knows what was there.
+    // A file that does not exist cannot be lost; the former content of a missing directory is unknown.
     let there = claude(&home, "toolu_1", "2026-11-20T10:00:00Z", "rm -rf not-there");
     let mut gone = claude(&home, "toolu_2", "2026-11-20T10:00:00Z", "rm -rf not-there");
     gone["cwd"] = json!(home.path("gone"));
@@ -172,7 +172,7 @@ fn a_shells_history_and_a_list_are_read_as_a_persons_commands() {
         assert_eq!((&found["by"], &found["directory_unknown"]), (&json!({ "history": 2 }), &json!(2)), "{name}");
         assert_eq!(found["days"].as_array().unwrap().len(), usize::from(name != "list"), "{name}");
     }
-    // Tier 2 is asked about where an agent runs it, and not where a person does.
+    // guard asks about tier 2 if an agent runs the command, but not if a person does.
     let path = home.path("mail");
     fs::write(&path, "curl -d @notes.txt https://example.com\n").unwrap();
     let path = path.to_str().unwrap();
@@ -246,7 +246,7 @@ fn changes_of_files_are_judged_as_the_hook_would() {
     assert!(home.prints(&["replay"], 0).contains("1 command and 3 changes of files (claude 3, codex 1)"));
 }
 
-/// Each of the forms in which agents keep what they did holds the same three calls, and others that are of no interest.
+/// Checks that a history contains the same three calls, whichever format the agent uses, besides irrelevant ones.
 fn three(found: &Value, agent: &str) {
     assert_eq!(numbers(found), [3, 2, 1, 0], "{agent}: {found}");
     assert_eq!(found["by"], json!({ agent: 3 }), "{found}");
@@ -257,7 +257,7 @@ fn three(found: &Value, agent: &str) {
     assert_eq!(days, ["2026-11-20"], "{agent}: {found}");
 }
 
-/// What is below the home before and after: names, and what each file holds.
+/// Returns the names and contents of all files below a directory.
 fn kept(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -381,7 +381,7 @@ fn a_file_of_messages_is_read_with_the_one_beside_it() {
     found_alone(&home, "cline", ".cline/data/sessions/7_a/7_a.messages.json");
 }
 
-/// A database below the home that an agent has open, with these tables.
+/// Creates a database below the home that an agent has open, with these tables.
 fn database(home: &Home, file: &str, tables: &str) -> rusqlite::Connection {
     let path = home.path("home").join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -390,7 +390,7 @@ fn database(home: &Home, file: &str, tables: &str) -> rusqlite::Connection {
     own
 }
 
-/// One of parts of messages, as two agents have it.
+/// Creates a database of message parts, as two agents use it.
 fn database_of_parts(home: &Home, file: &str) -> rusqlite::Connection {
     let own = database(
         home,
@@ -423,7 +423,7 @@ fn database_of_parts(home: &Home, file: &str) -> rusqlite::Connection {
 fn a_database_is_read_part_by_part() {
     let home = Home::new();
     let own = database_of_parts(&home, ".local/share/opencode/opencode.db");
-    // While the agent has it open, what it wrote last stands in the log alone.
+    // While the agent has it open, the last rows are only in the write-ahead log.
     three(&replayed(&home, &[]), "opencode");
     drop(own);
     found_alone(&home, "opencode", ".local/share/opencode/opencode.db");
@@ -562,7 +562,7 @@ fn a_database_is_read_message_by_message() {
     .unwrap();
     drop(own);
     found_alone(&home, "hermes", ".hermes/state.db");
-    // A newer version whose tables are others is told of, and the rest is read.
+    // A newer version with other tables is reported, and the rest is read.
     rusqlite::Connection::open(&path).unwrap().execute_batch("ALTER TABLE messages RENAME TO other").unwrap();
     let found = replayed(&home, &[]);
     assert_eq!((numbers(&found)[0], &found["skipped"]), (0, &json!({ "files": 1, "lines": 0 })), "{found}");

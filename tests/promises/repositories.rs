@@ -1,4 +1,4 @@
-//! What is known of repositories, and that nothing of them is run.
+//! Tests the facts about repositories, and that guard runs nothing from them.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -167,7 +167,7 @@ fn a_damaged_repository_is_answered_or_not_but_breaks_nothing() {
     }
 }
 
-/// Damages each file of the fixture's repository in turn, asks, and puts it back.
+/// Damages each file of the fixture's repository in turn, queries the facts, and restores the file.
 fn damage(fixture: &Fixture) {
     let mut files = Vec::new();
     let mut todo = vec![fixture.path(".git")];

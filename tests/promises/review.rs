@@ -1,4 +1,5 @@
-//! The whole screen of what waits: everything in sight before it is decided, and the terminal as it was afterwards.
+//! Tests the review screen: a request is shown completely before it can be decided, and the terminal is restored
+//! afterwards.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ fn read(terminal: &mut Terminal) {
     terminal.read_question();
 }
 
-/// The terminal is as it was: its modes, its screen, its cursor.
+/// Checks that the terminal is restored: its modes, its screen and its cursor.
 #[track_caller]
 fn is_restored(terminal: &mut Terminal) {
     let key = |modes: &Termios| (modes.local_flags, modes.input_flags, modes.output_flags, modes.control_chars);
@@ -42,7 +43,7 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     terminal.wait_for("A force push overwrites");
     let screen = terminal.screen();
     assert!(screen.contains(&high.id) && screen.contains(&medium.id) && screen.contains(" s  "), "{screen}");
-    // In the list no key answers.
+    // In the list no key answers a request.
     terminal.send("y");
     terminal.wait_for("press Enter to open");
     terminal.send("\r");
@@ -79,7 +80,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.send("A");
     terminal.wait_for("more lines; press space to read them");
     read(&mut terminal);
-    // Before its end was seen, y says nothing.
+    // Before the end of the card was visible, y has no effect.
     terminal.send("y");
     terminal.settle(Duration::from_millis(400));
     assert_eq!(home.ran(), 0);
@@ -99,7 +100,7 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     }
     assert_eq!((home.ran(), state(&home, &high.id)), (3, RequestState::Waiting));
     terminal.wait_for("guard: 1 request");
-    // Opened and left alone, it may be in the next batch.
+    // A request that was opened and left undecided can be in the next batch.
     terminal.send("\r");
     answer_card(&mut terminal, "\x1b");
     terminal.wait_for("not approved");
@@ -215,7 +216,7 @@ fn pasted_keys_and_bursts_decide_nothing() {
     terminal.send("yy");
     terminal.wait_for("not approved");
     assert_eq!((home.ran(), state(&home, &asker.id)), (0, RequestState::Waiting));
-    // Typed ahead, it is not counted either.
+    // A key that was typed ahead does not count either.
     terminal.send("A");
     terminal.send("y");
     terminal.settle(Duration::from_millis(500));
@@ -309,7 +310,7 @@ fn stopped_and_brought_back_it_goes_on() {
     terminal.wait_for("No requests are waiting.");
     assert!(terminal.emulator().alternate_screen());
     terminal.send("q");
-    // What is typed before guard has given the terminal back is thrown away.
+    // Keys that are typed before guard has restored the terminal are discarded.
     terminal.wait_until("a prompt", |screen| screen.trim_end().ends_with('$'));
     terminal.send("exit\n");
     terminal.wait_exit();
@@ -331,7 +332,7 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
     terminal.send("\r");
     terminal.wait_for("guard: 3 requests");
     terminal.wait_for(&format!("> [ ] {}", askers[2].id));
-    // While a no to it is being worded, somebody else answers it.
+    // Another process answers the request while the reason of a denial is being typed.
     terminal.send("d");
     terminal.wait_for("Why not?");
     person(&home, &["deny", &askers[2].id]).wait_exit();
@@ -398,11 +399,11 @@ fn what_timed_out_is_told_apart_and_stands_behind_what_still_waits() {
     terminal.wait_for("guard: 1 request, 1 timed out");
     let screen = terminal.screen();
     assert!(screen.find(&waits.id).unwrap() < screen.find(&gone).unwrap(), "{screen}");
-    // The one that waits is what the cursor stands on.
+    // The cursor is on the waiting request.
     assert!(screen.lines().any(|line| line.starts_with("> [ ] ") && line.contains(&waits.id)), "{screen}");
     terminal.send("q");
     terminal.wait_exit();
-    // And where the cursor cannot be moved.
+    // The same on a terminal whose cursor cannot be moved.
     let mut terminal = review(&home, 80, 24, &[("TERM", "dumb")]);
     terminal.wait_for("Waiting: 1.");
     terminal.hang_up();

@@ -1,5 +1,5 @@
-//! The second factor as a person at a terminal sees it: the reviewer is a program of their own, and guard asks it while
-//! the card is there.
+//! Tests the second factor as a person at a terminal sees it: the reviewer is a separate program, which guard queries
+//! while the card is shown.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
 use crate::queue::stage::apart;
 
-/// A package that nobody knows: of tier 2, and it can be undone.
+/// An unknown package, of tier 2, whose installation can be undone.
 const MIDDLE: [&str; 5] = ["--", "npm", "install", "--no-save", "some-unknown-pkg"];
 
-/// A home whose reviewer runs this script.
+/// Creates a home whose reviewer runs this script.
 fn home(script: &str) -> Home {
     home_with(script, "")
 }
@@ -31,7 +31,7 @@ fn home_with(script: &str, more: &str) -> Home {
     home
 }
 
-/// guard with these arguments, and a person at its terminal.
+/// Starts guard with these arguments on a person's terminal.
 fn seen(home: &Home, words: &[&str]) -> Terminal {
     let mut command = home.guard(words);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("XDG_RUNTIME_DIR", home.path("home"));
@@ -167,7 +167,7 @@ fn a_program_that_nothing_is_known_of_is_a_persons_wherever_it_runs() {
     ] {
         assert_eq!(role(&[&format!("{with}; {middle}")]), wanted, "{with}");
     }
-    // Each part of a tool's input for itself.
+    // Each part of a tool's input is considered separately.
     for (with, wanted) in [("./read", "settles"), ("./unknown", "advises")] {
         let input = serde_json::json!({ "command": format!("{with}; git branch -f x y"), "python_code": "import os\nos.getcwd()" });
         assert_eq!(role(&["--tool", "run_it", "--input", &input.to_string()]), wanted, "{with}");
@@ -251,7 +251,7 @@ fn what_a_client_files_as_a_crisis_waits_for_no_machine() {
         });
         let mut command = home.guard(&["submit"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // It is there as long as its client is.
+        // The request exists as long as its client.
         let mut client = child.stdin.take().unwrap();
         writeln!(client, "{wanted}").unwrap();
         let output = child.wait_with_output().unwrap();
@@ -294,7 +294,7 @@ fn while_a_part_of_the_policy_cannot_be_read_a_person_decides_whatever_it_says()
         std::fs::write(&path, text).unwrap();
         let mut terminal = seen(&home, &MIDDLE);
         terminal.wait_for("no answer means no");
-        // That it was left out is said, on the card and with the refusal.
+        // The card and the refusal both say that the reviewer was not asked.
         let told = |screen: &str| screen.split_whitespace().collect::<String>().contains("thereviewerisnotasked");
         terminal.wait_until("why no reviewer is asked", told);
         assert_eq!(home.ran(), 0);
@@ -348,8 +348,8 @@ fn figures_tell_what_was_taken_away() {
     assert_eq!(manual["reviewer_may_settle"], 0, "{manual}");
 }
 
-/// A home whose reviewer is a model that says no: guard stands in a directory of its own, beside a helper that plays
-/// it.
+/// Creates a home whose reviewer is a model that denies: guard is in a separate directory, beside a helper that plays
+/// the model.
 fn refusing() -> Home {
     let home = home_with("true", "");
     let own = home.path("bin/guard");
@@ -364,7 +364,7 @@ fn refusing() -> Home {
     home
 }
 
-/// That guard, on a terminal.
+/// Starts the guard of [`refusing`] on a terminal.
 fn seen_beside(home: &Home, words: &[&str]) -> Terminal {
     let mut command = home.program(home.path("bin/guard").to_str().unwrap());
     command.args(words).env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("XDG_RUNTIME_DIR", home.path("home"));
@@ -417,7 +417,7 @@ fn a_no_where_nobody_sits_is_overruled_once_from_elsewhere_and_then_used_up() {
     assert_eq!((run().status.code(), home.ran()), (Some(126), 1), "once");
 }
 
-/// A home in which the reviewer may see what these globs cover, with files that a command could name.
+/// Creates a home whose reviewer may read the files that these globs match, with files that a command could name.
 fn home_with_files(contents: &str) -> Home {
     let home = home(&says("deny"));
     let path = home.path("home/.config/guard/config.toml");
@@ -437,7 +437,7 @@ fn home_with_files(contents: &str) -> Home {
     home
 }
 
-/// What the reviewer would be told of the files of a command.
+/// Returns the file contents that the reviewer would receive for a command.
 fn told_of(home: &Home, command: &str) -> serde_json::Value {
     let said: serde_json::Value = serde_json::from_str(&home.prints(&["reviewer", "request", command], 0)).unwrap();
     said["contents"].clone()
@@ -503,7 +503,7 @@ fn what_the_doctor_says_asks_no_reviewer_and_is_no_agreement_with_it() {
     terminal.send("y");
     assert_eq!(terminal.wait_exit().code(), Some(127), "{}", terminal.screen());
     assert!(!home.path("bin/asked").exists(), "the reviewer was asked about the doctor's word");
-    // Together with anything else it is a command like all others.
+    // Together with other text it is a command like any other.
     let _ = home.guard(&["-c", "guard-canary ask; npm install some-unknown-pkg"]).output().unwrap();
     assert!(home.path("bin/asked").exists());
     let stats: serde_json::Value = serde_json::from_str(&home.prints(&["reviewer", "stats", "--json"], 0)).unwrap();
@@ -571,7 +571,7 @@ fn a_session_in_which_nobody_sits_hears_once_of_a_rule_that_lends_the_reviewer_i
     assert_eq!(said.matches(warning).count(), 1, "{said}");
     assert_eq!(said.matches("refused").count(), 2, "{said}");
 
-    // By a hook.
+    // The same through a hook.
     let home = with_rule();
     let told = |command: &str| {
         let call = serde_json::json!({ "session_id": "s1", "cwd": home.path("work"), "hook_event_name": "PreToolUse",

@@ -1,4 +1,4 @@
-//! What a person types at guard is not read out of its memory by another process of the account.
+//! Tests that another process of the account cannot read a person's keys from guard's memory.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -9,7 +9,7 @@ use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
 use crate::queue::stage::{answer_card, home};
 
-/// The same program for an account without rights over others: root is left with none.
+/// Returns the same program without rights over other accounts' processes: root's are dropped.
 fn plain(command: &Command) -> Command {
     let mut other = if geteuid().is_root() {
         let mut setpriv = Command::new("/usr/bin/setpriv");
@@ -25,7 +25,7 @@ fn plain(command: &Command) -> Command {
     other
 }
 
-/// What another process of the account is told when it reads what belongs to a process.
+/// Returns the result of another process of the account that reads a file of a process in `/proc`.
 fn read(home: &Home, pid: Pid, name: &str) -> Output {
     let mut head = home.program("head");
     head.args(["-c", "1", &format!("/proc/{pid}/{name}")]);
@@ -52,7 +52,7 @@ fn a_program_of_the_account_can_be_read() {
     let home = home();
     let mut sleep = plain(home.program("sleep").arg("60")).spawn().expect("sleep runs");
     let pid = Pid::from_raw(i32::try_from(sleep.id()).expect("a number of a process"));
-    // Until it is another program it may have the rights of this one.
+    // Until it has executed the other program it may have the rights of this one.
     let name = format!("/proc/{pid}/comm");
     while fs::read_to_string(&name).is_ok_and(|name| name.trim() != "sleep") {
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! The record and the queue under an account of their own: agents ask, named people answer, and nobody else can.
+//! Tests the record and the queue under their own account: agents ask, only named people answer.
 
 #[path = "service/answering.rs"]
 mod answering;

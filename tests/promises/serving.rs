@@ -1,4 +1,4 @@
-//! guard's own tools for agents, and the clients for programs: what they can do, and what they never can.
+//! Tests guard's own tools for agents, and the clients for programs: what they can do, and what they must never do.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::harness::home::Home;
 use super::harness::tools;
 
-/// Says these to `guard mcp-serve`, and returns its answers.
+/// Sends these messages to `guard mcp-serve`, and returns its answers.
 fn served(home: &Home, messages: &[Value]) -> Vec<Value> {
     let mut serve = home.guard(&["mcp-serve"]);
     let mut serve = serve.env("GUARD_WAIT", "60").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -55,7 +55,7 @@ fn an_agent_judges_sees_and_asks() {
     let waiting = &answers[3]["result"]["structuredContent"]["requests"];
     assert_eq!(waiting[0]["said"], "it is over", "{waiting}");
     assert!(!answers.iter().any(|answer| answer.to_string().contains("needle-4711")));
-    // Nothing was answered, and nothing was let run of what a person is to be asked about.
+    // No request was answered, and no command that needs a person's approval was allowed.
     let log = home.prints(&["log", "--json", "-n", "0"], 0);
     assert!(!log.contains("\"allow\""), "{log}");
 }
@@ -97,7 +97,7 @@ fn the_version_without_sessions_is_spoken_beside_those_with_them() {
     let error = &answers[3]["error"];
     assert_eq!((&error["code"], &error["data"]["requested"]), (&json!(-32022), &json!("2031-01-01")));
     assert_eq!(error["data"]["supported"][0], newest);
-    // In a session a result has nothing that its version does not know.
+    // Within a session a result contains only fields that its protocol version knows.
     assert_eq!((&result(4)["resultType"], &result(4)["_meta"]), (&Value::Null, &Value::Null));
 }
 
@@ -143,7 +143,7 @@ fn an_agent_never_answers_gives_grants_or_changes_settings() {
         let refused = answer["error"]["code"].is_number() || answer["result"]["isError"] == true;
         assert!(refused, "{answer}");
     }
-    // What would answer is not let run either, and nobody is asked for it.
+    // Commands that would answer are not allowed either, and no person is asked about them.
     let items = [format!("guard approve {id}"), "guard allow add ls --always".to_owned(), "guard trust".to_owned()];
     let items: Vec<Value> = items.iter().map(|command| json!({ "command": command })).collect();
     let told = served(&home, &[call(5, "submit_batch", &json!({ "items": items }))]);
@@ -250,7 +250,7 @@ fn a_guard_that_writes_many_errors_does_not_stop_the_python_client() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), "told\n", "{}", out.status);
 }
 
-/// Each call, with how it ended; and nothing of what was hidden.
+/// Checks that each call is recorded with its result and without the redacted texts.
 fn the_calls_are_in_the_record(home: &Home) {
     let log = home.prints(&["log", "--tool", "--json"], 0);
     let rows: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -306,7 +306,7 @@ fn the_typescript_client_asks_the_real_guard_and_reports_how_it_ended() {
 #[test]
 fn the_examples_of_agent_frameworks_run() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    // Where `.ci/run` installs them.
+    // `.ci/run` installs the frameworks there.
     let modules = std::env::join_paths([root.join("docs/clients"), root.join("target/frameworks")]).unwrap();
     for (name, module) in [("langchain_tools.py", "langchain_core"), ("openai_agents_tools.py", "agents")] {
         let python = tools::find("python3").filter(|python| {
@@ -321,7 +321,7 @@ fn the_examples_of_agent_frameworks_run() {
         };
         let home = Home::new();
         let example = root.join("docs/examples/programs").join(name);
-        // Nobody is there who could answer.
+        // No person can answer, so the timeout is zero.
         let text = std::fs::read_to_string(example).unwrap().replace("timeout=50", "timeout=0");
         std::fs::write(home.path(name), text).unwrap();
         let mut command = home.program(python.to_str().unwrap());

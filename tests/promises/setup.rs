@@ -1,4 +1,4 @@
-//! `guard setup` shows what it changes, changes it once, and takes all of it back to the byte.
+//! Tests that `guard setup` shows its changes, makes each once, and undoes them byte for byte.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 use crate::harness::tools;
 
-/// Every file below a home, with what it holds; guard's record aside.
+/// Returns every file below a home with its content, except guard's record.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
     fn look(directory: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in std::fs::read_dir(directory).unwrap() {
@@ -29,7 +29,7 @@ fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// A home with an agent, and shells whose start-up files end in their own ways.
+/// Creates a home with an agent, and shells whose start-up files end in different ways.
 fn lived_in() -> Home {
     let home = Home::new();
     std::fs::create_dir_all(home.path("home/.claude")).unwrap();
@@ -67,7 +67,7 @@ fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
     let status: Value = serde_json::from_str(&home.prints(&["status", "--json"], 0)).unwrap();
     assert_eq!((&status["preset"], &status["agents"][0]), (&"strict".into(), &"claude".into()));
     assert_eq!(status["shells"][0][0], "bash");
-    // Once is enough.
+    // A second run changes nothing.
     let once = files(&home);
     assert!(home.prints(&["setup", "--yes"], 0).contains("Everything is already set up."));
     assert_eq!(files(&home), once);
@@ -143,7 +143,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     let by_arrows = [
         ("> balanced", "\r"),
         ("> [x] Claude Code", "\r"),
-        // Marked as --yes takes it.
+        // The choices that --yes makes are preselected.
         ("> [x] bash", "\r"),
         ("> in a terminal, with guard review", "\r"),
         ("Require a passphrase", "n\n"),
@@ -177,7 +177,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
             );
         }
     }
-    // Again: it shows what is, and marks it.
+    // A second run shows the current choices, and preselects them.
     let mut terminal = on_a_terminal(&home, &["setup"]);
     terminal.wait_for("> balanced");
     assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
@@ -185,7 +185,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     terminal.wait_for("not changed: cancelled");
 }
 
-/// On a terminal that shows choices with the arrow keys.
+/// Starts setup on a terminal that shows choices for the arrow keys.
 fn with_arrows(home: &Home, columns: u16, on: OnTerminal, look: &[(&str, &str)]) -> Terminal {
     let mut command = home.guard(&["setup"]);
     command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("SHELL", "/bin/bash").envs(look.iter().copied());
@@ -198,7 +198,7 @@ fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
     let before = files(&home);
     let none: &[(&str, &str)] = &[];
     for (columns, look) in [(40, none), (80, &[("NO_COLOR", "1")]), (230, none)] {
-        // What guard is fed through standard input answers nothing.
+        // Standard input does not answer the questions.
         let mut terminal = with_arrows(&home, columns, OnTerminal { stdin: false, ..OnTerminal::ALL }, look);
         let mark = if look.is_empty() { "❯" } else { ">" };
         terminal.wait_for(&format!("{mark} balanced"));
@@ -217,7 +217,7 @@ fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
         terminal.send("\r");
         terminal.wait_for("  none");
         terminal.wait_for("In which of your shells");
-        // Ctrl-C changes nothing, and gives the terminal back with its cursor.
+        // Ctrl-C changes nothing, and restores the terminal and its cursor.
         terminal.send("\x03");
         terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("not changed: cancelled"));
         assert_eq!(ended(terminal.wait_exit()), "exit 125");
@@ -238,7 +238,7 @@ fn keys_that_were_typed_ahead_make_no_choice() {
         .arg(&typed);
     command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("SHELL", "/bin/bash");
     let mut terminal = Terminal::spawn_with(command, 80, 40, OnTerminal::ALL);
-    // They stand in the line of the terminal before guard starts.
+    // The keys are in the terminal's input queue before guard starts.
     terminal.send("\x1b[B\r\r\r\r");
     std::fs::write(&typed, "").unwrap();
     terminal.wait_for("❯ balanced");
@@ -282,7 +282,7 @@ fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
     assert_eq!(std::fs::read_to_string(home.path("home/.claude/settings.json")).unwrap(), "{ broken");
 }
 
-/// Answers up to the question whether a yes is signed: as Enter keeps them, with where to be told.
+/// Answers the questions up to that of a signature for approvals, with the defaults except for the notification.
 fn up_to_the_approver(home: &Home, reach: &str, columns: u16) -> Terminal {
     let mut command = home.guard(&["setup"]);
     command.env("TERM", "dumb").env("NO_COLOR", "1");
@@ -325,7 +325,7 @@ fn a_passphrase_that_is_wanted_is_asked_for_and_enrolled() {
     let list: Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
     assert_eq!(list["approvers"][0]["kind"], "passphrase", "{list}");
 
-    // What stays when guard goes is named.
+    // The files that remain after the removal are named.
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
     terminal.wait_for("Undo these changes? [y/N]");
     terminal.send("y\n");
@@ -374,7 +374,7 @@ fn what_is_missing_for_a_messenger_is_said_with_how_to_get_it() {
     terminal.wait_for("guard setup --remove");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
 
-    // Where it lies beside guard, what sets a messenger up is begun.
+    // With the gateway beside guard, the setup of a messenger is started.
     crate::harness::program::write(&home.path("alone/guard-gateway"), "#!/bin/sh\necho \"gateway: $*\"\n");
     let mut command = home.program(guard.to_str().unwrap());
     command.arg("setup").env("TERM", "dumb").env("NO_COLOR", "1");
@@ -399,7 +399,7 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     let home = lived_in();
     std::fs::create_dir_all(home.path("home/.codex")).unwrap();
     home.stand_in("codex", "echo 'codex-cli 0.144.0'");
-    // The agent has have not trusted it the hook: the doctor fails it.
+    // The agent does not trust the hook yet, so the doctor reports a failure.
     let mut command = home.guard(&["setup", "--yes", "--agents", "claude,codex"]);
     let output = command.current_dir(home.path("home")).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
@@ -413,7 +413,7 @@ fn in_a_home_each_file_is_looked_at_once_and_an_agent_that_does_not_ask_is_not_s
     assert!(!texts.iter().any(|text| text.contains("called twice")), "{texts:?}");
     let files: Vec<&str> = findings.iter().filter_map(|finding| finding["file"].as_str()).collect();
     assert_eq!(files.iter().filter(|file| file.ends_with(".codex/hooks.json")).count(), 1, "{found}");
-    // And the account's hook is not taken for the project's.
+    // The account's hook is not mistaken for the project's.
     let mut out = home.guard(&["install", "codex", "--project", "--uninstall", "--dry-run"]);
     let output = out.current_dir(home.path("home")).output().unwrap();
     assert_ne!(output.status.code(), Some(0));
@@ -443,12 +443,12 @@ fn what_setup_asks_and_says_breaks_between_words() {
         terminal.send("y\n");
         assert_eq!(ended(terminal.wait_exit()), "exit 0");
         let whole = String::from_utf8_lossy(&terminal.raw).into_owned();
-        // What changes in files is shown as it stands there.
+        // Changes of files are shown verbatim.
         let asked = whole.split("configuration:").next().unwrap();
         let said = whole.split("Testing with guard doctor:").nth(1).unwrap();
         assert!(before < whole.len() && asked.len() < whole.len(), "{whole}");
         for line in asked.lines().chain(said.lines()).map(str::trim_end) {
-            // A path is one word.
+            // A path is not broken.
             let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with(['/', '(']);
             assert!(fits, "{columns}: {line}");
         }

@@ -1,5 +1,5 @@
-//! guard under a shell's name does what that shell does: the same output, the same exit code, the same descriptors; and
-//! what it refuses does not run, wherever it stands.
+//! Tests guard under a shell's name: it behaves as that shell, with the same output, exit code and descriptors, and a
+//! refused command does not run anywhere in a line.
 
 #[path = "shells/alike.rs"]
 mod alike;

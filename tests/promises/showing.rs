@@ -1,4 +1,4 @@
-//! The demonstration plays, and the picture in the README is what it shows.
+//! Tests that the demonstration runs, and that the picture in the README matches its screen.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 use crate::harness::tools;
 
-/// A script of the demonstration, in a home of its own. `None` where it cannot be played.
+/// Returns the command of a demonstration's script in a separate home, or `None` if it cannot run.
 fn demonstration(home: &Home, script: &str) -> Option<Command> {
     for tool in ["tmux", "git", "python3"] {
         if !tools::is_installed(tool) {
@@ -19,7 +19,7 @@ fn demonstration(home: &Home, script: &str) -> Option<Command> {
     std::fs::create_dir(home.path("scratch")).unwrap();
     command.env("GUARD", env!("CARGO_BIN_EXE_guard")).env("TMPDIR", home.path("scratch"));
     command.env("TERM", "xterm-256color").env("PATH", "/usr/bin:/bin");
-    // What it runs below makes no agent of its person.
+    // The demonstration must not take its own person for an agent because of this variable.
     command.env("CLAUDECODE", "1");
     Some(command)
 }
@@ -28,14 +28,14 @@ fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(".demo").join(name)
 }
 
-/// Nothing is left of what was made for it.
+/// Checks that no temporary file is left.
 #[track_caller]
 fn is_tidy(home: &Home) {
     let left: Vec<_> = std::fs::read_dir(home.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, [""; 0].map(PathBuf::from));
 }
 
-/// The lines of a picture in any order, without what differs from one playing to the next: names, times, who plays it.
+/// Returns the lines of a picture, sorted, without the parts that differ between runs: ids, times, account.
 fn lines(picture: &str) -> Vec<String> {
     let mut lines: Vec<String> = picture
         .lines()
@@ -112,7 +112,7 @@ fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
     if !tools::is_installed("git") {
         return;
     }
-    // Where the account has a configuration, no variable leads guard elsewhere. With this one everything would run.
+    // If the account has a configuration, no variable selects another one. With this one everything would run.
     let script = r#"copy="$XDG_RUNTIME_DIR/copy"
         cp "$0" "$copy"
         mount -t tmpfs none /root
@@ -132,7 +132,7 @@ fn the_demo_neither_reads_nor_writes_what_is_the_accounts() {
     assert_eq!(left, "\n/root/.config/guard\n/root/.config/guard/config.toml\n", "{said}");
 }
 
-/// The upper and the lower half of a window that is divided.
+/// Returns the upper and the lower half of a split window.
 fn halves(screen: &str) -> (String, String) {
     let (above, below) = screen.split_once("── above: the agent").expect("the window is divided");
     (above.to_owned(), below.split_once('\n').map_or("", |(_, below)| below).to_owned())
@@ -158,7 +158,7 @@ fn the_demo_has_an_agent_ask_in_one_half_of_the_window_and_the_person_answer_in_
         next(&mut terminal, "1 of 5: Enter");
         next(&mut terminal, "2 of 5: Enter");
         assert!(halves(&terminal.screen()).0.contains("6 total"), "{}", terminal.screen());
-        // A risky command: the card stands below what the agent sees.
+        // A risky command: the card is below the agent's output.
         next(&mut terminal, "$ guard approve ");
         terminal.wait_for("answer means no");
         let (above, below) = halves(&terminal.screen());
@@ -167,7 +167,7 @@ fn the_demo_has_an_agent_ask_in_one_half_of_the_window_and_the_person_answer_in_
         if columns > 40 {
             assert!(below.contains("deletes src: 2 files"), "{}", terminal.screen());
         }
-        // The window is drawn anew when its size changes, both halves of it.
+        // Both halves are redrawn when the size of the window changes.
         terminal.resize(columns, rows + 4);
         terminal.settle(Duration::from_millis(400));
         terminal.wait_until("both halves", |screen| {
@@ -185,7 +185,7 @@ fn the_demo_has_an_agent_ask_in_one_half_of_the_window_and_the_person_answer_in_
         let (above, _) = halves(&terminal.screen());
         assert!(above.replace('\n', " ").contains("denied by a person: keep it"), "{}", terminal.screen());
         next(&mut terminal, "3 of 5: Enter");
-        // The same in disguise, which is allowed and runs.
+        // The same command in disguise, which is allowed and runs.
         next(&mut terminal, "$ guard approve ");
         terminal.wait_for("answer means no");
         terminal.settle(AFTER_A_CARD);
@@ -221,7 +221,7 @@ fn the_demo_has_an_agent_ask_in_one_half_of_the_window_and_the_person_answer_in_
         assert!(screen.contains("What next:") && screen.contains("guard setup"), "{screen}");
         let said = String::from_utf8_lossy(&terminal.raw).into_owned();
         assert!(said.contains("./deploy production") && said.contains("SETTLED BY") == (columns >= 120), "{screen}");
-        // The margins of the terminal are as they were, and nothing is left behind.
+        // The margins of the terminal are restored, and no file is left behind.
         assert!(said.rsplit("\x1b[?6l\x1b[r").next().is_some_and(|after| !after.contains("\x1b[?6h")), "{screen}");
         assert_eq!(std::fs::read_dir(home.path("tmp")).unwrap().count(), 0);
     }

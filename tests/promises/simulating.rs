@@ -1,10 +1,10 @@
-//! What the record would have asked under another policy, taken from it without a word being written.
+//! Tests which recorded commands another policy would have asked about; the record is not written to.
 
 use serde_json::Value;
 
 use crate::harness::home::{FLAGGED, Home};
 
-/// A record of commands that ran and commands that were refused because nobody was there to ask.
+/// Creates a record of commands that ran, and of commands that were refused because no person could be asked.
 fn past() -> Home {
     let home = Home::new();
     for program in ["chmod", "npm", "curl", "deploy"] {
@@ -33,7 +33,7 @@ fn policy(home: &Home, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// The commands whose decision changes, and how.
+/// Returns the commands whose decision changes, with the change.
 fn changes(told: &Value) -> Vec<String> {
     let all = told["changes"].as_array().unwrap();
     let text = |change: &Value, name: &str| change[name].as_str().unwrap().to_owned();
@@ -51,7 +51,7 @@ fn under_the_same_policy_nothing_changes_and_nothing_is_written() {
     assert!(words.starts_with("5 commands since ") && words.contains("No decisions change."), "{words}");
     assert!(words.contains("1 command has hidden parts"), "{words}");
     assert_eq!(home.store().verify().unwrap(), before);
-    // What the doctor tries guard with is nobody's command.
+    // The doctor's canary command is not counted.
     assert_eq!(home.run(&["guard-canary", "deny"]).status.code(), Some(126));
     assert_eq!(counts(&simulated(&home, &[]), "then"), [2, 3, 0]);
     assert!(Home::new().prints(&["simulate"], 0).contains("no decisions"));
@@ -69,7 +69,7 @@ fn other_thresholds_and_the_switch_decide_otherwise() {
     let told = simulated(&home, &["--config", &strict]);
     assert_eq!(counts(&told, "now"), [0, 5, 0]);
     assert_eq!(changes(&told), ["true: allow ask", "deploy staging: allow ask"]);
-    // The same command again is told once.
+    // Repetitions of a command are reported once.
     for _ in 0..3 {
         home.run(&["true"]);
     }
@@ -102,7 +102,7 @@ fn trust_grants_and_rules_that_are_switched_off_decide_otherwise() {
     assert_eq!((of("packages.add"), of("git.push-force")), (Some(0), Some(1)));
 }
 
-/// A pattern file with one rule.
+/// Returns a pattern file with one rule.
 fn rule(more: &str) -> String {
     format!(
         "family = \"own\"\nabout = \"Our own.\"\n\n[[rule]]\nid = \"own.deploy\"\ntier = 3\n{more}\

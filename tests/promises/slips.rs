@@ -1,4 +1,4 @@
-//! A slip of the hand is told: nothing is judged or run in its place, and what was probably meant is named.
+//! Tests typing mistakes: guard reports them with the probable intention, and judges or runs nothing in their place.
 
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
@@ -22,7 +22,7 @@ fn a_command_or_a_misspelled_verb_runs_nothing_and_names_what_was_meant() {
         assert!(said.ends_with(&format!("did you mean: {meant}\n")), "{said}");
     }
     assert_eq!(home.ran(), 0);
-    // What was meant stands on a line of its own, in a narrow window too.
+    // The suggestion is on a separate line, also in a narrow window.
     let mut terminal = Terminal::spawn_with(home.guard(&["rm", "-rf", "build"]), 40, 24, OnTerminal::ALL);
     assert_eq!(ended(terminal.wait_exit()), "exit 125");
     let screen = terminal.screen();
@@ -36,7 +36,7 @@ fn a_misspelled_option_is_not_judged_as_a_command() {
         assert!(told(&home, arguments).contains("unexpected argument"), "{arguments:?}");
     }
     assert!(told(&home, &["check", "--jsn", "ls"]).contains("'--json'"));
-    // What really begins with a dash is judged as arguments.
+    // After `--`, words that begin with a dash are judged as arguments.
     assert!(home.prints(&["check", "--", "--jsn"], 0).starts_with("allow"));
 }
 
@@ -138,7 +138,7 @@ fn a_request_may_be_named_by_its_beginning() {
 #[test]
 fn the_demonstration_asks_nobody_through_a_pipe_and_leaves_nothing() {
     let home = Home::new();
-    // What it shows of git is git's own.
+    // The demonstration shows real output of git.
     std::fs::remove_file(home.path("bin/git")).unwrap();
     let shown = home.prints(&["demo", "--auto"], 0);
     for part in
@@ -153,7 +153,7 @@ fn the_demonstration_asks_nobody_through_a_pipe_and_leaves_nothing() {
 #[test]
 fn a_page_is_read_on_a_terminal_and_is_source_elsewhere() {
     let home = Home::new();
-    // With what formats it, and where there is none.
+    // First with a program that formats the page, then without one.
     home.stand_in("man", "echo \"formatted $1 $(head -c 3 \"$2\")\"");
     let on_a_terminal = |command: std::process::Command| {
         let mut command = command;

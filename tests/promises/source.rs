@@ -1,4 +1,4 @@
-//! What the source must not say: which part may use which other, and that what is known of programs stands in the patterns.
+//! Tests rules of the source: which part may use which other, and that knowledge of programs is in the patterns.
 
 #[path = "source/names.rs"]
 mod names;
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All Rust files below a directory, without those of tests.
+/// Returns all Rust files below a directory, except tests.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).unwrap().flatten() {
@@ -55,10 +55,10 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// The paths that a file names, from the top of its package, and the texts that it holds.
+/// The paths that a file names, from the root of its package, and its string literals.
 #[derive(Default)]
 struct Said {
-    /// The modules that the reader is in.
+    /// The modules that enclose the current item.
     within: Vec<String>,
     paths: BTreeSet<Vec<String>>,
     /// The paths of other packages, and those that begin with an imported name. A glob import ends in `*`.
@@ -188,7 +188,7 @@ fn what_is_said_of_a_file_is_found() {
     assert_eq!(said.texts.iter().collect::<Vec<_>>(), ["bytes", "deep", "plain", "word"]);
 }
 
-/// What may not be used from where: every arrow points down.
+/// Checks the layers of the modules: no module uses one above it.
 #[test]
 fn imports_point_downward() {
     let floors: [(&str, &[&str]); 10] = [
@@ -216,7 +216,7 @@ fn imports_point_downward() {
     }
 }
 
-/// Whether a path names something that starts a process.
+/// Reports whether a path names a function or type that starts a process.
 fn starts_a_process(path: &[String]) -> bool {
     const CALLS: [&str; 9] =
         ["fork", "execv", "execve", "execvp", "execvpe", "fexecve", "posix_spawn", "posix_spawnp", "popen"];
@@ -276,8 +276,8 @@ fn each_way_to_start_a_process_is_seen() {
     }
 }
 
-/// The module below the top of its package that a path lies in: `app/ask` for all of `app/ask.rs` and `app/ask/`. Of a
-/// package that is one directory, its own modules count.
+/// Returns the top-level module that a path belongs to: `app/ask` for all of `app/ask.rs` and `app/ask/`. For a package
+/// that is a single directory, its own modules are returned.
 fn unit(path: &[String]) -> Option<(String, String)> {
     let [first, second, ..] = path else { return None };
     let (top, src) = (first.clone(), root().join("src").join(first));
@@ -293,7 +293,7 @@ fn no_two_modules_use_each_other() {
         let said = Said::of(&file);
         let Some((top, own)) = unit(&said.within) else { continue };
         for path in &said.paths {
-            // `crate` is the package in the directory of its name, or the program.
+            // `crate` means the package of the file's directory, or the program.
             let mut path = path.clone();
             if PACKAGES.contains(&top.as_str()) && path.first() != Some(&top) {
                 path.insert(0, top.clone());

@@ -1,4 +1,4 @@
-//! `guard status` says how it stands, and what to do about it.
+//! Tests that `guard status` reports the state, and what to do about it.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn what_is_set_up_waits_or_was_refused_is_named() {
     assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
     let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "main"]);
     assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
-    // The doctor's test commands are no refusals of anybody's work, and hide none.
+    // The doctor's canary commands do not count as refusals, and do not hide any.
     for words in
         [&["guard-canary", "deny"][..], &["guard-canary", "ask"], &["sh", "-c", "guard-canary deny; git push --force"]]
     {
@@ -102,7 +102,7 @@ fn what_is_told_is_as_wide_as_the_terminal() {
             assert_eq!(ended(terminal.wait_exit()), code);
             let raw = String::from_utf8(terminal.raw.clone()).unwrap();
             for line in raw.lines().map(str::trim_end) {
-                // A path is one word.
+                // A path is not broken.
                 let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with('/');
                 assert!(fits, "{words:?} {columns}: {line}");
             }
@@ -160,7 +160,7 @@ fn whatever_is_printed_breaks_between_words_at_every_width() {
                 let fits = line.chars().count() <= columns.into() || line.starts_with("   $ guard");
                 assert!(fits, "{words:?} {columns}: {line}");
             }
-            // At a blank, and not in a word: each of these words stands whole on one line.
+            // Lines break at blanks and not within words, so each of these words is complete on one line.
             for word in ["unasked", "denied", "COMMAND", "thresholds.agent", "everything", "irreversible"] {
                 let whole = raw.split_whitespace().filter(|part| part.contains(word)).count();
                 let bare = raw.split_whitespace().collect::<String>().matches(word).count();
@@ -181,7 +181,7 @@ fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_on
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     let config = format!("[update]\ncommand = [{:?}]\n", home.path("bin/newest").display().to_string());
     std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
-    // What judges asks nobody.
+    // Judging a command does not run the update check.
     assert!(home.run(&["true"]).status.success());
     home.prints(&["check", "true"], 0);
     home.prints(&["status", "--prompt"], 0);
@@ -190,7 +190,7 @@ fn a_newer_version_is_told_where_a_program_that_knows_is_configured_and_asked_on
     assert_eq!(status(&home)["newer"], "99.1.0");
     let doctor: Value = serde_json::from_str(&home.prints(&["doctor", "update", "--json"], 0)).unwrap();
     assert_eq!((&doctor["findings"][0]["status"], times()), (&"warn".into(), 1), "{doctor}");
-    // A project has no say in it.
+    // A project's configuration cannot set the command.
     std::fs::write(home.path("work/.guard.toml"), "[update]\ncommand = [\"true\"]\n").unwrap();
     assert!(
         home.prints(&["config", "check"], 1).contains("update.command: a project file can only tighten the policy")

@@ -1,5 +1,5 @@
-//! A program that is put in the place of the one that was shown, while the question waits: what a person said yes to does
-//! not cover it, and it does not run.
+//! Tests a program that is replaced while the question waits: the approval does not cover the new program, and it does
+//! not run.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::Terminal;
 use crate::queue::stage::{Asker, in_session, person};
 
-/// A program of somebody else's, which leaves a mark of its own.
+/// Writes another program to this file, which leaves a different mark.
 fn put(home: &Home, file: &Path) {
     let script = format!("#!/bin/sh\necho ran > '{}'\n", home.path("other-ran").display());
     let other = home.path("other");
@@ -18,10 +18,10 @@ fn put(home: &Home, file: &Path) {
     std::fs::rename(other, file).unwrap();
 }
 
-/// How it is called, and what does it.
+/// The name of a way to replace the program, and the function that does it.
 type Swap = (&'static str, fn(&Home));
 
-/// Each way in which another program comes to be what `git` means.
+/// Every way to make `git` mean another program.
 const SWAPS: [Swap; 4] = [
     ("renamed over it", |home| put(home, &home.path("bin/git"))),
     ("written over it in place", |home| {
@@ -36,7 +36,7 @@ const SWAPS: [Swap; 4] = [
     }),
 ];
 
-/// What `git` is before the swap: a script, or a program of the machine's own code.
+/// Creates a home in which `git` is a script or a native program before the swap.
 fn home(is_script: bool) -> Home {
     let home = Home::new();
     if !is_script {
@@ -46,14 +46,14 @@ fn home(is_script: bool) -> Home {
     home
 }
 
-/// With a directory before the others on PATH, which is empty until a swap.
+/// Puts a directory before the others on PATH, which is empty until a swap.
 fn with_first(home: &Home, mut command: Command) -> Command {
     let path = format!("{}:{}:/usr/bin:/bin", home.path("first").display(), home.path("bin").display());
     command.env("PATH", path);
     command
 }
 
-/// The ways to ask for the flagged command, and whether its program is a script.
+/// Returns the ways to request the flagged command, and whether its program is a script.
 fn entries() -> [(Vec<String>, bool); 3] {
     let words = FLAGGED.map(str::to_owned);
     let argv = [vec!["--".to_owned()], words.to_vec()].concat();

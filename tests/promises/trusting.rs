@@ -1,4 +1,4 @@
-//! Less to ask: a directory or a session that a person trusts, and what that does not reach.
+//! Tests trust in a directory or a session, which reduces questions, and its limits.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::Terminal;
 use crate::queue::stage::{self, apart, person, shell};
 
-/// A person who answers the one question of a verb.
+/// Runs a verb on a person's terminal and answers its one question.
 #[track_caller]
 fn says(home: &Home, arguments: &[&str], answer: &str) -> String {
     let mut terminal = person(home, arguments);
@@ -17,7 +17,7 @@ fn says(home: &Home, arguments: &[&str], answer: &str) -> String {
     terminal.screen()
 }
 
-/// Whether a program that nobody sits in front of may run this, asked in the directory of the work.
+/// Reports whether a program without a person at its terminal may run this command in the working directory.
 fn runs(home: &Home, words: &[&str]) -> bool {
     let mut command = shell(home, &[&["--"], words].concat());
     command.env("GUARD_WAIT", "0");
@@ -28,13 +28,13 @@ fn runs(home: &Home, words: &[&str]) -> bool {
 fn in_a_trusted_directory_tier_2_runs_and_tier_3_is_asked_about() {
     let home = stage::home();
     let medium = ["npm", "install", "some-pkg"];
-    // As root half a point more would hide it.
+    // root's additional half a point would hide the effect.
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     let config = home.path("home/.config/guard/config.toml");
     std::fs::write(&config, "# mine\n[weights]\nroot = 0.0\n").unwrap();
     assert!(!runs(&home, &medium));
     let screen = says(&home, &["trust"], "\r");
-    // No word is broken at the end of a line.
+    // Lines break between words only.
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("would score 0.5 lower for every requester, and many would"), "{screen}");
     assert!(screen.contains("not trusted"), "{screen}");
@@ -66,7 +66,7 @@ fn a_yes_that_was_typed_before_the_question_does_not_answer_it() {
         .arg(&typed);
     command.env("TERM", "xterm").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn(command);
-    // They stand in the line of the terminal before guard starts.
+    // The keys are in the terminal's input queue before guard starts.
     terminal.send("y\ryes\r");
     terminal.wait_for("yes");
     std::fs::write(&typed, "").unwrap();
@@ -101,7 +101,7 @@ fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
 #[test]
 fn in_a_trusted_session_tier_2_runs_unasked_until_it_is_taken_back() {
     let home = stage::home();
-    // One session that asks again and again: each line that it is given is a command.
+    // One session that asks repeatedly: each line of its input is a command.
     let script = "while read -r line; do \"$0\" -- $line </dev/null; echo $? >>codes; done";
     let mut command = home.program("bash");
     command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
@@ -133,13 +133,13 @@ fn in_a_trusted_session_tier_2_runs_unasked_until_it_is_taken_back() {
     asks("npm install two");
     assert_eq!(codes(2), "0");
     assert_eq!(home.ran(), 2);
-    // Tier 3 waits as before, and another session is not trusted.
+    // Tier 3 still waits, and another session is not trusted.
     asks("git push --force origin main");
     let high = waiting();
     person(&home, &["deny", &high.id]).wait_exit();
     assert_eq!(codes(3), "126");
     assert!(!runs(&home, &["npm", "install", "three-unheard-of"]));
-    // What is like that which was just denied is asked about, and so is everything once it is taken back.
+    // After a denial similar commands are asked about, and after the trust is revoked every command is.
     let grants = home.prints(&["allow", "list", "--json"], 0);
     let id = grants.split(r#""id":""#).nth(1).unwrap().split('"').next().unwrap();
     assert!(grants.contains(r#"{"kind":"upto","tier":2}"#), "{grants}");

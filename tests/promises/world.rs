@@ -1,4 +1,4 @@
-//! What the world answers of paths, files and programs.
+//! Tests the world's facts about paths, files and programs.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;

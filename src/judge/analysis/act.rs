@@ -1,7 +1,7 @@
-//! Acts: what each simple command would do, after quoting, wrappers and nesting are resolved.
+//! Acts: the program runs and effects of each simple command, after quoting, wrappers and nesting are resolved.
 //!
 //! This module defines the values that rules are matched with. The other modules of the analysis compute them, and
-//! rules ([`super::super::rules`]) say which are dangerous.
+//! rules ([`super::super::rules`]) determine which are dangerous.
 
 use std::rc::Rc;
 
@@ -52,7 +52,7 @@ pub struct Opaque {
     pub span: Span,
 }
 
-/// Why a part could not be analysed. For each there is a rule (`opaque.…`) with a tier and a reason.
+/// The reason why a part could not be analysed. For each there is a rule (`opaque.…`) with a tier and a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpaqueReason {
     /// The text has a syntax error.
@@ -145,7 +145,7 @@ pub struct Act {
     pub staged: bool,
     /// Whether the file of the program was analysed. Its acts follow this one.
     pub read: bool,
-    /// Where its text comes from.
+    /// The origin of its text.
     pub source: Source,
     /// Its position in the command as given, or the position of the construct that contains its text.
     pub span: Span,
@@ -195,7 +195,7 @@ pub struct Code {
     pub text: Value,
 }
 
-/// What an act does. Rules are indexed by it.
+/// The kind of an act. Rules are indexed by it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// The run of a program or a builtin, by its name without a directory. A call in code has the name
@@ -252,7 +252,7 @@ pub struct Unknown {
     pub taint: Taint,
 }
 
-/// Why a text is unknown.
+/// The reason why a text is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownReason {
     /// It is the value of a variable, which may be empty or unset.
@@ -316,10 +316,10 @@ impl Taint {
     }
 }
 
-/// Where an act's standard input comes from.
+/// The source of an act's standard input.
 #[derive(Clone, Debug, Default)]
 pub enum Input {
-    /// guard's own.
+    /// The standard input of guard.
     #[default]
     Inherited,
     /// `/dev/null`, or closed.
@@ -327,7 +327,7 @@ pub enum Input {
     /// The output of these acts.
     Pipe(Vec<ActId>),
     File(Operand),
-    /// A heredoc, a here-string, or what a known `echo` feeds.
+    /// A heredoc, a here-string, or the output of a known `echo`.
     Text(Value),
 }
 
@@ -365,7 +365,7 @@ pub enum RemoteKind {
     Cluster,
 }
 
-/// How a command is obfuscated.
+/// The kind of obfuscation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disguise {
     /// Unnecessary quotes or escapes in a command word or an option.
@@ -378,7 +378,7 @@ pub enum Disguise {
     Characters,
 }
 
-/// Where the text of an act comes from.
+/// The origin of the text of an act.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// The command itself.

@@ -1,5 +1,4 @@
-//! Parses arguments by the description of a program: options, operands, the subcommand, and what the program does with
-//! them.
+//! Parses arguments by the description of a program: options, operands, the subcommand, and their use by the program.
 //!
 //! The result depends on the arguments alone. Out of scope: I/O, rules, and knowledge about programs, which is in the
 //! pattern files.
@@ -82,7 +81,7 @@ pub struct Reading {
     pub expression: bool,
     /// Whether the program compiles its operands.
     pub compiles: bool,
-    /// What the program does with files that no effect mentions.
+    /// The program's use of files that no effect mentions.
     pub files: Files,
 }
 
@@ -106,9 +105,9 @@ pub struct InnerCommand {
     pub env: Vec<(String, Value)>,
     pub root: bool,
     pub remote: Option<Remote>,
-    /// What the wrapper adds to its arguments.
+    /// The text or operands that the wrapper adds to the inner command's arguments.
     pub adds: Added,
-    /// The text in its arguments that is replaced by what the wrapper adds; `None`: that is appended.
+    /// The text in its arguments that is replaced by the wrapper's additions. If `None`, they are appended.
     pub replace: Option<String>,
 }
 

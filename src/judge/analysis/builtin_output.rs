@@ -1,5 +1,5 @@
 //! Computes the output of builtins and simple filters from known arguments and input: `echo`, `printf`, decoders. The
-//! descriptions of programs say which programs are such filters.
+//! descriptions of programs state which programs are such filters.
 
 use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};

@@ -317,7 +317,7 @@ impl Walker<'_> {
                 }
             }
         }
-        // These print the output of what they run; the output of the others is not analysed.
+        // These print the output of the commands that they run; the output of the others is not analysed.
         builtin.runs()
     }
 

@@ -1,4 +1,4 @@
-//! The context of a command: what encloses it, and applies to everything in it.
+//! The context of a command: its enclosing constructs, which apply to everything in it.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::recursion::ActiveCall;
 use crate::judge::rules::model::Language;
 use crate::judge::syntax::tree::{Dialect, ParseError, Span};
 
-/// How positions in the parsed text correspond to positions in the command as given.
+/// The mapping of positions in the parsed text to positions in the command as given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SpanMap {
     /// The text is the command as given.

@@ -1,7 +1,7 @@
-//! Which programs are consoles, and what they read from their standard input.
+//! Determines which programs are consoles, and the language that they read from their standard input.
 //!
-//! Out of scope: names of programs, which are in their descriptions (`[[consoles]]`), and what a console means for a host
-//! that does not see what is typed into it ([`crate::judge::consoles`]).
+//! Out of scope: names of programs, which are in their descriptions (`[[consoles]]`), and the meaning of a console for
+//! a host that does not see the input that is typed into it ([`crate::judge::consoles`]).
 
 use super::act::{Act, Verb};
 use super::program::is_shell;
@@ -9,8 +9,8 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Console, Program};
 
-/// Returns the language that an act reads from its standard input because it is a console (`flask shell`), and not from
-/// the keyboard alone. What interpreters read is in `runs` of their descriptions.
+/// Returns the language that an act reads from its standard input because it is a console (`flask shell`), unless it
+/// reads only from the keyboard. The languages of interpreters are in `runs` of their descriptions.
 pub(super) fn input_language(act: &Act, catalog: &Catalog) -> Option<String> {
     let Verb::Program { name, .. } = &act.verb else { return None };
     let program = catalog.program(name).filter(|_| !act.dry_run)?;
@@ -41,7 +41,7 @@ pub(in crate::judge) fn waits(console: &Console, program: &Program, act: &Act, c
     console.words.iter().any(fits)
 }
 
-/// Whether the arguments begin with these words, and hold these options.
+/// Reports whether the arguments begin with these words, and contain these options.
 fn says(words: &str, program: &Program, act: &Act) -> bool {
     let operands = act.operands.iter().filter_map(|operand| operand.value.known().map(|text| text.into_owned()));
     let mut front = act.sub.iter().cloned().chain(operands);
@@ -61,7 +61,7 @@ pub(in crate::judge) fn is_given(option: &str, program: &Program, act: &Act) -> 
             })
     };
     let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
-    // Of a program whose options are not described, short ones may stand in one word.
+    // If the options of a program are not described, short ones may be combined in one word.
     let in_cluster = |word: &str| {
         let cluster =
             word.strip_prefix('-').filter(|rest| rest.len() <= 3 && rest.chars().all(|one| one.is_ascii_lowercase()));
@@ -75,7 +75,7 @@ pub(in crate::judge) fn is_given(option: &str, program: &Program, act: &Act) -> 
             .any(|arg| arg == option || specs().next().is_none() && in_cluster(&arg))
 }
 
-/// Whether a variable names another program in its place, which waits for nothing.
+/// Reports whether a variable names a program that replaces the console and does not wait for input.
 fn is_replaced(console: &Console, act: &Act, catalog: &Catalog) -> bool {
     let set = console.variables.iter().find_map(|name| Some(act.env.named(name).next()?.1.known()?.into_owned()));
     let Some(line) = set else { return false };

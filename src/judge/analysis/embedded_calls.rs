@@ -1,6 +1,6 @@
 //! Walks calls in code of other languages as programs with the name `language:callee`.
 //!
-//! Out of scope: what a call does, which pattern files describe. An undescribed call is not an act.
+//! Out of scope: the effects of a call, which pattern files describe. An undescribed call is not an act.
 
 use std::rc::Rc;
 

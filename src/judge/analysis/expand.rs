@@ -23,7 +23,7 @@ use crate::judge::syntax::tree::{ArrayElement, Part, Span, Word};
 pub(super) struct Field {
     pub value: Value,
     pub span: Span,
-    /// How its word is obfuscated.
+    /// The obfuscation of its word.
     pub disguise: Option<Disguise>,
     /// Whether it is an operand even if it looks like an option, because it is an argument of a call in code.
     pub operand: bool,
@@ -107,8 +107,7 @@ impl<W: Walk> Expander<'_, W> {
         self.joined(state, context, &word.parts, Tilde::Start)
     }
 
-    /// As [`Self::single`], but globs are kept: a shell expands them in the target of a redirection if one name
-    /// matches.
+    /// Like [`Self::single`], but keeps globs: a shell expands them in the target of a redirection if one name matches.
     pub fn target(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
@@ -116,7 +115,7 @@ impl<W: Walk> Expander<'_, W> {
         split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
     }
 
-    /// As [`Self::single`], and also expands a tilde after each colon.
+    /// Like [`Self::single`], and also expands a tilde after each colon.
     pub fn assigned_value(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         self.joined(state, context, &word.parts, Tilde::Colons)
     }
@@ -274,7 +273,7 @@ impl<W: Walk> Expander<'_, W> {
         }
     }
 
-    /// Returns the home directory of `~user`; `None` leaves it unchanged.
+    /// Returns the home directory of `~user`, or `None` if the tilde is not expanded.
     #[inline(never)]
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
@@ -313,7 +312,7 @@ impl<W: Walk> Expander<'_, W> {
     }
 }
 
-/// Where a tilde is expanded.
+/// The positions at which a tilde is expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tilde {
     Never,

@@ -76,7 +76,7 @@ impl<W: Walk> Expander<'_, W> {
         self.compute(state, context, &text)
     }
 
-    /// As [`Self::arithmetic`], on expanded text.
+    /// Like [`Self::arithmetic`], on expanded text.
     #[inline(never)]
     pub fn compute(&mut self, state: &mut State, context: &Context, text: &Value) -> Option<i64> {
         let Some(text) = text.known() else {

@@ -1,4 +1,4 @@
-//! What a condition says about files by its exit status: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
+//! Derives facts about files from the exit status of a condition: `[ -f x ] ||`, `if [[ ! -e x ]]; then`.
 //!
 //! Out of scope: whether these files exist.
 
@@ -139,7 +139,7 @@ fn is_plain(word: &Word) -> bool {
 mod tests {
     use super::super::testing::facts;
 
-    /// Where the last command of a line knows that these files are not there.
+    /// Checks the files of which the last command of a line knows that they do not exist.
     #[track_caller]
     fn knows(line: &str, expected: &[&str]) {
         let facts = facts(line);

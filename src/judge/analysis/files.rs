@@ -33,8 +33,8 @@ impl FileModel {
         self.written.contains_key(place) || self.links.contains_key(place)
     }
 
-    /// Creates a sink for what is written to a file from here on. `conditional`: the write may not happen, so that the
-    /// previous contents remain possible.
+    /// Creates a sink for the data that is written to a file from now on. `conditional`: the write may not happen, so
+    /// that the previous contents remain possible.
     #[inline(never)]
     pub fn open(&mut self, sinks: &mut Vec<Sink>, place: Place, append: bool, conditional: bool) -> SinkId {
         let old = self.written.get(&place).and_then(|written| written.contents.last());

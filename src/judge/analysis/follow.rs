@@ -34,7 +34,7 @@ pub(super) struct StepFacts<'r> {
 pub(super) enum Step {
     /// Walks the commands that the program runs.
     Inner,
-    /// Walks what the program types into a terminal.
+    /// Walks the keys that the program types into a terminal.
     Typed,
     /// Walks the code with this index in the parsed arguments.
     Code(usize),
@@ -102,21 +102,21 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
 /// Something that the analysis reads because a program uses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Lead<'p> {
-    /// Variables that hold commands.
+    /// Variables that contain commands.
     CommandVariables,
     /// Code that the session wrote.
     SessionCode,
-    /// Scripts among the arguments, where the description does not say what the program does with them.
+    /// Scripts among the arguments, if the description does not say how the program uses them.
     UnknownScripts,
-    /// What the program builds in a directory into which an archive was unpacked.
+    /// The code that the program builds in a directory into which an archive was unpacked.
     Built,
     /// Sources that the program compiles.
     Sources,
-    /// Something that only a description tells.
+    /// A lead that only a description gives.
     Described(&'p Program, DescribedLead),
 }
 
-/// Something that the description of a program names.
+/// A lead that the description of a program gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DescribedLead {
     /// The code of the project.
@@ -127,19 +127,19 @@ pub(super) enum DescribedLead {
     Downloads,
     /// Files that it unpacks from archives, or creates by a patch.
     Archives,
-    /// Files that hold its operands.
+    /// Files that contain its operands.
     OperandLists,
-    /// What programs of its kind read.
+    /// The files that programs of its kind read.
     Kind(Follow),
 }
 
-/// Returns what a program leads to, in order: what it loads comes before what it fetches.
+/// Returns the leads of a program, in order: loaded files come before fetched ones.
 pub(super) fn leads<'p>(program: Option<&'p Program>, reading: &Reading, is_remote: bool) -> Vec<Lead<'p>> {
     use DescribedLead::{Archives, Downloads, Kind, Loads, OperandLists, ProjectCode};
     let described = |lead| program.map(|program| Lead::Described(program, lead));
     let loads = program.filter(|program| !is_remote && !program.loads.is_empty()).and_then(|_| described(Loads));
     if reading.dry_run {
-        // A program loads what it is told to load before it lists or checks anything.
+        // A program loads the named files before it lists or checks anything.
         return loads.into_iter().collect();
     }
     let mut leads = vec![Lead::CommandVariables];

@@ -1,7 +1,7 @@
 //! Fuel: one counter that limits all work of a judgment: parsing, expanding, copying, storing and looking up.
 //!
 //! It counts steps and not time, so that the same input gets the same verdict under any load. If it is used up, the
-//! verdict says so, and all earlier findings remain.
+//! verdict reports it, and all earlier findings remain.
 
 use std::cell::Cell;
 

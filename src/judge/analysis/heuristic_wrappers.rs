@@ -59,8 +59,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks what an undescribed program, or one that starts others, may run: the command that its arguments form, a
-    /// command string in one of them, or a shell whose path is an argument.
+    /// Walks the possible commands of an undescribed program, or of one that starts others: the command that its
+    /// arguments form, a command string in one of them, or a shell whose path is an argument.
     #[inline(never)]
     pub fn perhaps_wraps(
         &mut self,
@@ -157,7 +157,7 @@ mod tests {
     use super::super::act::{Effect, Verb};
     use super::super::testing::facts;
 
-    /// The programs and deletions that a line comes to beside the program that it begins with, in order.
+    /// Returns the programs and deletions of a line except its first program, in order.
     fn inside(line: &str) -> Vec<String> {
         let facts = facts(line);
         let found = facts.acts.iter().skip(1).filter_map(|act| match &act.verb {

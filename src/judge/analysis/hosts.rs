@@ -15,8 +15,8 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::HostClass;
 use crate::judge::rules::word_lists;
 
-/// Returns the class of the host in a value. `network`: the argument is a host or a URL by its position (what `curl`
-/// fetches), so that `example.org` or `server:path` is not a file. `known` are the known hosts of the policy, in the
+/// Returns the class of the host in a value. `network`: the argument is a host or a URL by its position (as that of
+/// `curl`), so that `example.org` or `server:path` is not a file. `known` are the known hosts of the policy, in the
 /// syntax of the catalog.
 #[must_use]
 pub fn class(value: &Value, network: bool, catalog: &Catalog, known: &[String]) -> HostClass {

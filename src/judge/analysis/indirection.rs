@@ -1,5 +1,5 @@
-//! Follows a command to what it uses: aliases of git, scripts of packages, targets of makefiles, variables that contain
-//! commands.
+//! Follows a command to the definitions that it uses: aliases of git, scripts of packages, targets of makefiles,
+//! variables that contain commands.
 //!
 //! Out of scope: I/O. Definitions are answers to questions; nothing is executed to find them.
 
@@ -40,7 +40,7 @@ use crate::judge::syntax::tree::{Dialect, Span};
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
 impl Walker<'_> {
-    /// Walks everything that a program leads to.
+    /// Walks all leads of a program.
     #[inline(never)]
     pub fn leads(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         for lead in follow::leads(ran.known, ran.reading, context.remote.is_some()) {
@@ -198,7 +198,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the content of a settings file: what the command wrote to it, or the existing content.
+    /// Returns the content of a settings file: the text that the command wrote to it, or the existing content.
     #[inline(never)]
     fn settings_text(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
         if let Some((behind, _)) = self.progress().behind(state, file) {

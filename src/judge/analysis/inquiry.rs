@@ -81,7 +81,7 @@ impl<'w> Answers<'w> {
         self.known.get(place).map(|known| &known.plain)
     }
 
-    /// Asks the source.
+    /// Gets the answer from the source.
     fn fetch(&self, question: Question) -> Option<&WorldAnswer> {
         let answer = self.source?(&question);
         Some(self.add(question, answer))
@@ -116,7 +116,7 @@ impl fmt::Debug for Answers<'_> {
     }
 }
 
-/// Asks questions for the judge, and charges them.
+/// The questions of the judge, which are charged to the fuel.
 #[derive(Debug)]
 pub struct Inquiry<'a> {
     answers: &'a Answers<'a>,
@@ -124,7 +124,7 @@ pub struct Inquiry<'a> {
     placers: RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
     /// The fuel of the judgment.
     pub fuel: Fuel,
-    /// Why a question could not be asked, if there was such a question.
+    /// The reason why a question could not be asked, if there was such a question.
     unaskable: Cell<Option<UnaskableReason>>,
 }
 
@@ -147,7 +147,8 @@ impl<'a> Inquiry<'a> {
         self.answers
     }
 
-    /// Returns why a question could not be asked, if there was such a question. The judgment may depend on that file.
+    /// Returns the reason why a question could not be asked, if there was such a question. The judgment may depend on
+    /// that file.
     #[must_use]
     pub const fn unaskable(&self) -> Option<UnaskableReason> {
         self.unaskable.get()
@@ -187,7 +188,7 @@ impl<'a> Inquiry<'a> {
         self.answers.fetch(question)
     }
 
-    /// Asks what is at `path`.
+    /// Queries the file at `path`.
     pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
         match self.ask(Question::Path(path.into())) {
             Some(WorldAnswer::Path(facts)) => Some(facts),
@@ -195,7 +196,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the state of `path` in git.
+    /// Queries the state of `path` in git.
     pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
         match self.ask(Question::Git(path.into())) {
             Some(WorldAnswer::Git(facts)) => Some(facts),
@@ -203,7 +204,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the repository of `dir`. `None` also if there is none.
+    /// Queries the repository of `dir`. `None` also if there is none.
     pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
         match self.ask(Question::Repository(dir.into())) {
             Some(WorldAnswer::Repository(facts)) => facts.as_ref(),
@@ -211,7 +212,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the content of the file at `path`.
+    /// Queries the content of the file at `path`.
     pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
         match self.ask(Question::File(path.into())) {
             Some(WorldAnswer::File(facts)) => Some(facts),
@@ -219,7 +220,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the path of a program.
+    /// Queries the path of a program.
     pub fn program(&self, name: &str) -> Option<&'a str> {
         match self.ask(Question::Program(name.into())) {
             Some(WorldAnswer::Program(path)) => path.as_deref(),
@@ -227,7 +228,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the file that a name runs, searched in these directories. `None` also if there is none.
+    /// Queries the file that a name runs, searched in these directories. `None` also if there is none.
     pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
         match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
             Some(WorldAnswer::Resolve(facts)) => facts.as_ref(),
@@ -235,7 +236,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks when the file at `path` was created and last changed. `None` also if it does not exist.
+    /// Queries when the file at `path` was created and last changed. `None` also if it does not exist.
     pub fn look(&self, path: &str) -> Option<&'a FileSnapshot> {
         match self.ask(Question::FileSnapshot(path.into())) {
             Some(WorldAnswer::FileSnapshot(look)) => look.as_ref(),
@@ -243,7 +244,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the tracked files of the repository of `dir` that differ from HEAD. `None` also if there is no
+    /// Queries the tracked files of the repository of `dir` that differ from HEAD. `None` also if there is no
     /// repository.
     pub fn changed(&self, dir: &str) -> Option<&'a [String]> {
         match self.ask(Question::Changed(dir.into())) {
@@ -252,7 +253,7 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    /// Asks for the ledger of this session.
+    /// Queries the ledger of this session.
     pub fn ledger(&self) -> Option<&'a Ledger> {
         match self.ask(Question::Ledger) {
             Some(WorldAnswer::Ledger(ledger)) => Some(ledger),

@@ -147,7 +147,7 @@ mod tests {
         does("ln -s ~ a; ln -s a b; cat b/x", ":show /home/dev/x", true);
         does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t/x/y", ":delete /home/dev/project/y", true);
         does("cp -s ~/x b; echo > b", ":overwrite /home/dev/x", true);
-        // Of two links on the way the deeper one counts.
+        // If two links are on the path, the deeper one counts.
         does("ln -s ~ a; ln -s /srv a/b; echo > a/b/x", ":overwrite /srv/x", true);
         does("ln -s ~ a; ln -s /srv ab; echo > ab/x", ":overwrite /srv/x", true);
     }

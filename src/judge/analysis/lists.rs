@@ -16,7 +16,7 @@ impl Walker<'_> {
         self.condition_list(state, context, script);
     }
 
-    /// Walks statements in order. Returns what the exit status of the last one says about files.
+    /// Walks statements in order. Returns the facts about files that the exit status of the last one implies.
     pub fn condition_list(&mut self, state: &mut State, context: &Context, script: &Script) -> ConditionFacts {
         let mut told = ConditionFacts::default();
         if !self.enter(depth::BODY, context.spans.map(script.span)) {
@@ -173,7 +173,7 @@ impl Walker<'_> {
             state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {
-            // An anonymous function of zsh runs at once.
+            // An anonymous function of zsh runs immediately.
             let mut fields = Vec::new();
             for word in &function.arguments {
                 self.expand().fields(state, context, word, &mut fields);

@@ -1,7 +1,7 @@
 //! Resolves the name of a command in the directories of `PATH`, as it is at this point of the command.
 //!
 //! This module detects programs that were planted in a directory before those of the system. A name that is searched
-//! only in directories of the system needs no question. Out of scope: what a program does.
+//! only in directories of the system needs no question. Out of scope: the effects of a program.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const MAX_DIRECTORIES: usize = 64;
 /// Maximum number of programs to which an approval is bound.
 const MAX_PROGRAMS: usize = 64;
 
-/// The variable with the directories in which a shell looks for programs.
+/// The variable with the directories that a shell searches for programs.
 const PATH: &str = "PATH";
 
 /// A name with the directories in which a shell searches it, in order; none for a name that is a path.

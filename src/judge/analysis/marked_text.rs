@@ -24,7 +24,7 @@ impl MarkedText {
         Self::beside(value, &[])
     }
 
-    /// As [`Self::new`], for a text that will be composed with others.
+    /// Like [`Self::new`], for a text that will be composed with others.
     pub fn beside(value: &Value, others: &[&str]) -> Self {
         let known: String = value.pieces().iter().filter_map(known_text).chain(others.iter().copied()).collect();
         let unknown = value.pieces().iter().filter(|piece| known_text(piece).is_none());

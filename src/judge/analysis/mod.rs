@@ -1,4 +1,4 @@
-//! Analyses a syntax tree into acts: what would run, after quoting, wrappers and nesting are resolved.
+//! Analyses a syntax tree into acts: the commands that would run, after quoting, wrappers and nesting are resolved.
 //!
 //! Out of scope: I/O, and judging which acts are dangerous.
 

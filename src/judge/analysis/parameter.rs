@@ -101,7 +101,7 @@ impl<W: Walk> Expander<'_, W> {
         VariableValue::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
     }
 
-    /// Creates an unknown number with an identity of its own.
+    /// Creates an unknown number with its own identity.
     pub fn number(&mut self, plain: bool) -> Value {
         // The first one is the number of the shell's process.
         let id = self.walk.expansion().readings.saturating_add(2);

@@ -272,7 +272,7 @@ impl Placer {
         self.project.get_or_init(found).as_deref()
     }
 
-    /// Whether the first working directory may be a project.
+    /// Reports whether the first working directory may be a project.
     fn works_here(&self) -> bool {
         *self.works.get_or_init(|| self.may_be_project(&self.cwd))
     }

@@ -114,7 +114,7 @@ impl Pattern {
         Some(result)
     }
 
-    /// As [`Self::prefix`], within a limit of steps.
+    /// Like [`Self::prefix`], within a limit of steps.
     fn prefix_of(&self, text: &[Letter], longest: bool, steps: &mut u32) -> Option<Option<usize>> {
         let lengths = text.len().min(self.least())..=text.len().min(self.most());
         Self::first(lengths, !longest, |length| self.run(text.get(..length)?, steps))
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(dot.suffix(&letter::known("a.b.c"), false), Some(Some(3)));
         assert_eq!(dot.suffix(&letter::known("a.b.c"), true), Some(Some(1)));
         assert_eq!(dot.suffix(&letter::known("abc"), true), Some(None));
-        // Of a length of its own.
+        // A pattern of a fixed length.
         let two = Pattern::new("é?");
         assert_eq!(
             (two.prefix(&letter::known("éab"), true), two.suffix(&letter::known("aéb"), false)),

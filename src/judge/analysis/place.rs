@@ -45,7 +45,7 @@ impl Place {
         Self::spelled_at(dir, &PathText::text(path))
     }
 
-    /// As [`Self::at`], for a partly known path.
+    /// Like [`Self::at`], for a partly known path.
     pub fn spelled_at(dir: Option<&Self>, path: &PathText) -> Option<Self> {
         if path.rough().is_empty() {
             return None;
@@ -137,7 +137,7 @@ impl Place {
         Self::at(Some(self), if names.is_empty() { "." } else { names.trim_start_matches('/') })
     }
 
-    /// As [`Self::join`], for a partly known path.
+    /// Like [`Self::join`], for a partly known path.
     pub fn join_spelled(&self, names: &PathText) -> Option<Self> {
         let mut path = self.path()?.clone();
         path.push_str("/");

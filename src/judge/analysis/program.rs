@@ -50,7 +50,7 @@ impl Walker<'_> {
             }
             known => (name, known),
         };
-        // Single facts do not describe what a program does.
+        // Single facts do not describe the effects of a program.
         let described = known.filter(|program| !program.facts_alone);
         let named = self.with_option_names(state, described, args);
         let args = named.as_deref().unwrap_or(args);

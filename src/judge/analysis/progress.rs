@@ -60,7 +60,7 @@ impl WalkProgress<'_, '_> {
         below || linked || any_in() || dir.any_above(|above, any| holds(above) || holds(any))
     }
 
-    /// Reports whether there is no readable file at a path, and the command creates none.
+    /// Reports whether no readable file exists at a path, and the command creates none.
     pub fn is_absent(&self, state: &State, path: &Value) -> bool {
         let missing = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Missing));
         let place = path.spelled().map(|path| Place::spelled_at(state.cwd.as_ref(), &path));
@@ -141,7 +141,7 @@ impl WalkProgress<'_, '_> {
         found
     }
 
-    /// Returns what the command wrote to a file.
+    /// Returns the text that the command wrote to a file.
     #[inline(never)]
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
         if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {

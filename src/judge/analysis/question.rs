@@ -8,24 +8,24 @@ use crate::judge::reserved::{self, UnaskableReason};
 /// A question about the system. Paths are absolute and lexically normalised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Question {
-    /// What is at this path?
+    /// The file at this path.
     Path(String),
-    /// What is the state of this path in git?
+    /// The state of this path in git.
     Git(String),
-    /// In which repository is this directory?
+    /// The repository of this directory.
     Repository(String),
-    /// What is the content of this file (a script, a manifest, a makefile), up to [`MAX_FILE`] bytes?
+    /// The content of this file (a script, a manifest, a makefile), up to [`MAX_FILE`] bytes.
     File(String),
-    /// What is the path of this program in the `PATH` of the invocation?
+    /// The path of this program in the `PATH` of the invocation.
     Program(String),
-    /// Which file does this name run, searched in these directories in this order? A name that is a path has no
+    /// The file that this name runs, searched in these directories in this order. A name that is a path has no
     /// directories.
     Resolve { name: String, dirs: Vec<String> },
-    /// When was the file at this path created and last changed, including the content of a directory?
+    /// The times at which the file at this path was created and last changed, including the content of a directory.
     FileSnapshot(String),
-    /// Which tracked files of the repository of this directory exist and differ from HEAD?
+    /// The tracked files of the repository of this directory that exist and differ from HEAD.
     Changed(String),
-    /// What has this session done to files, and which files were moved where?
+    /// The changes of this session to files, and the files that were moved with their destinations.
     Ledger,
 }
 
@@ -81,7 +81,7 @@ pub struct ProgramFacts {
     pub since_session: bool,
 }
 
-/// What is at a path.
+/// The facts about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     pub kind: PathKind,
@@ -151,7 +151,7 @@ pub enum FileFacts {
         digest: [u8; 32],
     },
     TooLarge,
-    /// It is a directory or a device, or there is no permission.
+    /// It is a directory or a device, or permission is denied.
     Unreadable,
 }
 

@@ -466,7 +466,7 @@ mod tests {
         assert_eq!(commands(RecipeKind::Make, "a a:\n\techo $@\n", &["a"]), ["echo a"]);
     }
 
-    /// What variables come to can be a power of what is written.
+    /// Checks the cost of expanding variables, which can make a text exponentially longer.
     #[test]
     fn what_is_expanded_is_paid_for() {
         let doubled: String = (1..8).map(|n| format!("V{n} = {}\n", format!("$(V{})", n - 1).repeat(20))).collect();

@@ -62,8 +62,8 @@ pub(super) enum NestedCalls {
 }
 
 impl Walker<'_> {
-    /// As [`WalkProgress::nested`], for a definition with these arguments. Returns the context inside it; `None`: it is
-    /// not walked.
+    /// Like [`WalkProgress::nested`], for a definition with these arguments. Returns the context inside it, or `None`
+    /// if it is not walked.
     pub fn begin_definition(
         &mut self,
         state: &State,

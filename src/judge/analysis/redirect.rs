@@ -220,7 +220,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Stores the process substitutions that read what later commands write.
+    /// Stores the process substitutions that read the output of later commands.
     #[inline(never)]
     pub fn read_at_the_end(&mut self, state: &State, outer: Streams, context: &Context, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {

@@ -1,6 +1,6 @@
 //! Determines the names of the programs for which a command word may stand.
 //!
-//! Out of scope: the path of a program ([`super::lookup`]), and what it does.
+//! Out of scope: the path of a program ([`super::lookup`]), and its effects.
 
 use super::act::{Disguise, Piece, Unknown, UnknownReason, Value};
 use super::disguise;
@@ -12,7 +12,7 @@ use super::state::State;
 /// Maximum number of programs that are tried for a glob as the command word.
 const MAX_CANDIDATES: usize = 8;
 
-/// How a command word is looked up.
+/// The way in which a command word is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     /// By a shell: functions, builtins, programs.

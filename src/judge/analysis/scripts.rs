@@ -166,7 +166,7 @@ impl Walker<'_> {
         unpacked || !origins.is_empty()
     }
 
-    /// Walks what the command wrote to a file before it runs the file. `false`: it wrote nothing.
+    /// Walks the text that the command wrote to a file before it runs the file. Returns `false` if it wrote nothing.
     #[inline(never)]
     pub fn written_script(
         &mut self,

@@ -1,4 +1,5 @@
-//! Determines what `find … -delete` deletes: the alternatives in its expression under which a file is deleted.
+//! Determines the files that `find … -delete` deletes: the alternatives in its expression under which a file is
+//! deleted.
 //!
 //! `find . -name '*.pyc' -o -delete` deletes files with other names. Rules examine the tests of a command; this module
 //! removes the tests that do not restrict the deletion, and turns each alternative into a command.

@@ -321,7 +321,7 @@ impl State {
         }
     }
 
-    /// As [`Self::localize`], if a function is running.
+    /// Like [`Self::localize`], if a function is running.
     pub fn localize_if(&mut self, name: &str, context: &Context) {
         if !context.calls.is_empty() {
             self.localize(name);

@@ -250,8 +250,8 @@ impl AnalysisInput<'_> {
 
 impl WalkProgress<'_, '_> {
     /// Reports whether a program prints shell code that is meant to be evaluated, by its description. A description
-    /// `setup:NAME` says so for the program `NAME`, in addition to its other description. A program of that name in the
-    /// project or in the temporary directory is another program.
+    /// `setup:NAME` states this for the program `NAME`, in addition to its other description. A program of that name in
+    /// the project or in the temporary directory is another program.
     #[inline(never)]
     fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
         let path = self.acts.get(id).and_then(|act| match &act.verb {

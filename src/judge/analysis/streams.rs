@@ -1,4 +1,4 @@
-//! Streams: pipes, files, here-documents and captures, and what is known of the data in them.
+//! Streams: pipes, files, here-documents and captures, and the known data in them.
 
 use std::rc::Rc;
 
@@ -57,7 +57,7 @@ pub(super) enum Stream {
     Nothing,
     /// A pipe or capture.
     Sink(SinkId, Output),
-    /// A file; the sink contains what the command writes to it.
+    /// A file; the sink contains the data that the command writes to it.
     File(Rc<Operand>, Option<SinkId>),
     /// A here-document or a here-string.
     Text(Rc<Value>),
@@ -98,7 +98,7 @@ impl Stream {
     }
 }
 
-/// The number of the descriptor from which a shell reads what its coprocess prints.
+/// The number of the descriptor from which a shell reads the output of its coprocess.
 pub(super) const COPROCESS_OUT: u32 = 63;
 
 /// The number of the descriptor through which a shell writes to its coprocess.
@@ -120,7 +120,7 @@ pub(super) struct ProcessSubstitutions {
     pub readers: Vec<(Script, SinkId)>,
 }
 
-/// A reader of what later commands write.
+/// A reader of the output of later commands.
 #[derive(Debug)]
 pub(super) struct WaitingReader {
     pub state: Box<State>,

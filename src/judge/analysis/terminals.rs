@@ -1,4 +1,5 @@
-//! Terminals that a session opened: what it types into them is walked in the state that earlier input left there.
+//! Terminals that a session opened: the keys that it types into them are walked in the state that earlier input left
+//! there.
 //!
 //! Out of scope: which programs open terminals and type into them (descriptions), and terminals of others, whose state
 //! is unknown.
@@ -57,7 +58,7 @@ struct TypedInput {
     pending: String,
     /// Whether the current line differs from the typed input.
     edited: bool,
-    /// Programs that were started there and read input themselves. One that was told to end may still read.
+    /// The programs that were started there and read the input themselves. One that was told to end may still read it.
     inside: Vec<StartedInterpreter>,
 }
 
@@ -76,8 +77,8 @@ impl TypedInput {
 }
 
 impl Walker<'_> {
-    /// Walks what a program types into a terminal, and marks the act. If the terminal is not the session's own, or the
-    /// input is unknown, the act is not marked.
+    /// Walks the keys that a program types into a terminal, and marks the act. If the terminal is not the session's
+    /// own, or the input is unknown, the act is not marked.
     #[inline(never)]
     pub fn typed(
         &mut self,

@@ -1,4 +1,4 @@
-//! What the tests of the analysis share: a small catalog, an invocation, and acts as text.
+//! Helpers for the tests of the analysis: a small catalog, an invocation, and acts as text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -152,7 +152,7 @@ name = ["tee"]
 effects = [{ does = "write", to = "operands" }]
 "#;
 
-/// The catalog of the tests.
+/// Returns the catalog of the tests.
 pub(super) fn catalog() -> Catalog {
     let file = PatternFile { path: "tests.toml".into(), text: PROGRAMS.into(), layer: Layer::User };
     let (catalog, problems) = Catalog::with_files([file]);
@@ -176,18 +176,18 @@ fn invocation(request: Request, env: &[(&str, &str)]) -> Invocation {
     }
 }
 
-/// A bash line.
+/// Returns the invocation of a bash line.
 pub(super) fn line(text: &str) -> Invocation {
     line_in(text, Dialect::Bash, &[])
 }
 
-/// A line for a shell, with more of an environment.
+/// Returns the invocation of a line for a shell, with additional variables.
 pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Invocation {
     let request = Request::Line(Line { dialect, ..Line::of_bash(text) });
     invocation(request, env)
 }
 
-/// What a line comes to when the world has these files and no other.
+/// Analyses a line in a world that contains only these files.
 pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Facts {
     let catalog = catalog();
     let source = |question: &Question| match question {
@@ -221,12 +221,12 @@ pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Fac
     work_out(invocation, &catalog, &Inquiry::new(&answers))
 }
 
-/// What a line comes to.
+/// Analyses a line in a world without files.
 pub(super) fn facts(text: &str) -> Facts {
     facts_with(&line(text), &[])
 }
 
-/// The programs that run, with their arguments: `rm -rf x`. Unknown parts are shown as `?`.
+/// Returns the programs that run, with their arguments: `rm -rf x`. Unknown parts are shown as `?`.
 pub(super) fn programs(facts: &Facts) -> Vec<String> {
     facts.acts.iter().filter_map(program).collect()
 }
@@ -237,20 +237,20 @@ fn program(act: &Act) -> Option<String> {
     Some([name.clone()].into_iter().chain(words).collect::<Vec<_>>().join(" "))
 }
 
-/// That a line runs a program with these arguments, in the form of [`programs`].
+/// Checks that a line runs a program with these arguments, in the form of [`programs`].
 #[track_caller]
 pub(super) fn runs(text: &str, expected: &str) {
     let facts = facts(text);
     assert!(programs(&facts).iter().any(|program| program == expected), "{text}\n{}", dump(&facts));
 }
 
-/// The programs of a line other than the harmless ones that tests use for scaffolding.
+/// Returns the programs of a line except the harmless ones that tests use for scaffolding.
 pub(super) fn telling(text: &str) -> Vec<String> {
     let scaffold = ["echo", "printf", "true", ":", "cat", "test", "[", "cd"];
     programs(&facts(text)).into_iter().filter(|p| !scaffold.contains(&p.split(' ').next().unwrap_or(""))).collect()
 }
 
-/// Everything of the facts, one line each, for messages.
+/// Formats all facts, one per line, for messages.
 pub(super) fn dump(facts: &Facts) -> String {
     let mut all = String::new();
     for (id, act) in facts.acts.iter().enumerate() {
@@ -288,7 +288,7 @@ pub(super) fn dump(facts: &Facts) -> String {
     all
 }
 
-/// Holds that of a line these are the acts of `rm`.
+/// Checks the acts of `rm` in a line.
 #[track_caller]
 pub fn removes(line: &str, expected: &[&str]) {
     let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();

@@ -1,6 +1,6 @@
 //! Walks commands, code, paths and URLs in the input of a tool as if they were in a command.
 //!
-//! Out of scope: what a tool does, which pattern files say; see [`crate::judge::tools`].
+//! Out of scope: the effects of a tool, which pattern files describe; see [`crate::judge::tools`].
 
 use serde_json::Value as Json;
 

@@ -170,7 +170,7 @@ mod tests {
         removes("echo \"$(x=a; trap 'rm $x' EXIT; x=b)\"", &["rm a", "rm b"]);
         removes("{ x=a; trap 'rm $x' EXIT; x=b; } | cat", &["rm a", "rm b"]);
         removes("x=a; trap 'rm $x' EXIT; cat f > a", &["rm a", "rm a"]);
-        // Nothing held it until then.
+        // The variable had no value until then.
         removes("if true; then trap 'rm $x' 0; fi; x=b", &["rm ", "rm b"]);
     }
 

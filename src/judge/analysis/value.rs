@@ -1,4 +1,4 @@
-//! Texts with unknown parts, and what is known of them: the beginning, the rest, an approximate text.
+//! Texts with unknown parts, and the known facts about them: the beginning, the rest, an approximate text.
 
 use std::borrow::Cow;
 

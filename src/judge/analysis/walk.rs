@@ -194,7 +194,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Takes one step. `false`: no steps are left, and an opaque part was added.
+    /// Spends one step. Returns `false` if no steps are left; an opaque part was then added.
     pub fn step(&mut self, span: Span) -> bool {
         let lasts = self.input.spend(cost::STEP);
         if !lasts {
@@ -203,9 +203,8 @@ impl<'a> Walker<'a> {
         lasts
     }
 
-    /// Increases the depth. `false`: the limit is reached, and an opaque part was added. After `true` the caller has to
-    /// call
-    /// [`Self::leave`] with the same amount.
+    /// Increases the depth. Returns `false` if the limit is reached; an opaque part was then added. After `true` the
+    /// caller has to call [`Self::leave`] with the same amount.
     pub fn enter(&mut self, by: u32, span: Span) -> bool {
         let fits = self.limits.enter(by);
         if !fits {

@@ -41,14 +41,14 @@ impl Limits {
         self.depth = self.depth.saturating_sub(by);
     }
 
-    /// Takes iterations of a loop. `false`: not enough are left, and none is taken.
+    /// Counts iterations of a loop. Returns `false` if not enough are left, and counts none.
     pub fn takes_rounds(&mut self, count: usize) -> bool {
         let left = u32::try_from(count).ok().and_then(|count| self.rounds.checked_sub(count));
         left.into_iter().for_each(|left| self.rounds = left);
         left.is_some()
     }
 
-    /// Takes a script, if fewer than `most` were walked.
+    /// Counts a script, if fewer than `most` were walked. Returns whether it did.
     pub const fn takes_script(&mut self, most: u32) -> bool {
         let fits = self.includes < most;
         if fits {

@@ -150,8 +150,8 @@ impl Walker<'_> {
 }
 
 impl AnalysisInput<'_> {
-    /// Returns what is added to each run of the command. It is divided into runs only if the command can distinguish
-    /// them.
+    /// Returns the additions of each run of the command. They are divided into runs only if the command can distinguish
+    /// these.
     fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
         let one = |name: &str| {
             reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
@@ -308,7 +308,7 @@ fn as_data(value: Value) -> Value {
     Value::of(value.into_pieces().into_iter().map(plain).collect())
 }
 
-/// How standard input is split into arguments.
+/// The way in which standard input is split into arguments.
 enum Separator {
     /// At blanks, with quotes and backslashes.
     Blanks,

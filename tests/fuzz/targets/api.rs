@@ -1,4 +1,5 @@
-//! Every body and message of the API is read without a panic, and a decision is a yes only in the words for one.
+//! Reads any bytes as each body and message of the API: no panic, and a decision counts as an approval only when its
+//! text names one.
 #![no_main]
 
 use guard_gateway::api::answers::{AnswerBody, BatchBody, Verb};

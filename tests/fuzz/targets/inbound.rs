@@ -1,12 +1,12 @@
-//! What messengers hand over is read without a panic, and a yes is none whose button, person or place is not in the message
-//! in so many words.
+//! Reads any bytes as messengers' input: no panic, and an approval is never read unless the message contains its
+//! button, person and place verbatim.
 #![no_main]
 
 use guard_gateway::channel::{ButtonKind, UserAction, email, inbound, typed, webhook};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// The nonce of a yes.
+/// Returns the nonce of an approval.
 fn yes(action: Option<&UserAction>) -> Option<&str> {
     match action {
         Some(UserAction::Pressed { nonce, press: ButtonKind::Approve }) => Some(nonce),

@@ -1,5 +1,5 @@
-//! Any command is judged: no panic, the same verdict twice, and neither `sh -c` around it nor another command beside
-//! it lowers the tier.
+//! Judges any command: no panic, the same verdict twice, and neither a `sh -c` around the command nor another command
+//! beside it lowers the tier.
 
 #![no_main]
 
@@ -33,7 +33,7 @@ fn judged(text: Vec<u8>) -> Judgment {
     CATALOG.with(|catalog| judge(&invocation, catalog, &POLICY, &Answers::none()))
 }
 
-/// The text as one word of a shell.
+/// Quotes the text as one shell word.
 fn quoted(text: &[u8]) -> Vec<u8> {
     let mut word = vec![b'\''];
     for &byte in text {
@@ -49,13 +49,14 @@ fn quoted(text: &[u8]) -> Vec<u8> {
 fuzz_target!(|text: &[u8]| {
     let plain = judged(text.to_vec());
     assert_eq!(plain.risk, judged(text.to_vec()).risk, "the same command, the same verdict");
-    // What is too long or too deep by itself is refused; with something around it the limit is met earlier, at tier 3.
+    // A command that is too long or too deep by itself is refused. Wrapping reaches the limit earlier, and that verdict
+    // is tier 3.
     if plain.risk.tier < Tier::High {
-        // What begins with a dash would be an option without the two.
+        // Without `--`, text that begins with a dash would be parsed as an option.
         let wrapped = judged([b"sh -c -- ".as_slice(), &quoted(text)].concat());
         assert!(wrapped.risk.tier >= plain.risk.tier, "{:?} < {:?}", wrapped.risk, plain.risk);
     }
-    // `$_` is what the command before it ended with: it says something else there.
+    // `$_` is the last argument of the previous command, so prepending a command changes its value.
     if text.windows(2).any(|two| two == b"$_" || two == b"{_") {
         return;
     }

@@ -1,5 +1,5 @@
-//! Any bytes are read or refused, in every dialect: no panic, no overflow, the same answer twice, and what a command
-//! says of where it stands lies within the text.
+//! Parses any bytes in every dialect: each input is parsed or refused without a panic or an overflow, the result is the
+//! same twice, and the script's span lies within the text.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a browser hands over is read without a panic, and nothing that a fuzzer makes up is signed.
+//! Reads any bytes as a browser's passkey data: no panic, and no fuzzer-made data counts as a signature.
 #![no_main]
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
@@ -11,7 +11,7 @@ const PAGE: &str = "http://localhost:6180";
 fuzz_target!(|parts: (&[u8], &[u8], &[u8])| {
     let url = Base64UrlUnpadded::encode_string;
     let pairing = PasskeyPairing { secret: [7; 32], name: "ada".to_owned() };
-    // The challenge is no secret of the browser's: what follows it is reached with the right one.
+    // The challenge is not a secret of the browser. With the right one the code behind the challenge check is reached.
     let challenge = url(&pairing.challenge("localhost"));
     let client = format!(r#"{{"type":"webauthn.create","challenge":"{challenge}","origin":"{PAGE}"}}"#);
     for client_data in [url(client.as_bytes()), url(parts.0)] {

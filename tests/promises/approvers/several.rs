@@ -1,4 +1,4 @@
-//! What wants two approvers runs on the signatures of two, and on nothing else.
+//! Tests commands that need two approvers: they run only with two valid signatures.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, req
 
 const TWO: &str = "[approvals]\ntier_3 = 2\n";
 
-/// A home with this configuration, and approvers with an SSH key each.
+/// Creates a home with this configuration and approvers with one SSH key each.
 fn home_with(config: &str, approvers: &[&str]) -> Home {
     let home = home();
     let own = home.path("home/.config/guard");
@@ -42,7 +42,7 @@ fn write(home: &Home, name: &str, public: &str) {
     fs::write(directory(home).join(format!("{name}.toml")), text).unwrap();
 }
 
-/// Says yes on the card of a request; where several could sign, this one does.
+/// Approves a request on its card. `who` selects the approver if several can sign.
 fn approve(home: &Home, id: &str, who: Option<&str>) -> String {
     let mut terminal = person(home, &["approve", id]);
     terminal.wait_for("no answer means no");
@@ -67,7 +67,7 @@ fn sql(home: &Home, sql: &str) {
 
 #[track_caller]
 fn says(screen: &str, words: &str) {
-    // A terminal breaks lines.
+    // The terminal wraps lines.
     let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(words), "{screen}");
 }
@@ -85,7 +85,7 @@ fn two_sign_and_the_record_names_both() {
     says(&home.prints(&["pending"], 0), "1 of 2 approvals, by ada; one more needed; in");
     let json: serde_json::Value = serde_json::from_str(&home.prints(&["pending", "--json"], 0)).unwrap();
     assert_eq!((&json["approvals"], &json["approved_by"]), (&2.into(), &serde_json::json!(["ada"])));
-    // One is left who can sign, and is not asked who.
+    // Only one approver is left who can sign, so guard does not ask which.
     let screen = approve(&home, &id, None);
     says(&screen, "1 of 2 approvals, by ada; one more needed.");
     says(&screen, "approved: git push");
@@ -102,7 +102,7 @@ fn two_sign_and_the_record_names_both() {
 #[test]
 fn nobody_counts_twice_under_one_name_or_two() {
     let home = home_with(TWO, &["ada", "bob", "cyd"]);
-    // Eve's file holds Ada's key.
+    // Eve's file contains Ada's key.
     write(
         &home,
         "eve",
@@ -119,7 +119,7 @@ fn nobody_counts_twice_under_one_name_or_two() {
     assert_eq!(request(&home, &asker.id).approved_by, ["ada"]);
     approve(&home, &asker.id, Some("cyd"));
     asker.ran();
-    // Ada's signature, taken for Eve's by hand, is still Ada's.
+    // Ada's signature, relabelled as Eve's by hand, still counts as Ada's.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     approve(&home, &id, Some("ada"));
@@ -134,7 +134,7 @@ fn nobody_counts_twice_under_one_name_or_two() {
     assert_eq!(home.ran(), 1);
 }
 
-/// The row of the record with the first yes to a request.
+/// Returns the id of the row of the record with the latest answer to a request.
 fn given(home: &Home, id: &str) -> i64 {
     let record = rusqlite::Connection::open(home.data().join("guard.db")).unwrap();
     let sql = "SELECT max(id) FROM record WHERE kind = 'answered' AND scope = ?1";
@@ -148,10 +148,10 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     let id = asker.id.clone();
     approve(&home, &id, Some("ada"));
     let row = given(&home, &id);
-    // Only the state, as if one had been enough.
+    // Only the state is changed, as if one approval were enough.
     sql(&home, &format!("UPDATE request SET state = 'approved', approvals = 1, answer = {row} WHERE id = '{id}'"));
     asker.refused("not signed by an approver: 1 of 2 approvals, by ada");
-    // A row that is no answer, under Bob's name, which the approval service finds out.
+    // A row under Bob's name that is not an answer; the approval service detects it.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     sql(&home, &format!("UPDATE request SET given = '[[1,\"bob\"]]' WHERE id = '{id}'"));
@@ -159,7 +159,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     terminal.wait_exit();
     says(&terminal.screen(), "void: one of its approvals was not signed by an enrolled approver");
     asker.refused("not signed by an enrolled approver");
-    // Two yeses that were used once are not used again.
+    // Two approvals that were used once cannot be reused.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     approve(&home, &id, Some("ada"));
@@ -197,7 +197,7 @@ fn one_no_ends_it_and_so_does_the_time() {
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "a request that needs several approvers cannot be approved late");
-    // Asked again it bears another name, for which Bob has not signed.
+    // Filed again, the request has a new id, for which Bob has not signed.
     let asker = Asker::new(&home, &FLAGGED);
     assert_ne!(asker.id, id);
     assert_eq!(request(&home, &asker.id).approved_by, Vec::<String>::new());
@@ -214,7 +214,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("GUARD_WAIT", "60");
         Terminal::spawn_with(command, 100, 30, crate::harness::pty::OnTerminal::ALL)
     };
-    // Said in advance or not, it is asked.
+    // guard asks even with `--yes`.
     let mut asking = at_home(&[&["--yes", "--"], &FLAGGED[..]].concat());
     answer_card(&mut asking, "y");
     sign(&mut asking, Some("ada"));
@@ -225,7 +225,7 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     approve(&home, &id, None);
     assert_eq!(ended(asking.wait_exit()), "exit 0", "{}", asking.screen());
     assert_eq!(home.ran(), 1);
-    // Given up while it waits, nothing comes of the second.
+    // If the asker gives up while waiting, the second approval has no effect.
     let mut asking = at_home(&[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut asking, "y");
     sign(&mut asking, Some("bob"));
@@ -236,14 +236,14 @@ fn one_signs_on_the_card_and_the_other_from_elsewhere() {
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "cannot be approved late");
-    // Not signed, nothing waits.
+    // Without a valid signature nothing waits.
     let mut asking = at_home(&[&["--"], &FLAGGED[..]].concat());
     answer_card(&mut asking, "y");
     sign(&mut asking, Some("eve"));
     assert_eq!(ended(asking.wait_exit()), "exit 126");
     says(&asking.screen(), "not signed by an approver: no approver eve is enrolled");
     assert!(crate::queue::stage::all(&home).iter().all(|one| one.state != RequestState::Waiting));
-    // Where nothing may wait, the card is not shown.
+    // If nothing may wait, the card is not shown.
     let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
     command.env("TERM", "xterm-256color").env("GUARD_WAIT", "0");
     let mut terminal = Terminal::spawn(command);
@@ -271,7 +271,7 @@ fn where_too_few_are_enrolled_nobody_is_asked_and_all_say_why() {
     assert!(home.prints(&["config", "check"], 0).contains(&format!("warning: approvals: {why}")));
     let doctor = home.prints(&["doctor", "approval.approvers"], 1);
     assert!(doctor.contains(why), "{doctor}");
-    // One key under two names is one person.
+    // One key under two names counts as one person.
     write(&home, "eve", &fs::read_to_string(home.path("home/.ssh/ada.pub")).unwrap());
     let checked = home.prints(&["config", "check"], 0);
     assert!(checked.contains("1 is enrolled (two names with the same key count once)"), "{checked}");
@@ -339,12 +339,12 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
         serde_json::from_str(&home.prints(&["check", "--json", "npm install some-pkg"], 1)).unwrap();
     assert_eq!((&verdict["approvals"], &verdict["decision"]), (&2.into(), &"ask".into()));
     assert!(home.prints(&["explain", "npm install some-pkg"], 1).contains("2 different approvers"));
-    // In no batch, and switched off by nothing.
+    // The rule cannot be batch-approved, and it cannot be disabled.
     fs::write(home.path("home/.config/guard/config.toml"), "disabled_rules = ['own.install']\n").unwrap();
     assert!(
         home.prints(&["config", "check"], 0).contains("own.install needs several approvers and cannot be disabled")
     );
-    // Nor run as support, or covered by a grant.
+    // It cannot run as support either, and no grant covers it.
     let support = "[[support]]\nargv = ['npm', 'install', 'some-pkg']\nwhy = 'x'\n";
     fs::write(home.path("home/.config/guard/config.toml"), support).unwrap();
     assert!(
@@ -389,7 +389,7 @@ fn who_may_enrol_alone_could_be_both_so_two_vouch() {
     terminal.send("ada\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
     assert!(file.exists());
-    // The same key is not enrolled under another name.
+    // The same key cannot be enrolled under another name.
     let mut terminal = person(&home, &["approver", "add", "eve", "--ssh", public.to_str().unwrap()]);
     terminal.wait_exit();
     says(&terminal.screen(), "this key is already enrolled for cyd");
@@ -421,7 +421,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
         by.sort();
         assert_eq!(by, ["ada", "bob"]);
     }
-    // The same one twice at once is one.
+    // Two simultaneous signatures of the same approver count as one.
     let asker = Asker::new(&home, &FLAGGED);
     let mut both = [person(&home, &["approve", &asker.id]), person(&home, &["approve", &asker.id])];
     for terminal in &mut both {
@@ -439,7 +439,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
     let screens = both.iter_mut().map(Terminal::screen).collect::<Vec<_>>().join("\n");
     says(&screens, "ada has already signed; another approver must sign");
     assert_eq!((request(&home, &asker.id).approved_by, home.ran()), (vec!["ada".to_owned()], 3));
-    // A no that comes while the second reads the card.
+    // A denial arrives while the second approver reads the card.
     let mut second = person(&home, &["approve", &asker.id]);
     second.wait_for("no answer means no");
     person(&home, &["deny", &asker.id]).wait_exit();
@@ -453,7 +453,7 @@ fn two_at_once_are_two_and_a_no_between_them_is_a_no() {
 #[test]
 fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_none() {
     let home = home_with(TWO, &["ada", "bob"]);
-    // The approver, at any moment of signing.
+    // Kills the approver's guard at different moments of signing.
     for delay in [0, 5, 15, 40] {
         let asker = Asker::new(&home, &FLAGGED);
         let mut terminal = person(&home, &["approve", &asker.id]);
@@ -467,7 +467,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         let by = request(&home, &asker.id).approved_by;
         assert!(by.is_empty() || by == ["ada"], "{by:?}");
         assert_eq!(state(&home, &asker.id), RequestState::Waiting);
-        // It goes on from there, whichever it was.
+        // The request can be completed in either case.
         if by.is_empty() {
             approve(&home, &asker.id, Some("ada"));
         }
@@ -475,7 +475,7 @@ fn whoever_is_killed_between_the_first_and_the_second_leaves_one_approval_or_non
         asker.ran();
     }
     assert_eq!(home.ran(), 4);
-    // The one who asked: nothing runs, and what was signed for it serves no other.
+    // Kills the asker: nothing runs, and the signature is valid for no other request.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     approve(&home, &id, Some("ada"));
@@ -506,7 +506,7 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     approve(&home, &id, Some("bob"));
     let waited = home.guard(&["wait", &id, "--timeout", "0"]).output().unwrap();
     says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more needed");
-    // Asking again changes nothing.
+    // Filing the request again changes nothing.
     file();
     assert_eq!((crate::queue::stage::all(&home).len(), request(&home, &id).approved_by), (1, vec!["bob".to_owned()]));
     approve(&home, &id, None);
@@ -533,7 +533,7 @@ fn of_tier_4_each_of_the_two_types_a_word() {
     }
     asker.ran();
     assert_eq!(home.ran(), 1);
-    // It is not filed without somebody who waits.
+    // The request is not filed if no process waits for it.
     let output = shell(&home, &["--no-wait", "--", "mkfs.ext4", "/dev/sda"]).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
 }

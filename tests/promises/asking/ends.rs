@@ -1,4 +1,4 @@
-//! Every way in which a card ends without an answer.
+//! Tests every way in which a card ends without an answer.
 
 use nix::sys::signal::{Signal, kill};
 

@@ -1,4 +1,4 @@
-//! What each key means, and what means nothing.
+//! Tests the meaning of each key, and the keys that are ignored.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn n_is_a_no_with_or_without_words() {
     asked.terminal.send("\r");
     assert_eq!(asked.answer(), TYPED_NO);
 
-    // Enter right behind it is meant.
+    // Enter is accepted at once here, without the pause in which keys are ignored.
     let mut asked = Asked::new(&[]);
     asked.terminal.send("n");
     asked.terminal.wait_for("Why not?");

@@ -1,4 +1,4 @@
-//! Where a person is asked, and how the card fits in there.
+//! Tests which terminal shows the card, and how the card fits on it.
 
 use std::os::unix::process::CommandExt as _;
 
@@ -28,7 +28,7 @@ fn nobody_is_asked_where_nobody_sits() {
 fn nobody_is_asked_without_a_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = asker(directory.path(), &[]);
-    // SAFETY: between fork and exec only a system call is made.
+    // SAFETY: only a system call is made between fork and exec.
     unsafe {
         command.pre_exec(|| {
             libc::setsid();
@@ -61,7 +61,7 @@ fn eight_at_once_are_asked_one_after_the_other_and_waiting_costs_no_time() {
         assert_eq!(screen.matches("no answer means no").count(), 1, "{screen}");
         let line = screen.lines().find(|line| line.contains("┃") && line.contains("rm -rf build-")).unwrap().to_owned();
         assert!(seen.insert(line), "{screen}");
-        // So long that the next card would show less if waiting counted.
+        // The wait is so long that the next card would show less time if waiting counted.
         asked.terminal.wait_for(" 59 s · no answer means no");
         asked.terminal.send("y");
         asked.terminal.wait_gone(" 59 s · no answer means no");
@@ -96,7 +96,7 @@ fn a_small_terminal_has_a_card() {
     assert_eq!(asked.answer(), "Once");
 }
 
-/// A terminal that knows no keys: answers are lines.
+/// Asks on a terminal without key support: answers are lines.
 fn dumb(variables: &[(&str, &str)]) -> Asked {
     let all = [&[("TERM", "dumb")], variables].concat();
     let mut asked = Asked::start(&all, 80, 24, OnTerminal::ALL);

@@ -1,4 +1,4 @@
-//! What the screen shows, cell by cell, in windows of every width and whatever becomes of their size.
+//! Tests the screen, cell by cell, in windows of every width and after every change of size.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use super::stage::Asked;
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
-/// Asks in a window of this size, and waits until the card can be answered.
+/// Asks in a window of this size, and waits until the card accepts an answer.
 fn asked(columns: u16, rows: u16) -> Asked {
     let mut asked = Asked::start(&[], columns, rows, OnTerminal::ALL);
     asked.read();
     asked
 }
 
-/// The seconds that the last line shows, of the card or of the explanation.
+/// Returns the seconds in the last line of the card or of the explanation.
 fn seconds(screen: &str) -> u32 {
     let at = screen.rfind(" s ·").expect("the time is on the screen");
     screen[..at].rsplit(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
@@ -36,12 +36,12 @@ fn the_explanation_takes_the_place_of_the_card_and_the_clock_goes_on() {
         let screen = asked.terminal.screen();
         assert_eq!(screen.matches(" s ·").count(), 1, "{columns}x{rows}:\n{screen}");
         assert_eq!(screen.matches("What would run").count(), 1, "{columns}x{rows}:\n{screen}");
-        // A page further on, and back to the card: nothing of either page is left.
+        // After paging forward and returning to the card, nothing of either page is left.
         asked.terminal.send(" ");
         asked.terminal.settle(Duration::from_millis(300));
         asked.turn("q", "y once");
         let screen = asked.terminal.screen();
-        // Above the card stands what the process that asks was started with.
+        // The test harness of the asking process prints its own line above the card.
         let mut card = screen.lines().skip_while(|line| line.is_empty() || line.starts_with("running 1 test"));
         assert!(card.all(|line| line.starts_with('┃')), "{columns}x{rows}:\n{screen}");
         asked.terminal.send("y");
@@ -81,12 +81,12 @@ fn in_a_window_that_is_too_small_no_yes_is_taken() {
         asked.terminal.send(key);
         asked.terminal.settle(Duration::from_millis(200));
     }
-    // The clock goes on, in one place.
+    // The clock keeps running, in one place.
     asked.terminal.wait_until("another second", |screen| clock(screen) != first);
     let screen = asked.terminal.screen();
     assert_eq!(flat(&screen).matches("you cannot approve here").count(), 1, "{screen}");
     assert!(asked.terminal.try_exit().is_none(), "{screen}");
-    // With room again it is read again, and answered.
+    // With enough room the card must be read again, and accepts an answer.
     asked.terminal.resize(80, 24);
     asked.terminal.wait_for("y once");
     asked.read();
@@ -133,7 +133,8 @@ fn without_colours_nothing_is_coloured() {
 #[test]
 fn the_first_card_of_an_account_says_what_a_card_is_and_no_other_does() {
     let home = Home::new();
-    // What was refused without a card, and what the doctor tries guard with, explains nothing to anybody.
+    // A command that was refused without a card, and the doctor's canary command, do not use up the first-time
+    // explanation.
     assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
     for (words, is_first) in [(&["guard-canary", "ask"][..], true), (&FLAGGED, true), (&FLAGGED, false)] {
         let mut command = home.guard(&["--"]);

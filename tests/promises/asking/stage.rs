@@ -1,4 +1,4 @@
-//! The stage: a process that asks, on a terminal of its own, and what it answered.
+//! Provides the stage: a process that asks on its own terminal, and the answer that it received.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -23,7 +23,7 @@ use nix::unistd::{Pid, alarm, execv, tcsetpgrp};
 
 use crate::harness::pty::{OnTerminal, Terminal};
 
-/// The names of what is handed to the process that asks.
+/// The names of the environment variables that configure the process that asks.
 pub const COMMAND: &str = "ASKING_COMMAND";
 pub const TIER: &str = "ASKING_TIER";
 pub const SECONDS: &str = "ASKING_SECONDS";
@@ -35,7 +35,7 @@ pub const AWAY: &str = "ASKING_AWAY";
 pub const IGNORE: &str = "ASKING_IGNORE";
 pub const BLOCK: &str = "ASKING_BLOCK";
 
-/// What the process that asks shows.
+/// Returns the card of the process that asks.
 fn view(command: &[u8], tier: Tier) -> CardView {
     let length = u32::try_from(command.len()).unwrap();
     let finding = Finding {
@@ -83,7 +83,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
     }
 }
 
-/// Not a promise: the process that asks, started by the promises below on a terminal of its own.
+/// Not a promise: the process that asks, which the promises below start on its own terminal.
 #[test]
 #[ignore = "started by the other tests"]
 fn process_that_asks() {
@@ -136,9 +136,9 @@ fn process_that_asks() {
     }
 }
 
-/// Makes this thread the only one that signals are delivered to, as in guard, where every other thread blocks them. The
-/// harness of the tests has a main thread, which would take some of them a moment later: it inherits a mask that blocks
-/// all, by a second start of the same program in the same process.
+/// Makes this thread the only one that receives signals, as in guard, where every other thread blocks them. The main
+/// thread of the test harness would otherwise receive some of them: the program executes itself again with all signals
+/// blocked, so that the harness's threads inherit that mask.
 fn take_all_signals(file: &str) {
     let started = format!("{file}.{}.started", std::process::id());
     if Path::new(&started).exists() {
@@ -153,13 +153,13 @@ fn take_all_signals(file: &str) {
     panic!("the program does not start again: {error}");
 }
 
-/// Writes a file that is whole as soon as it is there.
+/// Writes a file atomically, so that it is complete as soon as it exists.
 fn write_whole(path: &str, text: &str) {
     std::fs::write(format!("{path}.new"), text).unwrap();
     std::fs::rename(format!("{path}.new"), path).unwrap();
 }
 
-/// Ends the process with a panic, as a release build does, once a file is there.
+/// Ends the process with a panic, as in a release build, once a file exists.
 fn abort_when(trigger: String) {
     let then = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -175,7 +175,7 @@ fn abort_when(trigger: String) {
     });
 }
 
-/// Puts another process in front, once a file is there.
+/// Puts another process in the foreground once a file exists.
 fn give_away_when(trigger: String) {
     let mut other = Command::new("sleep").arg("100").process_group(0).spawn().unwrap();
     std::thread::spawn(move || {
@@ -184,12 +184,12 @@ fn give_away_when(trigger: String) {
             std::thread::sleep(Duration::from_millis(10));
         }
         tcsetpgrp(std::io::stderr(), Pid::from_raw(other.id().cast_signed())).unwrap();
-        // It ends with the terminal.
+        // The other process ends with the terminal.
         other.wait().unwrap();
     });
 }
 
-/// What a process does with signals.
+/// The signal mask and handlers of a process.
 #[derive(Debug, PartialEq)]
 struct Signals {
     mask: SigSet,
@@ -220,7 +220,7 @@ pub struct Asked {
     directory: tempfile::TempDir,
 }
 
-/// The program that asks, writing its answer to `answer` in `directory`.
+/// Returns the command of the program that asks. It writes its answer to `answer` in `directory`.
 pub fn asker(directory: &Path, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(ARGUMENTS);
@@ -228,11 +228,11 @@ pub fn asker(directory: &Path, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// What makes the test binary the process that asks.
+/// The arguments that make the test binary the process that asks.
 const ARGUMENTS: [&str; 6] =
     ["--ignored", "--exact", "asking::stage::process_that_asks", "--test-threads=1", "--nocapture", "--quiet"];
 
-/// The environment of the process that asks.
+/// Sets the environment of the process that asks.
 fn environment(command: &mut Command, directory: &Path, variables: &[(&str, &str)]) {
     command
         .env_clear()
@@ -255,7 +255,7 @@ impl Asked {
         Self::on(Terminal::spawn_with(command, columns, rows, on), directory)
     }
 
-    /// Starts a script in a shell; `ask` in it is the program that asks.
+    /// Starts a script in a shell, in which `ask` is the program that asks.
     pub fn script(shell: &[&str], variables: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ask = directory.path().join("ask");
@@ -272,26 +272,26 @@ impl Asked {
         Self { terminal, directory }
     }
 
-    /// Asks, and waits until the card is there and can be answered.
+    /// Starts asking, and waits until the card accepts an answer.
     pub fn new(variables: &[(&str, &str)]) -> Self {
         let mut asked = Self::start(variables, 80, 24, OnTerminal::ALL);
         asked.read();
         asked
     }
 
-    /// Waits for the card, and reads it.
+    /// Waits for the card, then for as long as a person needs to read it.
     #[track_caller]
     pub fn read(&mut self) {
         self.terminal.wait_for("no answer means no");
         self.pause();
     }
 
-    /// Waits until a question on the screen can be answered.
+    /// Waits until the question on the screen accepts an answer.
     pub fn pause(&mut self) {
         self.terminal.read_question();
     }
 
-    /// Presses a key that leads to another question, and reads that.
+    /// Presses a key that leads to another question, and waits for as long as a person needs to read that.
     #[track_caller]
     pub fn turn(&mut self, key: &str, text: &str) {
         self.terminal.send(key);
@@ -299,14 +299,14 @@ impl Asked {
         self.pause();
     }
 
-    /// The word that a critical card asks for.
+    /// Returns the word that a critical card asks for.
     pub fn word(&mut self) -> String {
         let screen = self.terminal.screen();
         let after = screen.split("type ").nth(1).expect("the card names a word");
         after.split(' ').next().unwrap().to_owned()
     }
 
-    /// The answer, after the terminal was found to be as before.
+    /// Returns the answer, and checks that the terminal was restored.
     #[track_caller]
     pub fn answer(&mut self) -> String {
         self.terminal.wait_exit();
@@ -314,7 +314,7 @@ impl Asked {
         self.written("answer")
     }
 
-    /// The terminal is as it was before the card.
+    /// Checks that the terminal is as it was before the card.
     #[track_caller]
     pub fn assert_restored(&mut self) {
         assert!(same(&self.terminal.before, &self.terminal.modes()), "the modes were not restored");
@@ -323,7 +323,7 @@ impl Asked {
         assert!(!self.terminal.emulator().bracketed_paste(), "pastes still come in brackets");
     }
 
-    /// An answer as it was written down, waited for.
+    /// Waits for a file that the process that asks writes, and returns its content.
     #[track_caller]
     pub fn written(&mut self, name: &str) -> String {
         let path = self.directory.path().join(name);
@@ -331,13 +331,13 @@ impl Asked {
         std::fs::read_to_string(path).unwrap()
     }
 
-    /// The process that asks.
+    /// Returns the process that asks.
     pub fn asking(&mut self) -> Pid {
         Pid::from_raw(self.written("answer.pid").parse().unwrap())
     }
 }
 
-/// Whether two modes are the same.
+/// Reports whether two terminal modes are the same.
 pub fn same(one: &Termios, other: &Termios) -> bool {
     one.local_flags == other.local_flags
         && one.input_flags == other.input_flags
@@ -346,8 +346,8 @@ pub fn same(one: &Termios, other: &Termios) -> bool {
         && one.control_chars == other.control_chars
 }
 
-/// No, without a word: left by another key than n, or without an answer.
+/// A denial without a reason: given by another key than n, or for lack of an answer.
 pub const NO: &str = "No { words: None, typed: false }";
 
-/// No by n, without a word.
+/// A denial by n, without a reason.
 pub const TYPED_NO: &str = "No { words: None, typed: true }";

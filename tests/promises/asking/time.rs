@@ -1,4 +1,4 @@
-//! How long a person is waited for.
+//! Tests how long guard waits for a person.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ fn a_deadline_that_passes_while_stopped_is_a_no() {
     asked.terminal.send("fg\ny");
     assert_eq!(asked.written("answer"), "TimedOut { seconds: 2 }");
 
-    // And where nothing could be done before stopping.
+    // The same for SIGSTOP, which allows no preparation before the stop.
     let mut asked = Asked::new(&[(SECONDS, "2")]);
     asked.terminal.signal(Signal::SIGSTOP);
     asked.terminal.settle(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! `guard config`: a change is checked, shown, and written after a yes alone.
+//! Tests `guard config`: a change is checked and shown, and is written only after an approval.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     assert!(screen.contains("not changed") && screen.contains("expected \"off\""), "{screen}");
     assert_eq!(typed(&["config", "unset", "thresholds.agent"], "y").0, Some(0));
     assert_eq!(text().replace("\n[thresholds]\n", ""), first);
-    // Without a terminal of its own nobody says yes.
+    // Without a terminal nobody can approve the change.
     let before = text();
     let output = home.guard(&["config", "set", "mode", "off"]).output().unwrap();
     assert_eq!(output.status.code(), Some(126), "{output:?}");
@@ -48,7 +48,7 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
     };
     let ended = |mut terminal: Terminal| (terminal.wait_exit().code(), terminal.screen());
 
-    // Left as it was found: the template is no file yet.
+    // An unchanged template is not saved as a file.
     let (code, screen) = ended(edited("test \"$1\" = --wait && grep -q preset \"$2\" && : > \"$2\""));
     assert!(code == Some(0) && screen.contains("Not changed.") && !file.exists(), "{screen}");
 
@@ -62,7 +62,7 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
     let (code, screen) = ended(edited("true"));
     assert!(code == Some(0) && screen.contains("Not changed."), "{screen}");
 
-    // What is wrong is told with its line, and can be mended or left.
+    // An invalid file is reported with the line, and can be edited again or discarded.
     let wrong = "grep -q sometimes \"$2\" && sed -i s/sometimes/off/ \"$2\" || echo 'mode = \"sometimes\"' >> \"$2\"";
     for (again, code) in [("n", 126), ("y", 126), ("y", 0)] {
         let mut terminal = edited(wrong);
@@ -79,7 +79,7 @@ fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
     }
     let (code, screen) = ended(edited("exit 3"));
     assert!(code == Some(125) && screen.contains("not changed: editor --wait failed"), "{screen}");
-    // Without a terminal of its own nobody edits.
+    // Without a terminal no editor is started.
     home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
     let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();
     assert_eq!((output.status.code(), home.ran()), (Some(126), 0), "{output:?}");
@@ -101,7 +101,7 @@ fn a_tilde_is_the_home_that_leads_to_the_file() {
     fixture.write("elsewhere/.config/guard/config.toml", text);
     assert_eq!(key(&fixture), fixture.path("elsewhere/key"));
     assert_eq!(fixture.load().own_file(), Some(&*fixture.path("elsewhere/.config/guard/config.toml")));
-    // The account's own file speaks of the account's home, wherever HOME leads.
+    // Paths in the account's own file are relative to the account's home, even if HOME is another directory.
     fixture.user(text);
     fs::remove_file(fixture.path("elsewhere/.config/guard/config.toml")).unwrap();
     assert_eq!(key(&fixture), fixture.path("home/key"));

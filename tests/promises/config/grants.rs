@@ -1,4 +1,4 @@
-//! Grants of configuration files: what, where and until when, and which are refused.
+//! Tests grants of configuration files: their command, directory and expiry, and the refused ones.
 
 use super::*;
 

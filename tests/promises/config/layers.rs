@@ -1,4 +1,4 @@
-//! Which file may set, lock and tighten what.
+//! Tests which file may set, lock and tighten which key.
 
 use super::*;
 
@@ -129,14 +129,14 @@ fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
     fixture.machine("approvals.tier_3 = 2").user("[approvals]\ntier_3 = 3\ntier_4 = 2").project("approvals.tier_2 = 2");
     let found = fixture.policy().approvals;
     assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
-    // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
+    // Only the file that set the value can lower it, locked or not, and an invalid value leaves it unchanged.
     fixture.user("approvals.tier_3 = 1");
     assert!(
         fixture.problems()[0]
             .contains("approvals.tier_3: 1 is less strict than 2, and a user file can only tighten the policy")
     );
     assert_eq!(fixture.load().policy.approvals.high, 2);
-    // What cannot be read, and speaks of it, wants two.
+    // An invalid value of this key, or an invalid file that mentions it, requires two approvers.
     for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
         fixture.user(wrong);
         assert_eq!((fixture.problems().len(), fixture.load().policy.approvals.critical), (1, 2), "{wrong}");
@@ -187,7 +187,7 @@ fn without_an_own_configuration_the_home_that_is_named_is_the_users() {
     fixture.roots.named = Some(fixture.path("else/guard"));
     fixture.write("else/guard/config.toml", "prompts_per_hour = 50");
     assert_eq!(fixture.policy().prompts_per_hour, 50);
-    // Pattern files alone are a configuration too.
+    // A directory with pattern files only is also an own configuration.
     fixture.write("home/.config/guard/patterns/a.toml", "");
     fixture.problems();
 }

@@ -1,4 +1,4 @@
-//! What is wrong in a file is named with its remedy, and makes guard stricter.
+//! Tests that a problem in a file is reported with its remedy, and makes guard stricter.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a document shows: commands of guard, and keys of the configuration. From Markdown and from mdoc.
+//! Reads the commands of guard and the configuration keys that a Markdown or mdoc document shows.
 
 use std::ffi::OsString;
 
@@ -6,19 +6,19 @@ use clap::{Arg, Command, CommandFactory};
 use guard::cli::{self, Cli, CommandLine};
 use guard::config::keys::{ConfigType, KEYS};
 
-/// What stands in a document.
+/// The commands, options and keys that a document shows.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// The words behind `guard`.
+    /// The words after `guard`.
     pub commands: Vec<Vec<String>>,
-    /// Options that are named by themselves.
+    /// Options that appear on their own.
     pub options: Vec<String>,
-    /// Keys with their tables: `queue.wait`.
+    /// Keys with their tables, such as `queue.wait`.
     pub keys: Vec<String>,
 }
 
 impl Shown {
-    /// Of the README: blocks, and what stands between backticks.
+    /// Reads a Markdown document: blocks, and text between backticks.
     pub fn in_markdown(text: &str) -> Self {
         let (mut shown, mut prose, mut block, mut fenced) = (Self::default(), String::new(), Vec::new(), false);
         for line in text.lines() {
@@ -44,7 +44,7 @@ impl Shown {
         shown
     }
 
-    /// Of a manual page: literal blocks, `.Ic guard …`, `.Fl -option` and `.Cm key`.
+    /// Reads a manual page: literal blocks, `.Ic guard …`, `.Fl -option` and `.Cm key`.
     pub fn in_mdoc(text: &str) -> Self {
         let (mut shown, mut block, mut literal) = (Self::default(), Vec::new(), false);
         for line in text.lines() {
@@ -62,7 +62,7 @@ impl Shown {
         shown
     }
 
-    /// A line of macros.
+    /// Reads a line of macros.
     fn macros(&mut self, line: &str) {
         let words: Vec<&str> = line.trim_start_matches('.').split_whitespace().collect();
         if let Some(at) = words.windows(2).position(|pair| pair == ["Ic", "guard"]) {
@@ -74,7 +74,7 @@ impl Shown {
                     "Ar" | "Pa" | "Qq" => dash = "",
                     "," | "." | ";" | ")" => {}
                     "--" if dash.is_empty() => command.push("--".to_owned()),
-                    // Between options that follow one `Fl`.
+                    // One `Fl` applies to all the options that follow it.
                     word => {
                         command.push(format!("{dash}{word}"));
                         if !word.starts_with('-') {
@@ -95,7 +95,7 @@ impl Shown {
         }
     }
 
-    /// A block of lines: commands, or a piece of configuration.
+    /// Reads a block of lines: commands, or a configuration example.
     fn block(&mut self, lines: &[&str]) {
         let mut table = None;
         for line in lines {
@@ -110,7 +110,7 @@ impl Shown {
         }
     }
 
-    /// The commands in a line of a shell.
+    /// Reads the commands of a shell line.
     fn commands_in(&mut self, line: &str) {
         let line = line.trim_start_matches("$ ").trim_start_matches("sudo ").trim_start_matches("/usr/local/bin/");
         let pipelines = line.split("$(").flat_map(pipeline);
@@ -120,7 +120,7 @@ impl Shown {
         }));
     }
 
-    /// The key in a piece of code: `[queue] wait = 300`, `mode = "off"`, `hook.deadline` or `retention_days`.
+    /// Reads the key in a code span: `[queue] wait = 300`, `mode = "off"`, `hook.deadline` or `retention_days`.
     fn key_in(&mut self, code: &str) {
         let key = code.split(" = ").next().unwrap_or(code);
         let is_word =
@@ -139,7 +139,7 @@ impl Shown {
     }
 }
 
-/// The words of the commands of a pipeline, up to where a comment, a redirection or something else begins.
+/// Returns the words of a pipeline's commands, up to a comment, a redirection or another construct.
 fn pipeline(text: &str) -> Vec<Vec<String>> {
     let (mut commands, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
     for c in text.chars() {
@@ -162,7 +162,7 @@ fn pipeline(text: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// Whether the configuration has this key, or a table of it this field.
+/// Reports whether the configuration has this key, or one of its tables has this field.
 pub fn is_key(name: &str) -> bool {
     KEYS.iter().any(|row| {
         let field = name.strip_prefix(row.name).and_then(|rest| rest.strip_prefix('.'));
@@ -174,7 +174,7 @@ pub fn is_key(name: &str) -> bool {
     })
 }
 
-/// Whether some verb has this option.
+/// Reports whether some verb has this option.
 pub fn is_option(option: &str) -> bool {
     fn has(command: &Command, name: &str) -> bool {
         command.get_arguments().any(|arg| arg.get_long() == Some(name))
@@ -183,13 +183,13 @@ pub fn is_option(option: &str) -> bool {
     option.strip_prefix("--").is_some_and(|name| has(&Cli::command(), name))
 }
 
-/// What is wrong with a command of guard's, by its words; `None` when it is one.
+/// Returns the fault of a command of guard, given its words, or `None` if the command is valid.
 pub fn fault(words: &[String]) -> Option<String> {
     let whole = Cli::command();
     let mut command = &whole;
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        // What follows is not guard's.
+        // The remaining words are not arguments of guard.
         if word == "--" || word == "-c" {
             return None;
         }
@@ -199,17 +199,17 @@ pub fn fault(words: &[String]) -> Option<String> {
             let told = matches!(cli::read("guard".as_ref(), &asked, None, None), CommandLine::Help(_));
             return (!told && whole.find_subcommand(topic).is_none()).then(|| format!("there is no topic {topic}"));
         }
-        // What the gateway reads is held by the gateway's own tests.
+        // The gateway's own tests check the arguments that the gateway reads.
         if command.get_positionals().any(clap::Arg::is_trailing_var_arg_set) {
             return None;
         }
         let option = word.starts_with('-') && word.len() > 1;
         let found = command.get_arguments().find(|arg| is_this(arg, word));
         match found {
-            // A value that may be left out is.
+            // The optional value is omitted.
             Some(arg) if is_optional(arg) && words.peek().is_none_or(|next| next.starts_with('-')) => {}
             Some(arg) if arg.get_action().takes_values() => {
-                // Where only the option is named.
+                // The document may name the option without its value.
                 let value = words.next()?;
                 if let Some(fault) = not_among(arg, value) {
                     return Some(fault);
@@ -219,7 +219,7 @@ pub fn fault(words: &[String]) -> Option<String> {
             None if option => return Some(format!("{} has no option {word}", command.get_name())),
             None => match (command.find_subcommand(word), command.get_positionals().next()) {
                 (Some(inner), _) => command = inner,
-                // A command of the shell's own, and not one of guard's.
+                // The word is an argument of a verb. Directly after `guard` it would be a command of the shell.
                 (None, Some(arg)) if command.get_name() != "guard" => {
                     if let Some(fault) = not_among(arg, word) {
                         return Some(fault);
@@ -241,7 +241,7 @@ fn is_this(arg: &Arg, word: &str) -> bool {
     long || word.strip_prefix('-').is_some_and(|name| arg.get_short().is_some_and(|short| name == short.to_string()))
 }
 
-/// Why an argument does not take a value; names in capitals stand for any.
+/// Returns the reason why an argument does not accept a value. A name in capitals stands for any value.
 fn not_among(arg: &Arg, value: &str) -> Option<String> {
     let known = arg.get_possible_values();
     let any = known.is_empty() || value.chars().all(|c| c.is_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! A home of its own for guard, with stand-ins for what must not really run.
+//! A home for guard, with stand-ins for programs that must not really run.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -7,10 +7,10 @@ use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session
 use guard::store::{Paths, Store};
 use rusqlite::Connection;
 
-/// The command that is flagged in these tests: tier 3. `git` is a stand-in that leaves a mark when it runs.
+/// The flagged command of these tests, of tier 3. `git` is a stand-in that leaves a mark when it runs.
 pub const FLAGGED: [&str; 5] = ["git", "push", "--force", "origin", "main"];
 
-/// These words, asked for by a person at a terminal, in no place that matters.
+/// Returns the invocation of these words by a person at a terminal, in an unremarkable directory.
 pub fn invocation(words: &[&str]) -> Invocation {
     Invocation {
         request: Request::Argv(words.iter().map(Into::into).collect()),
@@ -24,7 +24,7 @@ pub fn invocation(words: &[&str]) -> Invocation {
     }
 }
 
-/// A home, a directory to work in, and stand-ins for programs.
+/// A temporary directory with a home, a working directory and stand-ins for programs.
 pub struct Home {
     directory: tempfile::TempDir,
 }
@@ -35,14 +35,14 @@ impl Home {
         for directory in ["home", "work", "bin"] {
             std::fs::create_dir(home.path(directory)).unwrap();
         }
-        // It is there from the beginning: what the stand-ins write to is part of what a yes is bound to.
+        // The file exists from the start, because an approval is bound to the files that the stand-ins write to.
         let mark = home.path("ran");
         std::fs::write(&mark, "").unwrap();
         home.stand_in("git", &format!("echo ran >> '{}'", mark.display()));
         home
     }
 
-    /// In which everything up to tier 3 runs, so that only the record can stand in the way.
+    /// Creates a home whose policy runs everything up to tier 3, so that only the record can prevent a run.
     pub fn that_asks_nobody() -> Self {
         let home = Self::new();
         std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
@@ -70,12 +70,12 @@ impl Home {
         Store::open(&self.paths()).unwrap()
     }
 
-    /// A program in this home, with no terminal.
+    /// Returns a command that runs a program in this home, without a terminal.
     pub fn program(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         command.env_clear().env("HOME", self.path("home")).env("PATH", path).env("TZ", "UTC");
-        // Nobody is there to answer: what is asked about is refused at once.
+        // No person can answer, so a command that needs an approval is refused at once.
         command.env("GUARD_WAIT", "0");
         command.current_dir(self.path("work")).stdin(Stdio::null());
         command
@@ -87,9 +87,9 @@ impl Home {
         command
     }
 
-    /// Runs a script as root of a namespace of its own, where `mount` mounts, with guard, the directory of the record
-    /// and the flagged command as its arguments. A home of root that this account may not read is an empty one there.
-    /// `None` where the system does not let us.
+    /// Runs a script as root of a new namespace, where `mount` works, with guard, the directory of the record and the
+    /// flagged command as its arguments. A home of root that this account cannot read is replaced by an empty one
+    /// there. Returns `None` if the system does not permit the namespace.
     pub fn in_a_namespace(&self, script: &str) -> Option<Output> {
         let mut probe = self.program("unshare");
         let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
@@ -98,7 +98,7 @@ impl Home {
             return None;
         }
         let mut command = self.program("unshare");
-        // What root of the namespace makes in the temp directory would be in the way of the real root.
+        // Files that the namespace's root creates in the temp directory would get in the way of the real root.
         command.env("XDG_RUNTIME_DIR", self.path("home"));
         let script = format!("[ -x /root ] || mount -t tmpfs none /root\n{script}");
         command.args(["-Urm", "sh", "-ec", &script, env!("CARGO_BIN_EXE_guard")]).arg(self.data()).args(FLAGGED);
@@ -109,7 +109,7 @@ impl Home {
         self.guard(&[&["--"], words].concat()).output().unwrap()
     }
 
-    /// What guard's verb prints; it must end with this exit code.
+    /// Returns the output of a verb of guard, which must exit with this code.
     pub fn prints(&self, arguments: &[&str], code: i32) -> String {
         let output = self.guard(arguments).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -117,7 +117,7 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// How often the stand-in ran.
+    /// Returns the number of runs of the stand-in.
     pub fn ran(&self) -> usize {
         std::fs::read_to_string(self.path("ran")).map_or(0, |text| text.lines().count())
     }
@@ -126,13 +126,14 @@ impl Home {
         Connection::open(self.paths().database()).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// The record as one file, with nothing left in the log.
+    /// Moves the write-ahead log into the record's database file.
     pub fn settle(&self) {
         let connection = Connection::open(self.paths().database()).unwrap();
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     }
 
-    /// That the record cannot be written, for a reason with these words: what is flagged does not run, the rest does.
+    /// Checks that the record cannot be written, for a reason with these words: a flagged command does not run, any
+    /// other does.
     pub fn holds_back(&self, output: &Output, reason: &str) {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(126), "{said}");

@@ -1,4 +1,4 @@
-//! What the promises need to hold a program to its word.
+//! Provides the harness of the promises.
 
 pub mod home;
 pub mod program;

@@ -1,11 +1,11 @@
-//! Programs that tests make. They are written by a child process: a file that this process has open for writing is, for a
-//! moment, also open in whatever another test forks just then, and cannot be run as long.
+//! Creates programs for tests. A child process writes them: while this process has a file open for writing, a child
+//! that another test forks at that moment has it open too, and the file cannot be executed until that child closes it.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Writes a program.
+/// Writes an executable file.
 pub fn write(path: &Path, text: &str) {
     let mut child = Command::new("/bin/sh")
         .args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"])

@@ -1,5 +1,5 @@
-//! A real terminal around a real program: what it shows is read from an emulated screen, and keys, signals, sizes and
-//! hang-ups reach it the way they reach it in life.
+//! Runs a real program on a real terminal: the test reads its output from an emulated screen, and sends keys, signals,
+//! sizes and hang-ups as a terminal does.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -19,29 +19,30 @@ use nix::sys::stat::Mode;
 use nix::sys::termios::{Termios, tcgetattr};
 use nix::unistd::Pid;
 
-/// Long enough for a slow machine; a promise that holds is kept much sooner.
+/// The time limit of every wait, long enough for a slow machine. A promise that holds needs much less.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a person looks at a question that has appeared before a key is pressed: longer than the question ignores keys
-/// for, by what a busy machine may keep the program from running between drawing it and looking at the clock.
+/// The time for which a person reads a question before pressing a key. It is longer than the time for which a question
+/// ignores keys, to allow for a busy machine that delays the program between drawing the question and reading the
+/// clock.
 const LOOK: Duration = READING.saturating_add(Duration::from_millis(600));
 
-/// A program on a terminal of its own.
+/// A program on its own terminal.
 pub struct Terminal {
-    /// `None` once hung up.
+    /// `None` after a hang-up.
     master: Option<File>,
-    /// Kept open so that modes can be looked at when the program is gone.
+    /// Kept open so that the modes can be read after the program has ended.
     slave: Option<OwnedFd>,
     child: Child,
     status: Option<ExitStatus>,
     screen: vt100::Parser,
-    /// Everything that was ever written, raw.
+    /// All output as raw bytes.
     pub raw: Vec<u8>,
-    /// The modes of the terminal before the program began.
+    /// The modes of the terminal before the program started.
     pub before: Termios,
 }
 
-/// Which of the three standard descriptors are the terminal; the others are `/dev/null`.
+/// The standard descriptors that are connected to the terminal. The others are `/dev/null`.
 #[derive(Clone, Copy, Debug)]
 pub struct OnTerminal {
     pub stdin: bool,
@@ -50,22 +51,22 @@ pub struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// As in a shell.
+    /// All of them, as in a shell.
     pub const ALL: Self = Self { stdin: true, stdout: true, stderr: true };
-    /// None of them: the terminal still controls the process.
+    /// None of them. The terminal is still the controlling terminal of the process.
     pub const NONE: Self = Self { stdin: false, stdout: false, stderr: false };
 }
 
 impl Terminal {
-    /// Starts a program as the leader of a session on a terminal of 80 × 24.
+    /// Starts a program as a session leader on a terminal of 80 × 24.
     pub fn spawn(command: Command) -> Self {
         Self::spawn_with(command, 80, 24, OnTerminal::ALL)
     }
 
-    /// Starts a program as the leader of a session on a terminal of this size.
+    /// Starts a program as a session leader on a terminal of this size.
     pub fn spawn_with(mut command: Command, columns: u16, rows: u16, on: OnTerminal) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        // Both ends are closed on exec from the start: a program of another test must not keep this terminal open.
+        // Both ends are close-on-exec from the start, so that a program of another test cannot keep this terminal open.
         let flags = OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
         let master = posix_openpt(flags).expect("a pseudo-terminal");
         grantpt(&master).expect("a terminal of our own");
@@ -81,10 +82,10 @@ impl Terminal {
         };
         command.stdin(end(on.stdin)).stdout(end(on.stdout)).stderr(end(on.stderr));
         let controlling = slave.as_raw_fd();
-        // SAFETY: between fork and exec only system calls are made.
+        // SAFETY: only system calls are made between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                // A program that dies of SIGQUIT leaves no core behind.
+                // A program that dies of SIGQUIT must not leave a core file.
                 let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
                 libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
                 if libc::setsid() == -1 || libc::ioctl(controlling, libc::TIOCSCTTY, 0) == -1 {
@@ -105,22 +106,22 @@ impl Terminal {
         }
     }
 
-    /// The process that was started.
+    /// Returns the process ID of the program.
     pub fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the program.
     pub fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).expect("the program is there");
     }
 
-    /// Types. All bytes arrive at once.
+    /// Types keys. All bytes arrive at once.
     pub fn send(&mut self, keys: &str) {
         self.master.as_mut().expect("not hung up").write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Types like a person: one key, then the next, once the program has read it.
+    /// Types like a person: each key only after the program has read the previous one.
     pub fn type_slowly(&mut self, keys: &str) {
         for key in keys.chars() {
             self.send(key.encode_utf8(&mut [0; 4]));
@@ -134,7 +135,7 @@ impl Terminal {
         }
     }
 
-    /// How many bytes that were typed the program has not read yet.
+    /// Returns the number of typed bytes that the program has not read yet.
     fn unread(&self) -> i32 {
         let Some(slave) = &self.slave else { return 0 };
         let mut count: libc::c_int = 0;
@@ -158,23 +159,23 @@ impl Terminal {
         self.screen.screen_mut().set_size(cells(rows), cells(columns));
     }
 
-    /// The modes of the terminal.
+    /// Returns the current modes of the terminal.
     pub fn modes(&self) -> Termios {
         tcgetattr(self.slave.as_ref().expect("not hung up")).expect("a terminal has modes")
     }
 
-    /// What is on the screen now, line by line, without blanks at the ends.
+    /// Returns the current screen, line by line, without blanks at the ends.
     pub fn screen(&mut self) -> String {
         self.settle(Duration::ZERO);
         self.screen.screen().contents()
     }
 
-    /// The emulated screen itself.
+    /// Returns the emulated screen.
     pub fn emulator(&self) -> &vt100::Screen {
         self.screen.screen()
     }
 
-    /// Reads for at least this long.
+    /// Reads output for at least this long.
     pub fn settle(&mut self, time: Duration) {
         let until = Instant::now() + time;
         loop {
@@ -185,7 +186,7 @@ impl Terminal {
         }
     }
 
-    /// Reads on for as long as a person takes to read a question, after which a key answers it.
+    /// Reads output for as long as a person needs to read a question. Afterwards a key answers it.
     pub fn read_question(&mut self) {
         self.settle(LOOK);
     }
@@ -202,7 +203,7 @@ impl Terminal {
         self.wait_until(&format!("no “{text}”"), |screen| !screen.contains(text));
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until the screen satisfies a condition.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, mut good: impl FnMut(&str) -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -219,7 +220,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the program to end, reading what it writes.
+    /// Waits for the program to end, reading its output.
     #[track_caller]
     pub fn wait_exit(&mut self) -> ExitStatus {
         let until = Instant::now() + PATIENCE;
@@ -233,7 +234,7 @@ impl Terminal {
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the program has ended.
     pub fn try_exit(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() {
             self.status = self.child.try_wait().expect("it is our child");
@@ -241,12 +242,12 @@ impl Terminal {
         self.status
     }
 
-    /// It has ended, and somebody else waited for it.
+    /// Marks the program as ended when another process has waited for it.
     pub fn gone(&mut self) {
         self.status = Some(ExitStatus::from_raw(0));
     }
 
-    /// Reads what is there, or comes within this time. False when there was nothing.
+    /// Reads the output that is available or arrives within this time. Returns `false` if there was none.
     fn read(&mut self, time: Duration) -> bool {
         let Some(master) = self.master.as_mut() else {
             std::thread::sleep(time.min(Duration::from_millis(20)));
@@ -277,12 +278,12 @@ impl Drop for Terminal {
     }
 }
 
-/// A number of rows or columns.
+/// Returns a number of rows or columns.
 fn cells(number: u16) -> NonZeroU16 {
     NonZeroU16::new(number).expect("a screen has cells")
 }
 
-/// How a program ended, in a form that reads well in an assertion: `exit 3` or `signal SIGTERM`.
+/// Formats the end of a program for assertions, as `exit 3` or `signal SIGTERM`.
 pub fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit {code}"),

@@ -1,5 +1,6 @@
-//! What holds before the first test begins, wherever the tests were started from: no terminal that a shell under test
-//! could take, signals as a fresh session has them, an identity for git, and no test whose tools are missing.
+//! Prepares the process before the first test, independently of where the tests were started: without a terminal that a
+//! shell under test could take, with the signals of a fresh session, with an identity for git, and without tests whose
+//! tools are missing.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,10 +11,10 @@ use super::tools;
 
 nix::ioctl_none_bad!(give_up_terminal, libc::TIOCNOTTY);
 
-/// Called by the loader, before Rust's own start and while there is one thread.
+/// Runs before Rust's runtime starts, while there is only one thread. The loader calls it.
 #[ctor::ctor(unsafe)]
 fn start() {
-    // A test that another one starts, as a program of its own, gets the terminal and the signals that it was given.
+    // A test that another test starts as a program keeps the terminal and the signals that it was given.
     if std::env::args_os().any(|word| word == "--ignored") {
         return;
     }
@@ -30,8 +31,9 @@ fn start() {
     leave_out(&tools::left_out());
 }
 
-/// Ctrl-C still reaches the tests where they were started in the foreground: they stay in their process group. Where
-/// the caller ignores SIGINT or SIGHUP (`nohup`, a script's background job), a session of their own keeps these away.
+/// Gives up the controlling terminal. In the foreground Ctrl-C still reaches the tests, because they stay in their
+/// process group. If the caller ignores SIGINT or SIGHUP (`nohup`, a script's background job), a new session keeps
+/// these signals away.
 fn leave_the_terminal() {
     let mut ignored = false;
     for (number, default) in [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGTSTP]
@@ -39,7 +41,7 @@ fn leave_the_terminal() {
         .chain([Signal::SIGTTIN, Signal::SIGTTOU, Signal::SIGCHLD, Signal::SIGALRM, Signal::SIGUSR1])
         .enumerate()
     {
-        // SAFETY: no handler of this process is replaced; the default is what a fresh session has.
+        // SAFETY: no handler of this process is replaced; a fresh session has the default too.
         let before = unsafe { signal(default, SigHandler::SigDfl) };
         ignored |= number < 2 && matches!(before, Ok(SigHandler::SigIgn));
     }
@@ -49,14 +51,14 @@ fn leave_the_terminal() {
     }
     if let Ok(terminal) = std::fs::File::open("/dev/tty") {
         use std::os::fd::AsRawFd as _;
-        // SAFETY: the call takes no argument; a session's leader would hang up on its own session, and is left alone.
+        // SAFETY: the call takes no argument. A session leader would hang up its own session, so it keeps its terminal.
         if nix::unistd::getsid(None) != Ok(nix::unistd::getpid()) {
             let _ = unsafe { give_up_terminal(terminal.as_raw_fd()) };
         }
     }
 }
 
-/// Starts the tests again with `--skip` for what is left out: the harness knows no other way to leave out a test.
+/// Executes the test program again with `--skip` for these tests: the harness has no other way to leave out a test.
 fn leave_out(tests: &[&str]) {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let news: Vec<&str> = tests.iter().copied().filter(|test| !arguments.iter().any(|given| given == *test)).collect();

@@ -1,11 +1,11 @@
-//! The programs that tests drive and a machine may lack. A test whose tool is missing is left out and named at the end
-//! of the run; with `GUARD_TESTS_NEED_ALL_TOOLS` set, as in CI, the run fails instead.
+//! Lists the programs that tests need and a machine may lack. A test whose tool is missing is left out and named at the
+//! end of the run. With `GUARD_TESTS_NEED_ALL_TOOLS` set, as in CI, the run fails instead.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Which tests need which program. A test is named by the beginning of its path, as `cargo test` prints it.
+/// The tests that need each program. A test is named by the beginning of its path, as `cargo test` prints it.
 const NEEDS: &[(&str, &[&str])] = &[
     (
         "git",
@@ -39,10 +39,10 @@ const NEEDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What tests that ran left out, and why.
+/// The parts that running tests left out, with the reasons.
 static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Where a program of this name lies: in a directory of PATH, or where tests that set PATH look for it.
+/// Returns the path of a program: in a directory of PATH, or in one where tests that set PATH look for it.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -51,8 +51,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// A node that reads TypeScript: on the PATH, or where `.ci/run` installs one, as the node of a distribution may be too old.
-/// The end of the run names the test that goes on without it.
+/// Returns a node that reads TypeScript: on the PATH, or where `.ci/run` installs one, because a distribution's node
+/// may be too old. If there is none, the end of the run names the test that continues without it.
 pub fn node_of_typescript() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/target/node/node_modules/node/bin");
@@ -66,7 +66,7 @@ pub fn node_of_typescript() -> Option<PathBuf> {
     node
 }
 
-/// Whether a program is installed. Where it is not, the end of the run names the test that goes on without it.
+/// Reports whether a program is installed. If not, the end of the run names the test that continues without it.
 pub fn is_installed(program: &str) -> bool {
     let here = find(program).is_some();
     if !here {
@@ -75,18 +75,18 @@ pub fn is_installed(program: &str) -> bool {
     here
 }
 
-/// Those of these programs that are installed.
+/// Returns those of these programs that are installed.
 pub fn installed<'a>(programs: &[&'a str]) -> Vec<&'a str> {
     programs.iter().copied().filter(|program| is_installed(program)).collect()
 }
 
-/// Has the end of the run say that a part of this test was left out, and why.
+/// Records that a part of this test is left out, and why. The end of the run prints it.
 pub fn skip(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     SKIPPED.lock().unwrap().push(format!("skipped: {why}: a part of {test}"));
 }
 
-/// The tests that this machine cannot run. The first call has them named when the process ends.
+/// Returns the tests that this machine cannot run. The first call registers their report at the end of the process.
 pub fn left_out() -> Vec<&'static str> {
     // SAFETY: the function takes nothing, returns nothing and does not unwind.
     unsafe { libc::atexit(report) };
@@ -95,7 +95,7 @@ pub fn left_out() -> Vec<&'static str> {
     missing.flat_map(|(_, tests)| tests.iter().copied()).collect()
 }
 
-/// Tests fork: only the process that ran them reports.
+/// The process that runs the tests. Tests fork, and only this process may report.
 static OWNER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
 extern "C" fn report() {
@@ -119,12 +119,12 @@ extern "C" fn report() {
     eprintln!("{}", lines.join("\n"));
     if std::env::var_os("GUARD_TESTS_NEED_ALL_TOOLS").is_some() {
         eprintln!("{} tests were skipped, and none may be here", lines.len());
-        // SAFETY: the process ends either way; handlers that were registered before this one are not wanted.
+        // SAFETY: the process ends either way; skipping the handlers that were registered earlier is intended.
         unsafe { libc::_exit(1) };
     }
 }
 
-/// The names of those tests of this run that begin with one of these.
+/// Returns the names of the tests of this run that begin with one of these.
 fn names(tests: &[&str]) -> Vec<String> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     while let Some(at) = arguments.iter().position(|word| word == "--skip") {

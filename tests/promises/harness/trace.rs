@@ -1,4 +1,4 @@
-//! A traced process, held in front of its system calls, one after the other. All of it must be done by one thread.
+//! Traces a process and stops it before each of its system calls. One thread must make all calls.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -8,11 +8,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// How a traced process went on.
+/// The way in which a traced process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Killed,
-    /// It became another program, which then ended by itself.
+    /// It executed another program, which then ended by itself.
     Replaced,
     Exited(i32),
     Signaled(Signal),
@@ -42,7 +42,7 @@ const LOOKS: &[libc::c_long] = &[
     libc::SYS_getpid,
 ];
 
-/// The same, of a process that has begun: what it maps, and which files it has open or locked, ends with it.
+/// System calls that change nothing outside a process that has begun: its mappings, open files and locks end with it.
 const OWN: &[libc::c_long] = &[
     libc::SYS_mmap,
     libc::SYS_munmap,
@@ -62,7 +62,7 @@ const OWN: &[libc::c_long] = &[
     libc::SYS_sched_yield,
 ];
 
-/// Whether a process that has begun changes nothing with this call.
+/// Reports whether this call of a process that has begun changes nothing outside the process.
 fn is_own((call, arguments): (libc::c_long, [u64; 6])) -> bool {
     let makes = arguments[2] & u64::from(libc::O_CREAT.cast_unsigned()) != 0;
     OWN.contains(&call) || (call == libc::SYS_openat && !makes)
@@ -72,18 +72,18 @@ fn is_own((call, arguments): (libc::c_long, [u64; 6])) -> bool {
 #[derive(Debug)]
 pub struct Traced {
     pid: Pid,
-    /// What it does to itself is no step any more.
+    /// Whether the calls in [`OWN`] no longer count as steps.
     begun: bool,
-    /// A signal that it is yet to get.
+    /// The signal to deliver when the process continues.
     signal: libc::c_long,
-    /// How it ended.
+    /// The way in which the process ended, once it has.
     fate: Option<Fate>,
 }
 
 impl Traced {
-    /// Starts a program, held before its first instruction.
+    /// Starts a program, stopped before its first instruction.
     pub fn start(command: &mut Command) -> Self {
-        // SAFETY: one system call between fork and exec.
+        // SAFETY: only one system call is made between fork and exec.
         unsafe {
             command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
                 -1 => Err(std::io::Error::last_os_error()),
@@ -99,7 +99,7 @@ impl Traced {
         Self { pid, begun: false, signal: 0, fate: None }
     }
 
-    /// Holds a process that runs, wherever it is. Its parent is told only what becomes of it after it was let go.
+    /// Stops a running process at its current instruction. Its parent is notified only of changes after the release.
     pub fn seize(pid: Pid) -> Self {
         let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
         trace(libc::PTRACE_SEIZE, pid, options.into());
@@ -108,8 +108,8 @@ impl Traced {
         Self { pid, begun: true, signal: 0, fate: None }
     }
 
-    /// Lets it go on to the front of the next system call that changes something. False when it has ended or became
-    /// another program.
+    /// Continues to the entry of the next system call that changes something. Returns `false` if the process has ended
+    /// or executed another program.
     pub fn step(&mut self) -> bool {
         while self.fate.is_none() {
             trace(libc::PTRACE_SYSCALL, self.pid, std::mem::take(&mut self.signal));
@@ -133,30 +133,31 @@ impl Traced {
         false
     }
 
-    /// What it does to itself is no step any more, though it has not begun.
+    /// Marks the process as begun, so that the calls in [`OWN`] no longer count as steps.
     pub fn has_begun(mut self) -> Self {
         self.begun = true;
         self
     }
 
-    /// Whether it stands in front of a call of this kind.
+    /// Reports whether the process is stopped before this system call.
     pub fn is_at(&self, kind: libc::c_long) -> bool {
         call(self.pid).is_some_and(|(call, _)| call == kind)
     }
 
-    /// Lets it go on to the front of a call of this kind.
+    /// Continues to the entry of this system call.
     pub fn until(&mut self, kind: libc::c_long) {
         while !self.is_at(kind) {
             assert!(self.step(), "it ended before: {:?}", self.fate);
         }
     }
 
-    /// Lets it go on to the front of this system call, counted from 1, or to its end. False when it has ended.
+    /// Continues to the entry of the given system call, counted from 1, or to the end. Returns `false` if the process
+    /// has ended.
     pub fn steps(&mut self, number: usize) -> bool {
         (0..number).all(|_| self.step())
     }
 
-    /// Ends it where it stands, or says how it had ended before.
+    /// Kills the process, or returns the way in which it ended before.
     pub fn kill(mut self) -> Fate {
         if self.fate.is_none() {
             kill(self.pid, Signal::SIGKILL).unwrap();
@@ -165,14 +166,14 @@ impl Traced {
         self.fate.take().unwrap_or(Fate::Killed)
     }
 
-    /// Sends it a signal, which it gets when it goes on.
+    /// Sends the process a signal, which is delivered when it continues.
     pub fn signal(&mut self, signal: Signal) {
         if self.fate.is_none() {
             kill(self.pid, signal).unwrap();
         }
     }
 
-    /// Lets it go on by itself.
+    /// Detaches from the process and lets it continue.
     pub fn release(&mut self) {
         if self.fate.is_none() {
             trace(libc::PTRACE_DETACH, self.pid, std::mem::take(&mut self.signal));
@@ -180,7 +181,7 @@ impl Traced {
     }
 }
 
-/// How a process has ended.
+/// Converts the wait status of a process that has ended.
 fn fate(status: WaitStatus) -> Fate {
     match status {
         WaitStatus::Exited(_, code) => Fate::Exited(code),
@@ -189,8 +190,8 @@ fn fate(status: WaitStatus) -> Fate {
     }
 }
 
-/// Whether this account may hold a guard that asks a person, which closes itself to others of its account. Where it may
-/// not, the end of the run names the test that goes on without it.
+/// Reports whether this account may trace a guard that asks a person, which protects itself from other processes of its
+/// account. If not, the end of the run names the test that continues without it.
 pub fn may_seize() -> bool {
     const CAP_SYS_PTRACE: u64 = 1 << 19;
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -202,17 +203,17 @@ pub fn may_seize() -> bool {
     may
 }
 
-/// Asks the kernel for something about a traced process.
+/// Makes a ptrace request for a traced process.
 fn trace(request: libc::c_uint, pid: Pid, data: libc::c_long) {
     // SAFETY: none of the requests made here reads or writes memory of this process.
     let done = unsafe { libc::ptrace(request, pid.as_raw(), 0, data) };
     assert_ne!(done, -1, "ptrace {request}: {}", std::io::Error::last_os_error());
 }
 
-/// The system call that a traced process is about to make, and its arguments; `None` behind one.
+/// Returns the system call that a traced process is about to make and its arguments, or `None` after a call.
 fn call(pid: Pid) -> Option<(libc::c_long, [u64; 6])> {
-    // SAFETY: the kernel writes at most the size that it is told into a structure of plain numbers, and only the part of
-    // the union that its kind names is read.
+    // SAFETY: the kernel writes at most the given size into a structure of plain numbers, and only the part of the
+    // union that its kind names is read.
     unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
         let size = size_of::<libc::ptrace_syscall_info>();

@@ -1,4 +1,4 @@
-//! An input with anything missing or of another kind never makes a flagged command look like nothing.
+//! Tests that an input with a missing or changed part never hides a flagged command.
 
 use guard::app::hook::call::ToolAction;
 use guard::app::hook::hosts;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::home::FLAGGED;
 
-/// The paths of all values in a value.
+/// Collects the paths of all values in a value.
 fn paths(value: &Value, here: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -27,7 +27,7 @@ fn paths(value: &Value, here: &str, all: &mut Vec<String>) {
     }
 }
 
-/// The inputs of an agent's exchanges that hold the flagged command.
+/// Returns the inputs of an agent's exchanges that contain the flagged command.
 fn flagged(agent: &str) -> Vec<Value> {
     let file = format!("{}/tests/promises/hooks/{agent}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(file).unwrap();
@@ -55,13 +55,13 @@ fn no_single_damage_hides_a_command() {
                     let is_kept = match &call.action {
                         ToolAction::Line(text) => text.contains(&command),
                         ToolAction::Typed(typed) => typed.text.contains(&command),
-                        // Of a tool that is not known all of the input is looked at, and a person is asked.
+                        // The whole input of an unknown tool is examined, and a person is asked.
                         ToolAction::Tool { input, .. } => input.contains(&command),
                         _ => false,
                     };
-                    // The command itself may have become another text: an empty one does nothing.
+                    // The command itself may have been replaced: an empty command does nothing.
                     let is_empty = other == json!("") && matches!(call.action, ToolAction::Line(_));
-                    // A tool of another name is another tool.
+                    // A renamed tool is another tool.
                     let is_renamed = other == json!("") && call.action == ToolAction::Other;
                     assert!(is_kept || is_empty || is_renamed, "{} {path} = {other}: {call:?}", host.name());
                 }

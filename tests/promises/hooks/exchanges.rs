@@ -1,4 +1,4 @@
-//! Inputs as each agent writes them, and the answers to the byte.
+//! Tests inputs as each agent writes them, and compares the answers byte for byte.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn file(agent: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/promises/hooks").join(format!("{agent}.txt"))
 }
 
-/// The exchanges that are kept of an agent.
+/// Returns the exchanges in an agent's file.
 pub fn kept(agent: &str) -> Vec<Exchange> {
     read(&fs::read_to_string(file(agent)).unwrap())
 }
@@ -52,7 +52,7 @@ fn written(exchange: &Exchange) -> String {
     format!("== {what}\nin   {input}\nout  {out}\nerr  {err}\nexit {code}\n").replace("  \n", "\n")
 }
 
-/// Plays a file against guard, and compares all that it says.
+/// Plays a file's exchanges against guard, and compares all of its output.
 fn play(agent: &str) {
     let path = file(agent);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{agent}: {error}"));
@@ -60,7 +60,7 @@ fn play(agent: &str) {
     assert!(asked.len() >= 5, "{agent}: {} exchanges", asked.len());
     let mut answered = String::new();
     for exchange in &asked {
-        // Each has a record of its own: denials in a row change the answer.
+        // Each exchange has its own record, because consecutive denials change the answer.
         let home = Home::new();
         let directory = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
         let output = hook(&home, agent, &exchange.input.replace("$HERE", &directory));
@@ -83,7 +83,8 @@ fn play(agent: &str) {
     assert_eq!(as_this_account(&kept), answered, "{agent}");
 }
 
-/// The exchanges are kept as root has them, whose flagged commands weigh half a point more.
+/// Converts an exchange to this account. The files contain the answers for root, whose flagged commands weigh half a
+/// point more.
 fn as_this_account(text: &str) -> String {
     if nix::unistd::getuid().is_root() {
         return text.to_owned();

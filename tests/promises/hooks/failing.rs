@@ -1,4 +1,4 @@
-//! Whatever goes wrong in a hook, the command does not run; and each answer is in the record.
+//! Tests failures of a hook: the command never runs, and each answer is recorded.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -9,13 +9,13 @@ use guard::store::{Filter, RowKind};
 use super::stage::{bash, fed, hook, said};
 use crate::harness::home::Home;
 
-/// Whether this is a denial in an agent's dialect.
+/// Reports whether this is a denial in an agent's dialect.
 fn is_denial(agent: &str, out: &str, err: &str, code: i32) -> bool {
     let json =
         || serde_json::from_str::<serde_json::Value>(out).unwrap_or_else(|error| panic!("{agent}: {out}: {error}"));
     let is = |pointer: &str, word: &str| json().pointer(pointer).is_some_and(|value| value == word);
     match agent {
-        // Where the event is not known, this holds at all of theirs.
+        // For an unknown event guard denies by exit code 2, which these agents accept for each of their events.
         "codex" | "copilot" if code == 2 => out.is_empty() && !err.trim().is_empty(),
         "auggie" | "claude" | "droid" | "windsurf" | "kimi" | "goose" | "openhands" => {
             code == 2 && out.is_empty() && !err.trim().is_empty()
@@ -81,7 +81,7 @@ fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     );
     let status = home.prints(&["status"], 0);
     assert!(status.contains("(the command is too large") && status.contains("(the input is not"), "{status}");
-    // It counts neither for nor against the session.
+    // The answer counts neither for nor against the session.
     assert_eq!(store.standing(rows[0].root.as_deref().unwrap(), jiff::Timestamp::now()).unwrap().denials_in_a_row, 0);
 }
 
@@ -137,7 +137,7 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
             let mut child = command.spawn().unwrap();
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(b"{\"hook_event_name\":").unwrap();
-            // It stays open until guard is gone.
+            // The input stays open until guard has ended.
             (host.name(), child, stdin)
         })
         .collect();
@@ -146,7 +146,7 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
         drop(stdin);
         denied(agent, &output, "could not answer in time");
     }
-    // Those that found a moment for it wrote it down.
+    // Hooks that had time for it recorded the timeout.
     let rows = home.prints(&["log", "--json", "--search", "could not answer in time"], 0);
     assert!(rows.lines().count() > 0 && rows.lines().all(|row| row.contains(r#""settled_by":"unjudged""#)), "{rows}");
     assert_eq!(home.store().verify().unwrap().faults, []);
@@ -155,7 +155,7 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
 #[test]
 fn a_judgment_that_hangs_is_denied_too() {
     let home = Home::new();
-    // A file that is a pipe without a writer hangs whoever opens it, as a dead network disk would.
+    // Opening a FIFO without a writer hangs, as a dead network disk would.
     let base = home.path("home/.local/share/guard");
     std::fs::create_dir_all(&base).unwrap();
     let fifo = base.join("guard.key");
@@ -180,7 +180,7 @@ fn the_strings_that_hosts_run_reach_guard() {
         command.args(&shell[1..]).env("GUARD_WAIT", "0");
         denied("codex", &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
-    // Where guard itself stands in front of the shell that starts the hook.
+    // guard is also installed as the shell that starts the hook.
     std::os::unix::fs::symlink(guard, home.path("bin/bash")).unwrap();
     for agent in ["codex", "gemini"] {
         let string = format!("{guard} hook --agent {agent} --timeout 60");
@@ -193,7 +193,7 @@ fn the_strings_that_hosts_run_reach_guard() {
         command.args(["-c", &string]).env("GUARD_WAIT", "0");
         denied(agent, &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
-    // Without a shell, from a directory of its own, with next to no environment.
+    // The hook also works without a shell, in another directory and with almost no environment.
     let mut command = home.program(guard);
     command
         .args(["hook", "--agent", "codex"])
@@ -286,7 +286,7 @@ fn what_may_run_is_granted_only_where_the_policy_says_so() {
     assert_eq!(said(&hook(&home, "claude", &write)), (String::new(), String::new()));
     let permission = safe.replace("PreToolUse", "PermissionRequest");
     assert!(said(&hook(&home, "claude", &permission)).0.contains("\"behavior\":\"allow\""));
-    // A project may not grant.
+    // A project's configuration cannot grant.
     std::fs::remove_file(home.path("home/.config/guard/config.toml")).unwrap();
     std::fs::create_dir(home.path("work/.git")).unwrap();
     std::fs::write(home.path("work/.guard.toml"), "[hook]\ngrant = true\n").unwrap();

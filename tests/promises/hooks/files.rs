@@ -1,4 +1,4 @@
-//! Tools that change files are judged by where they write, whatever name leads there.
+//! Tests that tools which change files are judged by the file that they write, whatever path leads to it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::stage::{hook, said};
 use crate::harness::home::Home;
 
-/// Which rule finds what a tool of Claude Code does to a file, or nothing.
+/// Returns the rule that this call of a file tool of Claude Code triggers, or an empty text.
 fn found(home: &Home, tool: &str, path: &str) -> String {
     let call = serde_json::json!({
         "session_id": "s", "transcript_path": "/t", "cwd": home.path("work"), "permission_mode": "default",
@@ -41,7 +41,7 @@ fn a_link_is_judged_by_where_it_leads() {
         let absolute = home.path("work").join(path);
         assert_eq!(found(&home, "Write", absolute.to_str().unwrap()), rule, "{path}");
     }
-    // The way to the project may be a link itself.
+    // The path to the project may itself contain a link.
     symlink(home.path("work"), home.path("way")).unwrap();
     let call = found(&home, "Write", home.path("way/src/main.rs").to_str().unwrap());
     assert_eq!(call, "");

@@ -1,4 +1,4 @@
-//! A hook and guard as the agent's shell, installed together, ask once.
+//! Tests that a hook and guard as the agent's shell, installed together, ask only once.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -7,9 +7,9 @@ use super::stage::bash;
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::Terminal;
 
-/// Lets an agent at a person's terminal run a script of its own, and says what that printed: it calls hooks and shells as its
-/// children. `$H` asks the hook about the command
-/// in `$1` from the directory in `$2`, `$S` runs one with guard as its shell.
+/// Runs a script as an agent at a person's terminal, and returns its output. The script calls hooks and shells as its
+/// children: `$H` asks the hook about the command in `$1` from the directory in `$2`, and `$S` runs a command with
+/// guard as its shell.
 fn agent(home: &Home, script: &str) -> String {
     let input = bash(home, "@COMMAND@").replace(home.path("work").to_str().unwrap(), "@FOLDER@");
     std::fs::write(home.path("input"), input).unwrap();
@@ -58,13 +58,13 @@ fn a_hook_that_the_agent_calls_through_a_shell_hands_over_too() {
             format!("sh -c \"'{guard}' hook --agent claude --timeout 600{rest}\" < '{call}'; S '{push}'; S '{push}'");
         lines(&agent(&home, &script))
     };
-    // As agents write it into their configuration: with what is said in guard's place when it fails.
+    // Agents' configurations contain such a fallback for a failing guard.
     for rest in [" || exit 2", " || echo {}"] {
         let told = through(rest);
         assert!(told[0].contains(ASKED), "{rest}: {told:?}");
         assert_eq!(told[1..], ["ended 0", "ended 126"], "{rest}: {told:?}");
     }
-    // What else stands behind it could be the agent's command.
+    // Other text after the hook's call could be the agent's command.
     assert_eq!(through("; true")[1..], ["ended 126", "ended 126"]);
     assert_eq!(home.ran(), 2);
 }
@@ -85,7 +85,8 @@ fn another_command_another_directory_and_tier_4_are_not_what_was_handed_over() {
 fn a_command_of_the_agents_cannot_hand_itself_over() {
     let home = Home::new();
     let push = FLAGGED.join(" ");
-    // What a command runs below the agent is not the agent: neither where it calls the hook, nor where it runs guard.
+    // A command that runs below the agent is not the agent, neither as the caller of the hook nor as the parent of
+    // guard.
     let forged = format!("(sh -c \". ./forge\"); S '{push}'");
     let guard = env!("CARGO_BIN_EXE_guard");
     let input = bash(&home, &push);
@@ -137,7 +138,7 @@ fn a_request_for_permission_after_the_question_asks_nobody_again() {
     let output = agent(&home, &request);
     assert_eq!(lines(&output), [ASKED, "silent", "ended 0", "silent"], "{output:?}");
     let log = home.prints(&["log", "--json"], 0);
-    // The last one is a question of its own, put by the agent's prompt that is about to come.
+    // The last one is a separate question, which the agent's own prompt is about to ask.
     assert_eq!(log.matches("\"decision\":\"ask\"").count(), 2, "{log}");
 }
 
@@ -145,7 +146,7 @@ fn a_request_for_permission_after_the_question_asks_nobody_again() {
 fn a_change_of_a_file_is_asked_about_once_too() {
     let home = Home::new();
     let file = home.path("home/.bashrc").display().to_string();
-    // The tool is another one; the rest is as for a command.
+    // The tool is another one; the rest is the same as for a command.
     let script = format!(
         "sed -i 's/\"Bash\"/\"Edit\"/; s/\"command\"/\"file_path\"/' '{0}/input'\nH '{file}'; H '{file}' '' PermissionRequest",
         home.path("").display()
@@ -160,7 +161,7 @@ fn nobody_is_asked_through_an_agent_at_which_nobody_sits() {
     let home = Home::new();
     let push = FLAGGED.join(" ");
     let script = format!("H '{push}'; grep -o 'no one to ask' '{}'", home.path("said").display());
-    // At a terminal, and told to print its answer.
+    // The agent runs at a terminal, first interactively and then with `-p`, which only prints its answer.
     let guard = agent(&home, &script);
     assert_eq!(lines(&guard), [ASKED]);
     let mut headless = home.program("claude");
@@ -168,7 +169,7 @@ fn nobody_is_asked_through_an_agent_at_which_nobody_sits() {
     Terminal::spawn(headless).wait_exit();
     let told = std::fs::read_to_string(home.path("told")).unwrap();
     assert_eq!(lines(&told), ["silent", "no one to ask"]);
-    // In a script.
+    // The agent runs without a terminal, as in a script.
     home.program("claude").output().unwrap();
     assert_eq!(std::fs::read_to_string(home.path("told")).unwrap(), told);
     let log = home.prints(&["log", "--json"], 0);
@@ -181,7 +182,7 @@ fn a_hook_ends_with_the_agent_that_asked_and_its_request_with_it() {
     let input = bash(&home, &FLAGGED.join(" "));
     std::fs::write(home.path("call"), input).unwrap();
     let guard = env!("CARGO_BIN_EXE_guard");
-    // As agents start hooks: by a shell that outlives them.
+    // Agents start hooks through a shell that outlives them.
     let call = home.path("call").display().to_string();
     let script = format!(
         "export GUARD_WAIT=120\nsh -c \"'{guard}' hook --agent claude --timeout 600 < '{call}' > /dev/null; true\" &\nwait"
@@ -219,7 +220,7 @@ fn where_the_shell_explains_a_refusal_the_hook_leaves_lines_to_it() {
     let flagged = serde_json::json!({ "command": FLAGGED.join(" ") });
     assert_eq!(code(&shim, "shell", flagged.clone()), Some(0));
     assert_eq!(code("/bin/bash".as_ref(), "shell", flagged.clone()), Some(2));
-    // Another program's tool of that kind runs its command itself.
+    // A tool of that kind in another program runs its command itself.
     assert_eq!(code(&shim, "other__shell", flagged.clone()), Some(2));
     assert_eq!(code("bash".as_ref(), "shell", flagged), Some(2));
     let startup = serde_json::json!({ "path": home.path("home/.bashrc"), "content": "x" });

@@ -1,4 +1,4 @@
-//! The plugins, in the runtime that agents run them in: a stand-in for the agent loads them and plays its part.
+//! Tests the plugins in the runtime that agents run them in: a stand-in for the agent loads and calls them.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use guard::app::install::hosts::by_name;
 
 use crate::harness::home::{FLAGGED, Home};
 
-/// The plugin for an agent's major version.
+/// Returns the plugin for an agent's major version.
 fn source((agent, major): (&str, usize), guard: &str) -> String {
     let host = by_name(agent).unwrap();
     Wiring::of(host, guard, Some(&format!("{major}.0"))).installed(host.user[0], None).unwrap()
 }
 
-/// Runs JavaScript with the plugin beside it as `./plugin.mjs`; what it prints. `None` where there is no node.
+/// Runs JavaScript with the plugin beside it as `./plugin.mjs`, and returns its output, or `None` if there is no node.
 fn play(home: &Home, plugin: (&str, usize), guard: &str, script: &str) -> Option<String> {
     let node = std::env::var_os("PATH").and_then(|path| {
         std::env::split_paths(&path).map(|directory| directory.join("node")).find(|node| node.is_file())
@@ -29,7 +29,7 @@ fn play(home: &Home, plugin: (&str, usize), guard: &str, script: &str) -> Option
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Guards that do not answer as one does, each a script.
+/// Creates scripts that answer as a real guard never does.
 fn wrong(home: &Home) -> Vec<PathBuf> {
     let scripts = [
         ("dies", "exit 1"),
@@ -106,7 +106,7 @@ fn the_newer_opencode_asks_its_user_and_is_denied_by_a_guard_that_fails() {
     assert!(opencode_2(&home, guard, "allow", "bash", "rm -rf ~").unwrap().starts_with("deny guard: refused"));
     assert_eq!(opencode_2(&home, guard, "deny", "bash", "ls").unwrap(), "deny \n");
     assert_eq!(opencode_2(&home, guard, "allow", "read", "x").unwrap(), "allow \n");
-    // What guard does not know is nothing that it lets pass.
+    // guard does not allow an unknown tool.
     assert!(opencode_2(&home, guard, "allow", "constructor", "x").unwrap().starts_with("deny guard: refused"));
     for guard in wrong(&home) {
         let said = opencode_2(&home, guard.to_str().unwrap(), "allow", "bash", "ls").unwrap();

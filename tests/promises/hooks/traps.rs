@@ -1,4 +1,4 @@
-//! What each agent stumbles over, held against every answer that is kept beside this file.
+//! Tests the known pitfalls of each agent against every answer that is kept beside this file.
 
 use guard::app::hook::hosts;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn a_denial_by_exit_code_always_has_a_reason_and_nothing_on_standard_output() {
-    // Codex and Gemini CLI run the command without the one, Cursor takes the other for the reason.
+    // Without a reason Codex and Gemini CLI run the command, and Cursor takes standard output for the reason.
     for exchange in hosts::all().iter().flat_map(|host| all(host.name())) {
         match exchange.code {
             0 => assert!(exchange.err.is_empty(), "{}", exchange.what),
@@ -85,7 +85,7 @@ fn those_that_read_json_alone_get_json_alone() {
     for exchange in all("claude").into_iter().filter(|exchange| exchange.input.contains("\"PermissionRequest\"")) {
         assert_eq!(exchange.code, 0, "{}", exchange.what);
     }
-    // Windsurf reads none.
+    // Windsurf reads no standard output.
     assert!(all("windsurf").iter().all(|exchange| exchange.out.is_empty()));
 }
 

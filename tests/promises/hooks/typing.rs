@@ -1,11 +1,11 @@
-//! What is typed into a program that an agent started is judged as what the program takes it for.
+//! Tests that keys typed into a program that an agent started are judged as that program interprets them.
 
 use serde_json::{Value, json};
 
 use super::stage::{hook, said};
 use crate::harness::home::Home;
 
-/// A call of a tool of Hermes in a session: what it is answered.
+/// Returns the answer to a Hermes tool call in a session.
 fn hermes(home: &Home, session: &str, tool: &str, input: &Value) -> String {
     let call = json!({ "hook_event_name": "pre_tool_call", "tool_name": tool, "tool_input": input, "session_id": session,
         "cwd": home.path("work"), "extra": {} });
@@ -35,10 +35,10 @@ fn pieces_of_a_line_are_judged_as_one() {
     assert_eq!(types(&home, "s", "write", "git push --fo"), "");
     let answer = types(&home, "s", "write", "rce origin main");
     assert!(answer.contains("block") && answer.contains("git.push-force"), "{answer}");
-    // What was refused was not typed: what stands in the line is the first piece.
+    // The refused text was not typed, so the line still contains only the first piece.
     let answer = types(&home, "s", "submit", "rce origin main");
     assert!(answer.contains("git.push-force"), "{answer}");
-    // Thrown away, it is no part of what follows.
+    // A discarded line is not part of the next one.
     assert_eq!(types(&home, "s", "write", "\u{3}"), "");
     assert_eq!(types(&home, "s", "submit", "echo rce"), "");
 }
@@ -88,7 +88,7 @@ fn what_nobody_knows_the_reader_of_is_asked_about() {
     starts(&home, "two", "mysql shop");
     let answer = types(&home, "two", "submit", "SELECT 1;");
     assert!(answer.contains("tools.typed-unread"), "{answer}");
-    // Where nothing stands in the line, a line end and an interrupt are nothing.
+    // On an empty line, a line end and an interrupt have no effect.
     assert_eq!(types(&home, "none", "submit", ""), "");
     assert_eq!(types(&home, "none", "write", "\u{3}"), "");
 }

@@ -1,4 +1,5 @@
-//! Where an agent asks nobody, its call waits in the queue: no longer than the agent does, and for one use.
+//! Tests agents that have no prompt of their own: the call waits in the queue, no longer than the agent does, and an
+//! approval is valid for one use.
 
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
@@ -10,7 +11,8 @@ use super::stage::{bash, hook, said};
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{PATIENCE, Terminal};
 
-/// A hook as an agent starts it that nobody knows: from a session of its own, so that a person's terminal is none of it.
+/// Returns the command of a hook as an unknown agent starts it: from its own session, so that it has no person's
+/// terminal.
 fn apart(home: &Home, agent: &str, timeout: &str) -> Command {
     let mut command = home.program("sh");
     command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]);
@@ -18,7 +20,7 @@ fn apart(home: &Home, agent: &str, timeout: &str) -> Command {
     crate::queue::stage::apart(command)
 }
 
-/// A hook that waits, and its request.
+/// Starts a hook that waits, and returns it with its request.
 fn waiting(home: &Home, agent: &str, input: &str) -> (Child, String) {
     let mut command = apart(home, agent, "120");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -40,7 +42,7 @@ fn approve(home: &Home, id: &str) {
     approve_as(home, &[id]);
 }
 
-/// Says yes at a terminal, with these arguments of `guard approve`.
+/// Approves at a terminal, with these arguments of `guard approve`.
 fn approve_as(home: &Home, arguments: &[&str]) {
     let mut command = home.guard(&[&["approve"], arguments].concat());
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
@@ -66,7 +68,7 @@ fn a_yes_elsewhere_lets_it_through_without_granting_more() {
     assert_eq!((output.status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
     let log = home.prints(&["log", "--json"], 0);
     assert!(log.contains("\"kind\":\"advised\"") && log.contains(&format!("request {id}, approved by")), "{log}");
-    // It was for once.
+    // The approval was valid once.
     let (out, _) = said(&hook(&home, "codex", &bash(&home, &FLAGGED.join(" "))));
     assert!(out.contains("deny"), "{out}");
 }
@@ -110,7 +112,7 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
         out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("could not answer in time"),
         "{out}"
     );
-    // A late yes holds for the same call, once.
+    // A late approval is valid for the same call, once.
     let pending = home.prints(&["pending", "--json"], 0);
     let id = pending.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     assert!(out.contains(&id), "{out}: {pending}");
@@ -150,7 +152,7 @@ fn an_agent_that_ends_the_hook_while_it_waits_gets_a_denial() {
 fn a_hook_whose_agent_is_gone_is_recorded_as_that() {
     let home = Home::new();
     let (mut child, _) = waiting(&home, "codex", &bash(&home, &FLAGGED.join(" ")));
-    // Nobody reads the answer any more.
+    // The answer has no reader any more.
     drop((child.stdout.take(), child.stderr.take()));
     child.wait().unwrap();
     let log = home.prints(&["log", "--json"], 0);

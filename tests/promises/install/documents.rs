@@ -1,8 +1,8 @@
-//! Whatever a configuration holds, guard is written into it and taken out of it without a trace.
+//! Tests that guard can be written into any configuration and removed without a trace.
 
 use super::*;
 
-/// JSON as people write it: with comments, trailing commas, tabs and either line end.
+/// Generates JSON as people write it: with comments, trailing commas, tabs and either line ending.
 fn document() -> impl Strategy<Value = String> {
     let blank = prop_oneof![
         4 => Just(String::new()),
@@ -72,7 +72,7 @@ proptest! {
                 prop_assert_eq!(&wiring.installed(wire, Some(&installed)).unwrap(), &installed);
                 let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap();
                 prop_assert!(json::parse(&restored).unwrap().same(&old), "{}\n{}", text, restored);
-                // Comments too are all there, in their order.
+                // All comments are kept, in their order.
                 prop_assert_eq!(comments(&restored), comments(&text), "{}\n{}", text, restored);
             }
         }
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// TOML as people write it.
+/// Generates TOML as people write it.
 fn toml_document() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("[[hooks]]\nevent = \"Stop\"\ncommand = \"\"\"\nbell\n\"\"\" # ring\n"),
@@ -138,7 +138,7 @@ fn toml_document() -> impl Strategy<Value = String> {
     })
 }
 
-/// YAML as people write it, with the list of hooks in every form that is understood.
+/// Generates YAML as people write it, with the list of hooks in every supported form.
 fn yaml_document() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("model: x   # hooks: none\n"),
@@ -181,7 +181,7 @@ fn yaml_document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Reads pairs of texts and says of each whether the second is the first with one more hook.
+/// A Python program that reads pairs of texts and reports for each whether the second is the first with one more hook.
 const YAML_READER: &str = r#"
 import json, sys, yaml
 def rest(doc):
@@ -216,7 +216,7 @@ fn whatever_the_yaml_a_reader_finds_one_more_hook_and_taking_guard_out_restores_
         let installed = wiring.installed(wire, Some(&text)).unwrap_or_else(|trouble| panic!("{trouble:?}: {text}"));
         assert_eq!(wiring.installed(wire, Some(&installed)).unwrap(), installed);
         let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap_or_default();
-        // An empty list or map may come back spelled differently.
+        // An empty list or map may be restored with another spelling.
         let plain = |text: &str| {
             text.replace([' ', '\r'], "")
                 .replace(":[]", ":")

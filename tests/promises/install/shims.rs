@@ -1,4 +1,4 @@
-//! Where an agent has no hook, guard stands in for its shell.
+//! Tests guard as the shell of an agent that has no hook.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
     assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
-/// A home with a guard of its own that stands in for shells, and what guard said of it.
+/// Creates a home with a guard that is installed as shims, and returns it with that guard's path and its output.
 fn with_shims() -> (Home, PathBuf, String) {
     let home = home();
     let own = home.path("bin/guard");
@@ -43,7 +43,7 @@ fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
     let gone = shell("echo ran");
     assert!(script.exists() && !gone.status.success() && gone.stdout.is_empty(), "{gone:?}");
     fs::rename(home.path("bin/away"), &own).unwrap();
-    // A script that somebody changed is theirs.
+    // A script that was changed by hand belongs to the user and is kept.
     fs::write(script.with_file_name("sh"), "#!/bin/sh\n").unwrap();
     let terminal = home.program(own.to_str().unwrap()).args(["install", "shims", "--uninstall", "--dry-run"]).output();
     assert!(terminal.unwrap().status.success() && script.exists());
@@ -51,7 +51,7 @@ fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
     assert_eq!((end.as_str(), script.exists(), script.with_file_name("sh").exists()), ("exit 0", false, true));
 }
 
-/// As mini-swe-agent has it: whatever the variables say, /bin/sh runs what it is told to.
+/// mini-swe-agent's way to run a command: through /bin/sh, whatever the variables contain.
 const LOCAL: &str = "import subprocess
 class LocalEnvironment:
     def execute(self, action, cwd='', *, timeout=None):
@@ -87,13 +87,14 @@ fn a_class_that_an_agent_loads_runs_its_commands_through_guard_and_leaves_nothin
     assert_eq!((end.as_str(), directory.exists()), ("exit 0", false));
 }
 
-/// The line of Goose's hook, as the file has it.
+/// Returns the command line of Goose's hook from its file.
 fn line_of_the_hook(path: &Path) -> String {
     let hooks: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     hooks["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap().to_owned()
 }
 
-/// What an agent that only an interrupt stops says of a call: it waits for its hook, and then runs the tool, whatever that said.
+/// Returns the result of a call in an agent that only an interrupt stops: it waits for its hook, and then runs the tool
+/// whatever the hook answered.
 fn stopped_or_not(home: &Home, hook: &Path, command: &str) -> (String, String) {
     let input = serde_json::json!({
         "event": "PreToolUse", "session_id": "s", "tool_name": "shell", "tool_input": {"command": command},
@@ -125,7 +126,7 @@ fn a_version_that_does_not_act_on_a_refusal_is_interrupted() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(fs::canonicalize(directory.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());
-    // The doctor tries the line and is not interrupted itself.
+    // The doctor tries the command line without being interrupted itself.
     let doctor = |shell: &str| {
         let said = home.guard(&["doctor", "agent.goose"]).env("GOOSE_SHELL", shell).output().unwrap();
         assert_eq!(said.status.code(), Some(0), "{said:?}");

@@ -1,11 +1,11 @@
-//! What is brought to where things are made again or thrown away is known there, however often it is brought on, and whoever
-//! brings it.
+//! Tests files that are moved into directories of build output or temporary files: guard remembers them there, however
+//! often and by whichever session they are moved on.
 
 use std::fs;
 
 use super::Fixture;
 
-/// A project with what nobody else keeps, and with what is made again.
+/// Creates a project with files that exist nowhere else, and with build output.
 fn project() -> Fixture {
     let fixture = Fixture::new();
     fixture.write(".gitignore", "build/\ndist/\n");
@@ -59,7 +59,7 @@ fn it_is_followed_through_the_temp_directory() {
     }
     fixture.does("s", &format!("mv {away}/e/notes notes"));
     assert!(fixture.runs("s", &format!("rm -rf {away}/e")));
-    // In one line as well.
+    // The same within one line.
     assert!(!fixture.runs("s", "mv notes /tmp/guard-q1 && mv /tmp/guard-q1 /tmp/guard-q2 && rm -rf /tmp/guard-q2"));
     assert!(fixture.runs("s", "mkdir /tmp/guard-q1 && mv /tmp/guard-q1 /tmp/guard-q2 && rm -rf /tmp/guard-q2"));
     assert!(fixture.runs("s", "d=$(mktemp -d); mkdir $d/a; mv $d/a $d/b; mv $d/b $d/c; rm -rf $d"));

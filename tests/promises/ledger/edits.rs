@@ -1,4 +1,4 @@
-//! Taking back all that is changed in a work tree, where that is the session's own work and nothing else.
+//! Tests that a session may revert all changes in a work tree only if they are all its own work.
 
 use super::{Fixture, later};
 
@@ -23,7 +23,7 @@ fn a_session_takes_back_its_own_edits_together() {
         assert!(!fixture.runs("t", line), "{line}: another session");
     }
     assert!(!fixture.runs("s", "git reset --hard HEAD~1"));
-    // What a person changes, also in its files, ends it.
+    // A person's change, also in the session's files, ends this.
     later();
     fixture.write("tests/b.py", "a person's\n");
     for line in TAKES_BACK {

@@ -1,9 +1,9 @@
-//! What a command makes that runs for longer than guard takes an unseen command to run.
+//! Tests the files of a command that runs for longer than guard assumes for a command without a reported end.
 
 use super::{Fixture, later};
 use crate::harness::tools;
 
-/// Longer than a command whose end nobody saw is taken to run.
+/// A sleep that is longer than a command without a reported end is assumed to run.
 const SLOW: &str = "sleep 2.2; ";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Many commands and one person.
+//! Tests one person who answers many commands.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
     let second = Asker::new(&home, &["npm", "install", "right-pad"]);
     let mut terminal = person(&home, &["approve", "--all"]);
     terminal.wait_for("Approve all 2 commands? [y/N]");
-    // The first has scrolled away by the end.
+    // The first one has scrolled off the screen by the end.
     let written = String::from_utf8_lossy(&terminal.raw).into_owned();
     assert!(written.contains("some-pkg") && written.contains("right-pad"), "{written}");
     assert_eq!(home.ran(), 0);
@@ -140,7 +140,7 @@ fn what_waits_is_watched_as_it_changes() {
     assert_eq!(crate::harness::pty::ended(watcher.wait_exit()), "signal SIGINT");
 }
 
-/// One session, which asks for the same twice.
+/// Starts a session that asks for the same command twice.
 fn asks_twice(home: &Home) -> Asker {
     Asker::start(in_session(home, "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg"))
 }

@@ -1,4 +1,4 @@
-//! Filing and waiting.
+//! Tests filing requests and waiting for them.
 
 use std::time::Duration;
 
@@ -120,14 +120,14 @@ fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_r
     assert!(home.prints(&["log"], 0).contains(&format!("(timed out: {id})")));
     let screen = approve(&home, &id);
     assert!(screen.contains("approved, can run once"), "{screen}");
-    // Another command, and the same one elsewhere, do not use it.
+    // Another command, and the same one in another directory, cannot use it.
     let other = Asker::new(&home, &["git", "push", "--force", "origin", "other"]);
     let mut elsewhere = shell(&home, &[&["--"], &FLAGGED[..]].concat());
     elsewhere.current_dir(home.path("bin"));
     let elsewhere = Asker::start(elsewhere);
     assert_ne!(other.id, id);
     assert_ne!(elsewhere.id, id);
-    // The same one does, without waiting, and only once.
+    // The same command can, without waiting, and only once.
     assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
     assert_eq!((home.ran(), state(&home, &id)), (1, RequestState::Used));
     let again = Asker::new(&home, &FLAGGED);
@@ -267,13 +267,13 @@ fn waiting_costs_no_processor_time() {
     std::thread::sleep(Duration::from_secs(3));
     asker.child.kill().unwrap();
     let _ = asker.child.wait();
-    // guard below the shell that was killed: found by the queue.
+    // The guard below the killed shell; the queue names it.
     let waiter = request(&home, &asker.id).waiter.unwrap();
     let pid: i32 = waiter.split('.').next().unwrap().parse().unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = stat.rsplit_once(')').unwrap().1;
     let ticks: Vec<u64> = rest.split_ascii_whitespace().skip(11).take(2).map(|ticks| ticks.parse().unwrap()).collect();
-    // A tick is 10 ms: starting, judging and filing are all that it has used.
+    // A tick is 10 ms. The CPU time covers only starting, judging and filing.
     assert!(ticks.iter().sum::<u64>() <= 20, "{ticks:?}");
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
 }
@@ -327,13 +327,13 @@ fn how_long_it_waits_is_the_least_of_policy_caller_and_agent() {
     assert!(waits("[queue]\nwait = 40\n", &[]).contains(", 40 s at most"));
     assert!(waits("[queue]\nwait = 40\n", &[("GUARD_WAIT", "7")]).contains(", 7 s at most"));
     assert!(waits("[queue]\nwait = 40\n", &[("GUARD_WAIT", "70")]).contains(", 40 s at most"));
-    // An agent ends its commands by itself: guard is ten seconds earlier.
+    // An agent ends its commands itself, so guard ends ten seconds earlier.
     assert!(waits("", &[("CLAUDECODE", "1")]).contains(", 110 s at most"));
     assert!(waits("", &[("CLAUDECODE", "1"), ("BASH_DEFAULT_TIMEOUT_MS", "30000")]).contains(", 20 s at most"));
     let most = [("CLAUDECODE", "1"), ("BASH_DEFAULT_TIMEOUT_MS", "300000"), ("BASH_MAX_TIMEOUT_MS", "60000")];
     assert!(waits("", &most).contains(", 50 s at most"));
     assert!(waits("", &[("GEMINI_CLI", "1")]).contains(", 110 s at most"));
-    // Not at all: nothing is filed, and the refusal says why nobody could be asked.
+    // With a wait of zero nothing is filed, and the refusal says why nobody could be asked.
     let none = waits("[queue]\nwait = 0\n", &[]);
     assert!(none.contains("refused: no one to ask: there is no terminal"), "{none}");
 }

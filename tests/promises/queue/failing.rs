@@ -1,4 +1,4 @@
-//! Whatever is wrong with the queue, nothing runs that nobody approved, and the refusal says why.
+//! Tests faults of the queue: nothing runs without an approval, and the refusal says why.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -50,10 +50,10 @@ fn a_queue_that_is_spoiled_while_it_waits_lets_nothing_run() {
         command.env("GUARD_WAIT", "20");
         command
     });
-    // The table is gone.
+    // The table is missing.
     Connection::open(home.data().join("queue.db")).unwrap().execute_batch("DROP TABLE request").unwrap();
     asker.refused("could not be recorded: ");
-    // The request is gone.
+    // The request is missing.
     let home = super::stage::home();
     let asker = Asker::new(&home, &FLAGGED);
     Connection::open(home.data().join("queue.db")).unwrap().execute_batch("DELETE FROM request").unwrap();
@@ -69,7 +69,7 @@ fn an_answer_counts_only_under_the_key_that_it_was_sealed_with() {
     let id = all(&home)[0].id.clone();
     approve(&home, &id);
     assert_eq!(state(&home, &id), RequestState::Approved);
-    // With another key nobody can tell what the answer was to: it is asked about anew.
+    // With another key the answer cannot be verified, so the command is asked about again.
     let key = home.data().join("guard.key");
     let kept = std::fs::read(&key).unwrap();
     std::fs::write(&key, [7; 32]).unwrap();
@@ -110,7 +110,7 @@ fn a_bell_that_rings_without_end_says_nothing() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let wakeup = home.data().join("queue").join(&asker.id);
-    // The pipe is made before it is opened for reading, and nobody can write to it in between.
+    // The FIFO is created before it is opened for reading, and cannot be written to in between.
     let mut pipe = loop {
         match std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&wakeup) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO)) => {

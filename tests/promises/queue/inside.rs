@@ -1,4 +1,4 @@
-//! Nobody answers for themselves: every way in which the one who asked could try.
+//! Tests that the asking session cannot answer its own request in any way.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::stage::{Asker, FLAGGED, apart, home, in_session, person, request, sta
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
-/// That an attempt to answer was refused and recorded, for this reason, and that the request still waits.
+/// Checks that an attempt to answer was refused and recorded for this reason, and that the request still waits.
 #[track_caller]
 fn is_refused(home: &Home, id: &str, why: &str, attempts: usize) {
     assert_eq!(state(home, id), RequestState::Waiting);
@@ -30,13 +30,13 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let id = &asker.id;
-    // No terminal at all.
+    // Without any terminal.
     let output = apart(home.guard(&["approve", id])).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("only a person at a terminal may do this: there is no terminal"), "{said}");
     is_refused(&home, id, "there is no terminal", 1);
-    // yes | guard approve, without a terminal and on one.
+    // `yes | guard approve`, without a terminal and on one.
     let piped = |home: &Home| {
         let mut command = home.program("sh");
         command.args(["-c", "yes | \"$0\" approve \"$1\"", env!("CARGO_BIN_EXE_guard"), id]);
@@ -48,7 +48,7 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     let mut shown = terminal(piped(&home));
     assert_eq!(ended(shown.wait_exit()), "exit 126");
     is_refused(&home, id, "standard input is not the terminal", 3);
-    // A terminal that controls it, and that none of its streams is.
+    // A controlling terminal that is none of the standard streams.
     let mut none = Terminal::spawn_with(home.guard(&["approve", id]), 80, 24, OnTerminal::NONE);
     assert_eq!(ended(none.wait_exit()), "exit 126");
     is_refused(&home, id, "neither standard input nor standard error is the terminal", 4);
@@ -56,7 +56,8 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     asker.refused("denied by a person");
 }
 
-/// Once the answer has said so in `work/said`: it was refused because who asked stands above it, and nothing ran.
+/// Waits until `work/said` contains the answer, and checks that it was refused because the asking process is an
+/// ancestor, and that nothing ran.
 fn stands_above(home: &Home, asker: Asker, has_said: impl Fn(&str) -> bool) {
     let said = home.path("work/said");
     let end = std::time::Instant::now() + crate::harness::pty::PATIENCE;
@@ -73,7 +74,7 @@ fn stands_above(home: &Home, asker: Asker, has_said: impl Fn(&str) -> bool) {
 #[test]
 fn a_terminal_below_the_session_that_asked_is_no_person() {
     let home = home();
-    // The agent asks in the background, and then makes itself a terminal: script(1) is one, with a session of its own.
+    // The agent asks in the background, and then creates a terminal with script(1), which starts a new session.
     let script = "\"$0\" -- git push --force origin main & sleep 1; \
                   for id in $(\"$0\" pending --json | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/'); do \
                   script -qec \"'$0' approve $id\" /dev/null </dev/null >said; done; wait";
@@ -86,8 +87,8 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
 #[test]
 fn who_was_let_go_by_its_parent_is_known_by_its_terminal() {
     let home = home();
-    // On a terminal that a process of the agent's holds, guard is started by a shell that ends at once: none of its
-    // ancestors has asked.
+    // A shell that ends at once starts guard on a terminal that a process of the agent holds, so that no ancestor of
+    // guard has asked.
     let inner = "( ( \"$GUARD\" approve \"$(cat id)\" </dev/tty 2>/dev/tty; echo $? >said ) & )\nsleep 3\n";
     std::fs::write(home.path("work/inner.sh"), inner).unwrap();
     let outer = "\"$GUARD\" -- git push --force origin main & while ! test -s id; do sleep 0.05; done; \
@@ -120,19 +121,19 @@ fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_n
     marked.env("TERM", "xterm").env("CLAUDECODE", "1");
     assert_eq!(ended(terminal(marked).wait_exit()), "exit 126");
     is_refused(&home, id, "the terminal belongs to an agent (claude)", 1);
-    // The mark is taken out of the environment: the shell that did it still has it.
+    // The variable is removed from guard's environment, but the shell that removed it still has it.
     let mut washed = home.program("sh");
     washed.args(["-c", "env -u CLAUDECODE \"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id]);
     washed.env("TERM", "xterm").env("CLAUDECODE", "1");
     assert_eq!(ended(terminal(washed).wait_exit()), "exit 126");
     is_refused(&home, id, "started by an agent (claude)", 2);
-    // A process that is called as an agent is.
+    // A process with an agent's name.
     std::os::unix::fs::symlink("/bin/sh", home.path("bin/claude")).unwrap();
     let mut below = home.program(home.path("bin/claude").to_str().unwrap());
     below.args(["-c", "\"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id]).env("TERM", "xterm");
     assert_eq!(ended(terminal(below).wait_exit()), "exit 126");
     is_refused(&home, id, "the terminal belongs to an agent (claude)", 3);
-    // With a session of its own on the way.
+    // The same with a new session in between.
     let mut apart = home.program(home.path("bin/claude").to_str().unwrap());
     apart
         .args(["-c", "setsid -cw \"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id])
@@ -148,7 +149,7 @@ fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_n
 fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
-    // A command that a person approved at this terminal tries to approve another.
+    // A command that a person approved at this terminal tries to approve another one.
     home.stand_in("npm", &format!("'{}' approve {} 2>said; echo $? >>said", env!("CARGO_BIN_EXE_guard"), asker.id));
     let mut command = home.guard(&["--", "npm", "publish"]);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
@@ -168,11 +169,11 @@ fn an_answer_that_is_written_into_the_file_by_hand_approves_nothing() {
     let sql = |name: &str, sql: &str| {
         rusqlite::Connection::open(home.data().join(name)).unwrap().execute_batch(sql).unwrap();
     };
-    // Only the state.
+    // Only the state is changed.
     let asker = Asker::new(&home, &FLAGGED);
     sql("queue.db", &format!("UPDATE request SET state = 'approved' WHERE id = '{}'", asker.id));
     asker.refused("the answer was not written by guard");
-    // With a row of the record that names the request, and the digest of some other answer.
+    // A row of the record that names the request, with the digest of another answer.
     let other = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let other_id = other.id.clone();
     super::stage::approve(&home, &other_id);
@@ -247,7 +248,7 @@ fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
     let harmless = Asker::new(&home, &["npm", "install", "some-pkg"]);
-    // The card of one shows the other.
+    // The card of one request shows the other.
     rusqlite::Connection::open(home.data().join("queue.db"))
         .unwrap()
         .execute_batch(&format!(

@@ -1,4 +1,4 @@
-//! A program of the person's own is told that something waits, and nothing hangs on it.
+//! Tests the notification of a waiting request by a program of the user, and that nothing depends on that program.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::stage::{Asker, FLAGGED, MEDIUM, all, approve, home, in_session, person, shell};
 use crate::harness::home::Home;
 
-/// A program that is told, with this in it.
+/// Configures a notification program with this script and these arguments.
 fn told_by(home: &Home, script: &str, arguments: &str) -> PathBuf {
     let program = home.path("tell");
     crate::harness::program::write(&program, &format!("#!/bin/sh\n{script}\n"));
@@ -18,7 +18,7 @@ fn told_by(home: &Home, script: &str, arguments: &str) -> PathBuf {
     program
 }
 
-/// What was told, once it was told so often.
+/// Waits until this many notifications were sent, and returns them.
 fn told(home: &Home, times: usize) -> Vec<String> {
     for _ in 0..1000 {
         let text = fs::read_to_string(home.path("told")).unwrap_or_default();
@@ -72,14 +72,14 @@ fn the_same_command_that_waits_more_than_once_is_told_once() {
     while all(&home).len() < 3 {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Another one is told after them, so that whatever was told is there.
+    // A later notification ensures that all earlier ones have arrived.
     let last = Asker::new(&home, &FLAGGED);
     let lines = told(&home, 2);
     assert!(lines.len() == 2 && lines[1].contains(&last.id), "{lines:?}");
     person(&home, &["deny", "--all"]).wait_exit();
     child.wait().unwrap();
     last.end();
-    // Filed again and again without waiting, it is one.
+    // Filed repeatedly without waiting, it is one request with one notification.
     let file =
         || assert_eq!(shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).status().unwrap().code(), Some(75));
     file();
@@ -99,7 +99,7 @@ fn one_that_hangs_holds_nobody_up_and_is_ended_with_all_it_started() {
         ),
         "",
     );
-    // Whoever reads what guard prints reads to its end: nothing that was left behind holds it open.
+    // `output` reads to the end of guard's output, which no process that was left behind may keep open.
     let output = shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(75), "{}", String::from_utf8_lossy(&output.stderr));
     let id = all(&home).remove(0).id;
@@ -131,7 +131,7 @@ fn one_that_fails_or_is_not_there_changes_nothing() {
     assert!(approve(&home, &asker.id).contains("approved"));
     asker.ran();
     assert!(home.prints(&["config", "check"], 0).contains("not found; no notification is sent"));
-    // One that never reads what it is told.
+    // A program that never reads its input.
     told_by(&home, "exec 0<&-; sleep 1", "");
     let long = "x".repeat(60_000);
     let asker = Asker::new(&home, &["npm", "install", &long]);

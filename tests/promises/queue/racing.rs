@@ -1,4 +1,4 @@
-//! Whoever is first, and whoever is killed: a request is run once or not at all.
+//! Tests competing and killed processes: a request runs once or not at all.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn of_two_who_answer_at_once_one_wins_and_the_command_runs_once_or_not_at_all() 
 
 #[test]
 fn an_answer_against_the_end_of_the_time_is_counted_whole_or_late() {
-    // The answer is given around the moment at which the time is over, from both sides of it.
+    // The answer is given shortly before or after the time limit.
     let home = home();
     for lead in [120, 60, 30, 10, 0] {
         let before = home.ran();
@@ -69,7 +69,7 @@ fn an_answer_against_the_end_of_the_time_is_counted_whole_or_late() {
             other => panic!("{other:?}: {said}"),
         }
         if state == RequestState::Approved {
-            // The late yes is used once.
+            // The late approval is used once.
             assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
             assert_eq!(home.ran(), before + 1);
         } else if state == RequestState::Late {
@@ -115,7 +115,7 @@ fn an_answer_against_the_end_of_the_one_who_asked_runs_it_once_or_not_at_all() {
         terminal.wait_for("no answer means no");
         terminal.settle(Duration::from_millis(600));
         terminal.send("y");
-        // After the key the card still listens for 50 ms whether it was typed alone.
+        // After the key the card waits another 50 ms to check that it was typed alone.
         std::thread::sleep(Duration::from_millis(50 + delay));
         let _ = kill(pid, Signal::SIGKILL);
         terminal.wait_exit();
@@ -131,7 +131,7 @@ fn an_answer_against_the_end_of_the_one_who_asked_runs_it_once_or_not_at_all() {
 
 #[test]
 fn one_who_answers_and_is_killed_on_the_way_has_answered_or_not() {
-    // At every step: `racing::one_who_approves_…`. Here the one who asked hears of it in the end.
+    // `racing::one_who_approves_…` tests every step. Here the asking process receives the answer in the end.
     let home = home();
     for delay in [0, 56] {
         let before = home.ran();
@@ -161,7 +161,8 @@ fn one_who_answers_and_is_killed_on_the_way_has_answered_or_not() {
 #[test]
 fn an_answer_reaches_the_one_who_waits_at_once() {
     let home = home();
-    // Of several, so that one busy moment of the machine does not count; the ring that never comes would take seconds.
+    // The median of several is compared, so that a busy moment of the machine does not matter; without a wakeup the
+    // answer would take seconds.
     let mut times = Vec::new();
     for _ in 0..5 {
         let asker = Asker::new(&home, &FLAGGED);

@@ -1,4 +1,4 @@
-//! An agent's shell without a terminal, and a person at a terminal of their own.
+//! Provides an agent's shell without a terminal, and a person at their own terminal.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -13,10 +13,10 @@ use crate::harness::pty::Terminal;
 
 pub use crate::harness::home::FLAGGED;
 
-/// Tier 2, for an agent above the threshold.
+/// A command of tier 2, which an agent may not run without a question.
 pub const MEDIUM: [&str; 3] = ["npm", "install", "some-pkg"];
 
-/// A home whose stand-ins leave a mark when they run.
+/// Creates a home whose stand-ins leave a mark when they run.
 pub fn home() -> Home {
     let home = Home::new();
     let mark = home.path("ran");
@@ -26,32 +26,33 @@ pub fn home() -> Home {
     home
 }
 
-/// The shell of a program that nobody sits in front of, with guard waiting in it.
+/// An agent's shell without a person, with guard waiting in it.
 pub struct Asker {
     pub child: Child,
     pub id: String,
-    /// What it said when it began to wait.
+    /// The line that it printed when it began to wait.
     pub line: String,
     errors: BufReader<ChildStderr>,
 }
 
-/// A program as the leader of a session without a terminal.
+/// Makes a program the leader of a session without a terminal.
 pub fn apart(mut command: Command) -> Command {
-    // SAFETY: between fork and exec only a system call is made.
+    // SAFETY: only a system call is made between fork and exec.
     unsafe {
         command.pre_exec(|| if libc::setsid() == -1 { Err(std::io::Error::last_os_error()) } else { Ok(()) });
     }
     command
 }
 
-/// A shell apart, which runs a script whose `$0` is guard: all that the script asks for is of one session.
+/// Returns a shell in a separate session, which runs a script whose `$0` is guard. All requests of the script belong to
+/// one session.
 pub fn in_session(home: &Home, script: &str) -> Command {
     let mut command = home.program("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
     apart(command)
 }
 
-/// A shell apart, which runs guard with these arguments and ends as guard does.
+/// Returns a shell in a separate session, which runs guard with these arguments and exits with guard's code.
 pub fn shell(home: &Home, arguments: &[&str]) -> Command {
     let mut command = in_session(home, "\"$0\" \"$@\"; exit $?");
     command.args(arguments);
@@ -63,7 +64,7 @@ impl Asker {
         Self::start(shell(home, &[&["--"], words].concat()))
     }
 
-    /// Waits until the request is filed.
+    /// Starts the shell, and waits until the request is filed.
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -74,21 +75,21 @@ impl Asker {
         Self { child, id, line, errors }
     }
 
-    /// How it ended, and what it said since it began to wait.
+    /// Returns the exit status, and the output since the wait began.
     pub fn end(mut self) -> (ExitStatus, String) {
         let mut said = String::new();
         self.errors.read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap(), said)
     }
 
-    /// That the command ran.
+    /// Checks that the command ran.
     #[track_caller]
     pub fn ran(self) {
         let (status, said) = self.end();
         assert!(status.success(), "{status}: {said}");
     }
 
-    /// That it was refused, with these words.
+    /// Checks that the command was refused, with these words.
     #[track_caller]
     pub fn refused(self, words: &str) {
         let (status, said) = self.end();
@@ -97,14 +98,14 @@ impl Asker {
     }
 }
 
-/// guard on a terminal of a person's own.
+/// Starts guard on a person's own terminal.
 pub fn person(home: &Home, arguments: &[&str]) -> Terminal {
     let mut command = home.guard(arguments);
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     Terminal::spawn(command)
 }
 
-/// Reads the card, and answers it.
+/// Waits for the card, and answers it.
 #[track_caller]
 pub fn answer_card(terminal: &mut Terminal, key: &str) {
     terminal.wait_for("no answer means no");
@@ -118,7 +119,7 @@ pub fn approve(home: &Home, id: &str) -> String {
     approve_with(home, id, &[])
 }
 
-/// The same, with more arguments.
+/// Like [`approve`], with more arguments.
 #[track_caller]
 pub fn approve_with(home: &Home, id: &str, more: &[&str]) -> String {
     let mut terminal = person(home, &[&["approve", id], more].concat());
@@ -139,7 +140,7 @@ pub fn state(home: &Home, id: &str) -> RequestState {
     request(home, id).state
 }
 
-/// All requests, settled ones too.
+/// Returns all requests, including the settled ones.
 pub fn all(home: &Home) -> Vec<Pending> {
     queue(home).list(Timestamp::now()).unwrap()
 }

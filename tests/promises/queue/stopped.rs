@@ -1,9 +1,9 @@
-//! Too many denials stop a session until a person lets it go on.
+//! Tests that too many denials stop a session until a person resumes it.
 
 use super::stage::{apart, home, in_session, person};
 use crate::harness::home::Home;
 
-/// A shell that asks and asks, one line for each exit code.
+/// Starts a shell that asks repeatedly, and appends each exit code to a file.
 fn asks(home: &Home, times: usize) -> std::process::Child {
     let script = "for n in $(seq \"$1\"); do \"$0\" -- npm install \"p$n\"; echo $? >>codes; done; \
                   while ! test -e go; do sleep 0.05; done; \"$0\" -- npm install again; echo $? >>codes";
@@ -14,7 +14,7 @@ fn codes(home: &Home) -> String {
     std::fs::read_to_string(home.path("work/codes")).unwrap_or_default().replace('\n', " ")
 }
 
-/// Denies what waits, once something does.
+/// Denies the next waiting request.
 fn deny_next(home: &Home) {
     let id = loop {
         let waiting = home.prints(&["pending", "--json"], 0);
@@ -33,13 +33,13 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     for _ in 0..3 {
         deny_next(&home);
     }
-    // The fourth is were refused without asking.
+    // The fourth request is refused without a question.
     while codes(&home) != "126 126 126 126 " {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert!(home.prints(&["log"], 0).contains("breaker"));
     assert!(home.prints(&["session"], 0).contains("3 denied in a row; stopped"));
-    // Not from a pipe, and not without a terminal.
+    // Resuming needs a terminal.
     let inside = apart(home.guard(&["session", "resume", "--reason", "please"])).status().unwrap();
     assert_eq!(inside.code(), Some(126));
     assert!(home.prints(&["session"], 0).contains("stopped"));
@@ -59,7 +59,7 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
-/// Waits until the shell has so many answers.
+/// Waits until the file of exit codes has this content.
 fn answered(home: &Home, wanted: &str) {
     while codes(home) != wanted {
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -73,10 +73,10 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
         "UPDATE record SET mark = 3 WHERE id = (SELECT max(id) FROM record WHERE mark = 2)",
         "DELETE FROM record WHERE mark = 2",
         "UPDATE record SET root = 'other' WHERE mark = 2",
-        // The end of the chain is cut off, all of it or from the first denial on.
+        // The end of the chain is deleted: all of it, or from the first denial on.
         "DELETE FROM record",
         "DELETE FROM record WHERE id >= (SELECT min(id) FROM record WHERE mark = 2)",
-        // A row of guard's own kind, which guard did not write: with a hash that is none, and with no seal.
+        // A forged row of one of guard's kinds: with an invalid hash, or without a seal.
         "INSERT INTO record(id, hash, kind, at, root, mark)
          SELECT max(id) + 1, zeroblob(32), 'resumed', 1, (SELECT root FROM record WHERE mark = 2), 5 FROM record",
         "INSERT INTO record(id, hash, kind, at, root, mark)
@@ -124,7 +124,7 @@ fn a_person_who_looked_lets_a_session_go_on_from_there() {
     shell.wait().unwrap();
     let log = home.prints(&["log", "--json"], 0);
     assert_eq!(log.matches(r#""settled_by":"edited""#).count(), 1, "{log}");
-    // What was edited stays edited.
+    // The edited rows stay detectable.
     assert!(!home.store().verify().unwrap().faults.is_empty());
     assert_eq!(home.ran(), 0);
 }

@@ -1,4 +1,4 @@
-//! Agents ask, named people answer.
+//! Tests that agents ask and named people answer.
 
 use guard::judge::approver::{Approver, Cost};
 use guard::store::RowKind;
@@ -61,7 +61,7 @@ fn what_is_filed_without_waiting_is_used_once_by_the_account_that_asked() {
 #[test]
 fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
     let Some(machine) = Machine::new() else { return };
-    // A model that says no, played by a stand-in for the helper that asks it.
+    // A stand-in for the helper that queries the model, which plays a model that denies.
     let digest = r#"digest=$(sed 's/.*"digest":"\([0-9a-f]\{8\}\).*/\1/')"#;
     let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
     let helper = format!("#!/bin/sh\n{digest}\necho '{opinion}'\n");
@@ -128,7 +128,7 @@ fn no_terminal_prompt_or_word_of_the_one_who_asks_counts() {
     std::fs::write(machine.path("marks/call"), call.to_string()).unwrap();
     let mut hook = machine.guard("agent", &["hook", "--agent", "claude"]);
     let output = hook.stdin(std::fs::File::open(machine.path("marks/call")).unwrap()).output().unwrap();
-    // Neither a word that would have the agent ask, nor an exit code that would let it go on.
+    // The hook must print nothing that makes the agent ask, and its exit code must not let the agent continue.
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("may answer (ada)"), "{output:?}");
     assert_eq!(machine.ran(), 0);
@@ -142,7 +142,7 @@ fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
     let asker = machine.asker("agent", &FLAGGED);
-    // Past guard, on a terminal of her own.
+    // Talks to the service without guard, on her own terminal.
     let script = "import socket,sys,json\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nf=s.makefile('r')\n\
                   def a(q):\n s.sendall((json.dumps({'v':1,'ask':q})+'\\n').encode())\n return json.loads(f.readline())\n\
                   p=a({'find':{'id':sys.argv[2]}})['ok']\n\

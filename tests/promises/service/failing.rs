@@ -1,5 +1,5 @@
-//! A service that is not there, is another's, or talks nonsense: what is flagged does not run, and nothing is recorded
-//! elsewhere.
+//! Tests a service that is down, belongs to another account or sends nonsense: no flagged command runs, and nothing is
+//! recorded elsewhere.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use super::machine::{ADA, FLAGGED, Machine, Running, uid};
 use crate::harness::home::Home;
 
-/// A socket in the place of the service's, which answers each line with this.
+/// Replaces the service's socket by one that answers each line with this text.
 fn stand_in(machine: &Machine, answer: &'static str) {
     let place = machine.path("run/guard.sock");
     let _ = std::fs::remove_file(&place);
@@ -43,7 +43,8 @@ fn a_service_that_is_down_lets_nothing_flagged_through() {
 #[test]
 fn a_socket_that_another_account_put_up_is_not_believed() {
     let Some(machine) = Machine::with(ADA) else { return };
-    // Wherever it may stand: this directory is open to all, as no directory of a real service is.
+    // Makes the directory writable for every account, unlike that of a real service, so that the other account can
+    // create a socket there.
     std::fs::set_permissions(machine.path("run"), std::fs::Permissions::from_mode(0o777)).unwrap();
     for account in ["bob", "agent"] {
         let place = machine.path("run/guard.sock");
@@ -63,7 +64,7 @@ fn a_socket_that_another_account_put_up_is_not_believed() {
 #[test]
 fn nonsense_is_no_answer() {
     let Some(machine) = Machine::with(ADA) else { return };
-    // Root's own socket would be believed.
+    // A socket of root is trusted, so only its answers are wrong.
     for answer in ["nonsense\n", "{}\n", "{\"ok\":{\"row\":1}}\n", "{\"ok\":null}\n", "{\"ok\":[]}\n\n{\"ok\":1}\n"] {
         stand_in(&machine, answer);
         machine.holds_back("guard's service");

@@ -1,4 +1,5 @@
-//! The gateway's account sees requests and hands answers on: what it may, what it may not, and that nobody else may it.
+//! Tests the gateway's account, which sees requests and passes on answers: what it may do, what it may not, and that no
+//! other account may.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -15,10 +16,10 @@ use crate::queue::stage::MEDIUM;
 
 const GATEWAY: &str = "guard-gateway";
 
-/// What root's configuration says beside the account and the socket.
+/// The lines of root's configuration besides the account and the socket.
 pub const LINES: &str = "approvers = [\"ada\"]\ngateway = \"guard-gateway\"\n";
 
-/// Tier 4.
+/// A command of tier 4.
 const DISK: [&str; 2] = ["mkfs.ext4", "/dev/sda1"];
 
 fn machine(more: &str) -> Option<Machine> {
@@ -27,7 +28,7 @@ fn machine(more: &str) -> Option<Machine> {
     Some(machine)
 }
 
-/// The connection of an account that speaks as the gateway does.
+/// A connection of an account that speaks the gateway's protocol.
 struct GatewayClient(Mouth);
 
 impl GatewayClient {
@@ -39,7 +40,7 @@ impl GatewayClient {
         self.0.ask(json!({ "gateway": ask }))
     }
 
-    /// All requests.
+    /// Returns all requests.
     fn list(&mut self) -> Vec<Value> {
         let mut all: Vec<Value> = Vec::new();
         let mut after = Value::Null;
@@ -65,7 +66,7 @@ impl GatewayClient {
         self.ask(json!({ "answer": given }))
     }
 
-    /// The reason for which a yes is not taken.
+    /// Returns the reason why an approval is refused.
     #[track_caller]
     fn refused(&mut self, machine: &Machine, id: &str, change: impl FnOnce(&mut Value)) -> String {
         let heard = self.answer(id, change);
@@ -99,7 +100,7 @@ fn the_gateway_sees_all_requests_denies_each_and_approves_what_wants_no_signatur
 
     let why = gateway.refused(&machine, &three.id, |_| {});
     assert!(why.contains("at most tier 2 (service.gateway_unsigned_tier)"), "{why}");
-    // What the gateway says of the request changes nothing.
+    // The gateway's own data about the request is ignored.
     let lower = |given: &mut Value| given["shown"]["pending"]["tier"] = 1.into();
     assert!(gateway.refused(&machine, &three.id, lower).contains("at most tier 2"));
     let why = gateway.refused(&machine, &four.id, lower);
@@ -162,7 +163,7 @@ fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_el
         let heard = gateway.refused(&machine, &asker.id, |given| given["signed"] = wrong.clone());
         assert!(heard.contains("error"), "{wrong}: {heard}");
     }
-    // A digest in the message is that of the other request: what is compared is the queue's.
+    // The message contains the other request's digest, but the queue compares its own.
     let digest = gateway.shown(&other.id)["digest"].clone();
     gateway.refused(&machine, &asker.id, |given| (given["shown"]["digest"], given["signed"]) = (digest, of_other));
     let rows = machine.rows();
@@ -176,7 +177,8 @@ fn a_signature_holds_for_the_services_own_copy_of_the_request_and_for_nothing_el
     assert_eq!(machine.request(&id).decided_by.as_deref(), Some("ada (signed) via guard-gateway"));
 }
 
-/// Every question with something in it. A new one goes into the list below: the gateway may ask it or not.
+/// Lists every request of the protocol with its payload. A new one must be added to the list below, as allowed or not
+/// allowed for the gateway.
 fn is_listed(ask: &ServiceRequest) {
     match ask {
         ServiceRequest::Ledger { .. }
@@ -248,10 +250,10 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
         assert!(heard.contains("is the gateway's account, which can only list requests"), "{ask}: {heard}");
     }
     assert_eq!(machine.state(&id), RequestState::Waiting);
-    // An answer, a grant and a session let go on are written down as what they are.
+    // The answer, the grant and the resumed session are each recorded with their kind.
     let rows = machine.rows();
     assert_eq!(rows.len(), before + 3, "{rows:?}");
-    // Nor does a command run under that account that has to be recorded.
+    // A command of that account that must be recorded does not run either.
     let output = machine.run(GATEWAY, &[&["--"], &FLAGGED[..]].concat());
     assert_eq!(output.status.code(), Some(126));
     assert_eq!(machine.ran(), 0);
@@ -260,7 +262,7 @@ fn whoever_takes_the_gateway_over_runs_records_and_grants_nothing() {
 #[test]
 fn a_person_who_became_the_gateways_account_is_one_and_a_program_of_that_account_is_none() {
     let Some(machine) = machine("") else { return };
-    // So tokens are made for the gateway of a machine: sudo -u guard-gateway guard token add.
+    // Tokens for a machine's gateway are created this way: sudo -u guard-gateway guard token add.
     let words = ["person", "--", "guard", "token", "add"];
     let mut person = machine.person(GATEWAY, &words);
     assert_eq!(person.wait_exit().code(), Some(0), "{}", person.screen());
@@ -289,7 +291,7 @@ fn nobody_else_passes_for_the_gateway() {
     }
     assert_eq!(machine.state(&asker.id), RequestState::Waiting);
     drop(asker);
-    // Where root names none, nobody is it.
+    // If root's configuration names no gateway, no account is one.
     let Some(machine) = Machine::new() else { return };
     let heard = Mouth::new(&machine, GATEWAY).ask(json!({ "gateway": "watch" }))["error"].to_string();
     assert!(heard.contains("is not the gateway's account"), "{heard}");
@@ -313,7 +315,7 @@ fn the_gateway_is_told_of_every_change() {
     assert!(next().starts_with("b'."), "it was answered");
     let id = asker.id.clone();
     asker.ran();
-    // The yes was used: told with the answer, or by itself.
+    // The use of the approval is reported with the answer or separately.
     until("the yes to be used", || machine.state(&id) == RequestState::Used);
     let second = machine.asker("agent", &FLAGGED);
     machine.kill_waiter(&second.id);
@@ -335,7 +337,7 @@ fn what_is_too_long_is_cut_and_denied_alone() {
     assert!(all.iter().all(|one| one["pending"]["redacted"] == true));
     assert!(all.iter().all(|one| one["pending"]["command"].as_str().unwrap().len() < 70_000));
     assert!(gateway.refused(&machine, &askers[0].id, |_| {}).contains("are hidden outside a terminal"));
-    // Many go over several lines.
+    // Many requests are split over several lines.
     let first = gateway.ask(json!({ "list": { "after": null } }));
     assert_eq!(first["ok"]["more"], true, "18 of 64 KiB do not go into one");
     assert!(gateway.answer(&askers[0].id, |given| given["yes"] = false.into())["ok"]["Done"].is_object());

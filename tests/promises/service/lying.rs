@@ -1,4 +1,4 @@
-//! What comes from a submitter is hostile: it speaks for its own commands and for nobody else.
+//! Tests that a submitter is not trusted: it can act only for its own commands.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::machine::{FLAGGED, Machine, Running, uid, until};
 use crate::queue::stage::{answer_card, apart};
 
-/// A connection to the service by an account, which says what it likes.
+/// A connection of an account to the service, which sends arbitrary messages.
 pub(super) struct Mouth {
     child: Child,
     to: ChildStdin,
@@ -59,7 +59,7 @@ impl Drop for Mouth {
     }
 }
 
-/// A row as a submitter would have it.
+/// Returns a row as a submitter would send it.
 pub(super) fn row(change: impl FnOnce(&mut Value)) -> Value {
     let mut row = json!({
         "advised": false, "handed": null, "command": "git push --force", "cwd": "Lw==", "session": "x",
@@ -154,7 +154,7 @@ fn nobody_reads_uses_or_ends_the_requests_of_another_account() {
     }
     let mut mouth = Mouth::new(&machine, "bob");
     assert!(mouth.ask(json!({ "listen": { "id": id } }))["error"].is_string());
-    // Another process of the same account does not give up what the first one waits for.
+    // Another process of the same account cannot give up the request for which the first one waits.
     let mut mouth = Mouth::new(&machine, "agent");
     let error = mouth.ask(json!({ "give_up": { "id": id } }))["error"].to_string();
     assert!(error.contains("another process already waits"), "{error}");
@@ -176,7 +176,7 @@ fn a_yes_is_used_by_the_account_that_asked_alone() {
     let mut mouth = Mouth::new(&machine, "ada");
     let whole = mouth.ask(json!({ "whole": { "id": id } }))["ok"].clone();
     assert!(whole[1].is_string());
-    // The very same command, filed by another account, is another request.
+    // The same command, filed by another account, is another request.
     let mut bob = Mouth::new(&machine, "bob");
     let risk = json!({ "tier": 3, "score": 300, "reversibility": "hard", "findings": [], "context": [] });
     let new = json!({ "file": { "exact": whole[1], "risk": risk, "waits": true, "approvals": 1,
@@ -235,7 +235,7 @@ fn an_account_and_a_process_in_a_message_count_for_nothing() {
     assert_eq!(rows[0].user.as_deref(), Some("agent"));
     assert!(rows[0].root.as_deref().unwrap().starts_with(&format!("{}@", uid("agent"))), "{rows:?}");
     assert_eq!(rows[0].about, None);
-    // There is no place in a message to say them at all.
+    // The messages have no such fields.
     for name in ["user", "uid", "pid", "process"] {
         let mut mouth = Mouth::new(&machine, "agent");
         let heard = mouth.ask(row(|row| row[name] = "ada".into()));
@@ -335,7 +335,7 @@ fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
     let filed = mouth.ask(json!({ "file": { "exact": exact, "risk": risk, "waits": false, "approvals": 1,
         "expires": "2100-01-01T00:00:00Z" } }));
     let id = filed["ok"]["Waits"]["id"].as_str().unwrap().to_owned();
-    // This test stands above both; whoever answers must not.
+    // This test is an ancestor of both processes, which the answering process must not be related to.
     let mut ada = machine.person("ada", &["approve", &id]);
     ada.wait_exit();
     assert!(ada.screen().contains("the same parent"), "{}", ada.screen());

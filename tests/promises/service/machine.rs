@@ -1,5 +1,5 @@
-//! A machine of its own, with accounts, a configuration of root's and guard's service: a namespace in which `/etc` is a
-//! copy. Only root can make one.
+//! Creates a machine with its own accounts, a configuration of root and guard's service: a namespace in which `/etc` is
+//! a copy. Only root can create one.
 
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::UnixDatagram;
@@ -17,12 +17,12 @@ use crate::queue::stage::{Asker, apart};
 
 pub use crate::queue::stage::FLAGGED;
 
-/// The accounts. `ada` may answer, `agent` asks, `bob` is nobody in particular; `guard-gateway` is the gateway's, where the
+/// The accounts. `ada` may answer, `agent` asks, `bob` has no role; `guard-gateway` is the gateway's account if the
 /// configuration names it.
 pub const ACCOUNTS: [(&str, u32); 5] =
     [("guard", 4100), ("ada", 4101), ("agent", 4102), ("bob", 4103), ("guard-gateway", 4104)];
 
-/// What root's configuration says beside the account and the socket.
+/// The lines of root's configuration besides the account and the socket.
 pub const ADA: &str = "approvers = [\"ada\"]\n";
 
 pub fn uid(account: &str) -> u32 {
@@ -31,13 +31,13 @@ pub fn uid(account: &str) -> u32 {
 
 pub struct Machine {
     directory: tempfile::TempDir,
-    /// Keeps the namespace.
+    /// The process that keeps the namespace alive.
     holder: Child,
     service: Option<Child>,
 }
 
 impl Machine {
-    /// A machine whose service runs; `None` where the tests may not make one.
+    /// Creates a machine whose service runs. Returns `None` if the tests cannot create one.
     pub fn new() -> Option<Self> {
         Self::with(ADA).map(|mut machine| {
             machine.start();
@@ -45,7 +45,7 @@ impl Machine {
         })
     }
 
-    /// A machine with these lines in `[service]`, whose service does not run yet.
+    /// Creates a machine with these lines in `[service]`, without starting its service.
     pub fn with(lines: &str) -> Option<Self> {
         if !nix::unistd::geteuid().is_root() || !able() {
             crate::harness::tools::skip("only root can become several accounts, and here it may not");
@@ -61,7 +61,7 @@ impl Machine {
             ("var", uid("guard"), 0o755),
             ("work", uid("agent"), 0o755),
             ("home", 0, 0o755),
-            // What the unit has systemd make.
+            // The directories that systemd creates for the unit.
             ("lib", 0, 0o755),
             ("lib/guard", uid("guard"), 0o700),
             ("runtime", 0, 0o755),
@@ -105,7 +105,8 @@ impl Machine {
         self.directory.path().join(name)
     }
 
-    /// A program as an account of this machine, in the agent's directory, without a terminal.
+    /// Returns a command that runs a program as an account of this machine, in the agent's directory, without a
+    /// terminal.
     pub fn program(&self, account: &str, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         let id = if account == "root" { 0 } else { uid(account) }.to_string();
@@ -123,12 +124,12 @@ impl Machine {
         command
     }
 
-    /// Runs guard to its end.
+    /// Runs guard and waits for its end.
     pub fn run(&self, account: &str, arguments: &[&str]) -> Output {
         self.guard(account, arguments).output().unwrap()
     }
 
-    /// What guard prints; it must end with this exit code.
+    /// Returns guard's output; it must exit with this code.
     #[track_caller]
     pub fn prints(&self, account: &str, arguments: &[&str], code: i32) -> String {
         let output = self.run(account, arguments);
@@ -137,7 +138,8 @@ impl Machine {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// That a flagged command did not run because it could not be recorded, and said why; what is harmless did.
+    /// Checks that a flagged command did not run because it could not be recorded, and gave this reason, and that a
+    /// harmless one ran.
     #[track_caller]
     pub fn holds_back(&self, reason: &str) {
         let mut command = self.guard("agent", &[&["--"], &FLAGGED[..]].concat());
@@ -150,14 +152,14 @@ impl Machine {
         assert!(!self.path("home/agent/.local").exists(), "nothing is recorded elsewhere");
     }
 
-    /// The service, as its account, with its own words first.
+    /// Returns the command of the service under its account, followed by these arguments.
     pub fn serve(&self, account: &str, more: &[&str]) -> Command {
         let mut command = self.guard(account, &["serve", "--system", "--directory"]);
         command.arg(self.path("var/guard")).args(more);
         command
     }
 
-    /// Starts the service, and waits until it says that it is ready.
+    /// Starts the service, and waits until it reports that it is ready.
     pub fn start(&mut self) {
         let place = self.path("notify");
         let _ = std::fs::remove_file(&place);
@@ -172,7 +174,7 @@ impl Machine {
         assert_eq!(&heard[..count], b"READY=1");
     }
 
-    /// What the service said.
+    /// Returns the output of the service.
     pub fn said(&self) -> String {
         std::fs::read_to_string(self.path("serve.log")).unwrap()
     }
@@ -181,14 +183,14 @@ impl Machine {
         self.service.as_mut().unwrap()
     }
 
-    /// Ends the service at once.
+    /// Kills the service.
     pub fn kill(&mut self) {
         let mut service = self.service.take().unwrap();
         service.kill().unwrap();
         service.wait().unwrap();
     }
 
-    /// A command of an account's that waits in the queue.
+    /// Starts a command of an account that waits in the queue.
     pub fn asker(&self, account: &str, words: &[&str]) -> Asker {
         let mut command = self.program(account, "sh");
         command.args(["-c", "\"$0\" \"$@\"; exit $?"]).arg(self.path("bin/guard")).arg("--").args(words);
@@ -203,7 +205,7 @@ impl Machine {
         kill(pid, Signal::SIGKILL).unwrap();
     }
 
-    /// guard on a terminal of an account's own.
+    /// Starts guard on an account's own terminal.
     pub fn person(&self, account: &str, arguments: &[&str]) -> Terminal {
         let mut command = self.guard(account, arguments);
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
@@ -214,7 +216,7 @@ impl Machine {
         Paths::new(self.path("var/guard"))
     }
 
-    /// The rows, the oldest first, as root can read them.
+    /// Returns the rows as root can read them, oldest first.
     pub fn rows(&self) -> Vec<Entry> {
         let store = self.store();
         let rows = store.find(&Filter::default()).unwrap().into_iter();
@@ -240,7 +242,7 @@ impl Machine {
         queue.map_or_else(Vec::new, |queue| queue.list(jiff::Timestamp::now()).unwrap())
     }
 
-    /// How often a stand-in ran.
+    /// Returns the number of runs of the stand-ins.
     pub fn ran(&self) -> usize {
         std::fs::read_to_string(self.path("marks/ran")).map_or(0, |text| text.lines().count())
     }
@@ -255,7 +257,7 @@ impl Drop for Machine {
     }
 }
 
-/// A program that is ended with the test.
+/// A program that is killed at the end of the test.
 pub struct Running(pub Child);
 
 impl Running {
@@ -271,14 +273,14 @@ impl Drop for Running {
     }
 }
 
-/// Whether namespaces and other accounts are to be had.
+/// Reports whether namespaces and other accounts are available.
 fn able() -> bool {
     let probe =
         ["-m", "sh", "-c", "mount --make-rprivate / && exec setpriv --reuid 4102 --regid 4102 --clear-groups true"];
     Command::new("unshare").args(probe).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Waits for something that others do.
+/// Waits until a condition holds that other processes bring about.
 #[track_caller]
 pub fn until(what: &str, mut good: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;

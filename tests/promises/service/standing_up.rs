@@ -1,4 +1,4 @@
-//! The service begins only where everything is as it must be, says so, and ends cleanly.
+//! Tests that the service starts only if everything is in order, reports it, and ends cleanly.
 
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::process::Command;
@@ -68,7 +68,7 @@ fn it_ends_when_it_is_told_to_and_leaves_no_socket() {
     kill(pid, Signal::SIGTERM).unwrap();
     assert_eq!(machine.service().wait().unwrap().code(), Some(0));
     assert!(!machine.path("run/guard.sock").exists());
-    // A socket that a killed one left behind is taken away.
+    // The start removes a socket that a killed service left behind.
     machine.start();
     machine.kill();
     assert!(machine.path("run/guard.sock").exists());
@@ -95,7 +95,7 @@ fn approvers_read_the_record_and_the_service_prints_to_them() {
     let directory = machine.path("var/guard");
     let own = machine.prints("guard", &["serve", "--directory", directory.to_str().unwrap(), "--", "verify"], 0);
     assert!(own.contains("1 row"), "{own}");
-    // Whoever goes on reading is heard to end.
+    // A client that follows the record reports the end of the service.
     let mut follows = machine.person("ada", &["log", "-f"]);
     follows.wait_for("git status");
     machine.prints("agent", &["--", "git", "fetch"], 0);

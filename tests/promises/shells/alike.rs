@@ -1,4 +1,4 @@
-//! The same call to a real shell and to guard under its name, compared to the byte.
+//! Compares the same call of a real shell and of guard under its name, byte for byte.
 
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -11,7 +11,7 @@ use crate::harness::home::Home;
 use crate::harness::pty::{self, Terminal};
 use crate::harness::tools;
 
-/// A directory with guard under the names of shells, in a home where nothing is asked.
+/// A directory with guard under the names of shells, in a home where no command needs an approval.
 pub struct Shims {
     pub home: Home,
 }
@@ -25,7 +25,7 @@ impl Shims {
         Self { home }
     }
 
-    /// guard under this name.
+    /// Returns guard under this name.
     pub fn guard(&self, name: &str) -> Command {
         let path = self.home.path("shims").join(name.trim_start_matches('-'));
         let mut command = self.home.program(path.to_str().unwrap());
@@ -33,14 +33,14 @@ impl Shims {
         command
     }
 
-    /// The real shell of this name.
+    /// Returns the real shell of this name.
     pub fn real(&self, name: &str) -> Command {
         let mut command = self.home.program(real(name).to_str().unwrap());
         command.arg0(name);
         command
     }
 
-    /// Does something with both, and demands that nothing tells them apart.
+    /// Calls `run` with both, and requires identical results.
     #[track_caller]
     pub fn alike(&self, name: &str, what: &str, run: impl Fn(Command) -> Output) {
         let (real, guard) = (run(self.real(name)), run(self.guard(name)));
@@ -58,19 +58,19 @@ fn real(name: &str) -> PathBuf {
     ["/bin", "/usr/bin"].iter().map(|directory| Path::new(directory).join(name)).find(|path| path.exists()).unwrap()
 }
 
-/// Runs it with this on standard input, and ends it when it does not end.
+/// Runs a command with this standard input, and kills it if it does not end.
 pub fn fed(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // Whoever ends early does not read it all.
+    // A command that ends early does not read all of its input.
     let writer = std::thread::spawn(move || pipe.write_all(&input).is_ok());
     let output = ended(child);
     let _ = writer.join();
     output
 }
 
-/// Runs it with a file as standard input.
+/// Runs a command with a file as standard input.
 pub fn from_file(mut command: Command, file: &Path) -> Output {
     let file = std::fs::File::open(file).unwrap();
     ended(command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
@@ -93,7 +93,7 @@ fn ended(child: std::process::Child) -> Output {
     waiter.join().unwrap()
 }
 
-/// Every snippet in every way that a shell can be handed it.
+/// Runs every snippet in every way in which a shell can receive it.
 fn all_ways(name: &'static str, snippets: &[&'static str]) {
     let threads = 4;
     std::thread::scope(|scope| {
@@ -166,7 +166,7 @@ fn every_spelling_of_the_options_reaches_the_shell_as_it_was_given() {
         &["-ic", "echo $-"],
     ] {
         for name in ["bash", "-bash"] {
-            // What bash says of a terminal that is not there names the process.
+            // bash's message about a missing terminal contains the process ID.
             let quiet =
                 |output: Output| if call[0] == "-ic" { Output { stderr: Vec::new(), ..output } } else { output };
             shims.alike(name, &format!("{call:?}"), |mut command| {
@@ -187,7 +187,7 @@ fn descriptors_beyond_the_first_three_reach_the_command() {
             let (three, four) = (std::fs::File::open(&input).unwrap(), std::fs::File::create(&output).unwrap());
             use std::os::fd::AsRawFd as _;
             let (three_fd, four_fd) = (three.as_raw_fd(), four.as_raw_fd());
-            // SAFETY: makes system calls only, on descriptors that live until the child has been started.
+            // SAFETY: only system calls are made, on descriptors that stay open until the child has started.
             unsafe {
                 command.pre_exec(move || {
                     let high = [
@@ -251,7 +251,8 @@ fn what_is_no_shell_language_ends_a_script_as_the_shell_ends_it() {
     let shims = Shims::new(Home::that_asks_nobody());
     for script in ["echo a; fi\necho no\n", "if true; then\n", "echo b\necho $(\n", "echo 'c\n", "for x\n", ")\n"] {
         for name in ["bash", "sh"] {
-            // The line that bash shows of it has a blank in front.
+            // The source line that bash quotes has a leading blank here, so only the first line of the error is
+            // compared.
             let (real, guard) = (fed(shims.real(name), script.as_bytes()), fed(shims.guard(name), script.as_bytes()));
             let first = |output: &Output| output.stderr.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
             assert_eq!((&guard.stdout, guard.status), (&real.stdout, real.status), "{name} {script}");

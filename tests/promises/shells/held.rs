@@ -1,4 +1,4 @@
-//! What is refused does not run, and nothing after it.
+//! Tests that a refused command does not run, and nothing after it does.
 
 use super::alike::{Shims, fed, from_file, run};
 use crate::harness::home::Home;
@@ -144,7 +144,7 @@ fn every_command_of_a_piped_script_is_in_the_record() {
     assert_eq!(shims.home.store().verify().unwrap().faults, []);
 }
 
-/// A command as Claude Code hands it to its shell, with names that change from call to call.
+/// Returns a command as Claude Code passes it to its shell, with names that change with each call.
 fn claude(shims: &Shims, number: u32, command: &str) -> String {
     let snapshot = shims.home.path("home/.claude/shell-snapshots/snapshot-bash-1780808411821-wo7zkg.sh");
     let quoted = command.replace('\'', "'\"'\"'");
@@ -177,7 +177,7 @@ fn a_command_in_an_agents_envelope_is_judged_and_the_whole_of_it_runs() {
     let output = run_it(number, "git push --force origin main");
     assert_eq!(output.status.code(), Some(126));
     assert!(said(&output).contains("git.push-force"), "{}", said(&output));
-    // A snapshot is a script like any other.
+    // A snapshot is judged as any other script.
     std::fs::write(&snapshot, "git push --force origin main\n").unwrap();
     assert_eq!(run_it(number, "echo hi").status.code(), Some(126));
     assert_eq!(shims.home.ran(), 0);
@@ -196,10 +196,10 @@ fn a_command_in_an_envelope_that_is_not_known_is_shown_alone_where_that_hides_no
         serde_json::from_str::<serde_json::Value>(log.lines().next_back().unwrap()).unwrap()["command"].clone()
     };
     let around = |inner: &str| format!("set +m; true && eval '{inner}' < /dev/null; code=$?; exit $code");
-    // What is harmless runs and says nothing.
+    // A harmless command runs without a message.
     let output = run_it(&around("echo hi; (exit 3)"));
     assert_eq!((output.status.code(), output.stdout.as_slice(), said(&output).as_str()), (Some(3), &b"hi\n"[..], ""));
-    // What is refused is shown without what stands around it, and the form is spoken of once.
+    // A refused command is shown without the surrounding text, and the unknown form is reported once.
     let warning = "puts something around its commands that guard does not know";
     for is_first in [true, false] {
         let output = run_it(&around("git push --force origin main"));
@@ -207,7 +207,7 @@ fn a_command_in_an_envelope_that_is_not_known_is_shown_alone_where_that_hides_no
         assert_eq!(said(&output).contains(warning), is_first, "{}", said(&output));
         assert_eq!(shown(), "git push --force origin main");
     }
-    // Where it would mean something else by itself, or something else is done too, all of it is shown.
+    // The whole line is shown if the command would mean something else on its own, or if the line does more.
     for whole in [
         "true; eval 'git push --force origin main'; git reset --hard HEAD~3".to_owned(),
         "git() { rm -rf ~; }; eval 'git push --force origin main'".to_owned(),
@@ -250,7 +250,8 @@ fn keys_of_an_editor_make_no_other_command_of_what_was_judged() {
     let shims = Shims::new(Home::new());
     let mut shell = shims.guard("bash");
     shell.arg("-i");
-    // Without an editor that knows them they are letters: nothing is taken back, nothing is fetched from history.
+    // Without a line editor the control characters are ordinary characters: nothing is deleted or recalled from
+    // history.
     let output = fed(shell, b"true push --force\n: \x15git \x12true\x01git\x0b push --force\necho end\n");
     assert_eq!(shims.home.ran(), 0, "{}", said(&output));
 }

@@ -1,4 +1,4 @@
-//! Shell scripts that nobody wrote for a test: those of the machine, and a project that is built.
+//! Tests shell scripts that were not written for tests: those of the machine, and the build of a project.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use super::alike::{Shims, run};
 use crate::harness::home::Home;
 use crate::harness::tools;
 
-/// The scripts for sh and bash among the machine's programs.
+/// Returns the scripts for sh and bash among the machine's programs.
 fn scripts() -> Vec<(&'static str, PathBuf)> {
     let mut found = BTreeMap::new();
     for directory in ["/usr/bin", "/usr/sbin", "/etc/init.d"] {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let Ok(path) = entry.path().canonicalize() else { continue };
-            // Beyond it guard says that it is too large, and asks.
+            // guard reports a larger script as too large, and asks.
             if !path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() < 200_000) {
                 continue;
             }
@@ -103,7 +103,7 @@ fn the_machines_own_tools_say_the_same_of_themselves() {
     assert!(tried >= 3, "{tried} tools");
 }
 
-/// A project with many targets, whose recipes use what recipes use.
+/// Creates a project with many targets, whose recipes use common features.
 fn project(directory: &Path) {
     let mut make = String::from(
         "names := $(shell for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo part$$i; done)\n\
@@ -149,7 +149,7 @@ fn a_project_is_built_by_make_as_without_guard() {
         let sorted = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).replace(&directory.display().to_string(), "FOLDER");
             let text = text.replace(&shell.display().to_string(), "SHELL");
-            // Under -j make is not sure of the line that it stands on.
+            // With -j make's line numbers are unreliable.
             let plain = |line: &str| {
                 line.split_once("[Makefile:")
                     .map_or(line, |(_, rest)| rest.trim_start_matches(|c: char| c.is_ascii_digit()))
@@ -173,11 +173,11 @@ fn a_project_is_built_by_make_as_without_guard() {
             with.3.iter().find(|(path, bytes)| without.3.get(*path) != Some(bytes))
         );
     }
-    // Every recipe that needs a shell has its row.
+    // Every recipe that needs a shell has its row in the record.
     assert!(shims.home.store().find(&guard::store::Filter::default()).unwrap().len() > 60);
 }
 
-/// A project whose `configure` Autoconf writes.
+/// Creates a project with a `configure` that Autoconf generates.
 fn project_of_autoconf(directory: &Path) {
     std::fs::create_dir_all(directory).unwrap();
     for (name, text) in [
@@ -226,6 +226,6 @@ fn a_project_of_autoconf_is_configured_and_built_as_without_guard() {
         made
     };
     assert!(build(&shims.home.path("shims/sh"), "guarded") == build(Path::new("/bin/sh"), "plain"));
-    // What configure starts again, the scripts beside it, and the recipes.
+    // The restart of configure, the scripts beside it, and the recipes.
     assert!(shims.home.store().find(&guard::store::Filter::default()).unwrap().len() > 3);
 }

@@ -1,4 +1,4 @@
-//! Programs that people build with, run through guard as their shell: the same results as without it, and nobody is asked.
+//! Tests build programs with guard as their shell: they give the same results as without it, and no person is asked.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,14 +8,15 @@ use super::alike::{Shims, run};
 use crate::harness::home::Home;
 use crate::harness::tools;
 
-/// The programs of this machine, in a home where what is flagged is asked about, and nobody is there.
+/// Creates shims in a home where guard asks about flagged commands and no person can answer.
 fn shims() -> Shims {
     let home = Home::new();
     std::fs::remove_file(home.path("bin/git")).unwrap();
     Shims::new(home)
 }
 
-/// A line for bash in a new project, first without guard, then with guard for every shell that is named or searched for.
+/// Runs a line with bash in a new project, first without guard, then with guard for every shell that is named or found
+/// on the PATH, and compares the results.
 #[track_caller]
 fn alike(line: &str, directories: &[&Path], make: impl Fn(&Path)) {
     let shims = shims();
@@ -52,7 +53,7 @@ fn alike(line: &str, directories: &[&Path], make: impl Fn(&Path)) {
     assert!(!asked.contains("\"id\""), "{line}: {asked}");
 }
 
-/// What a run said, without what is another in each: where it ran, and how long it took.
+/// Returns the exit code and output of a run, without the parts that differ each time: the directory and the duration.
 fn shown(output: &Output, project: &Path) -> (Option<i32>, String) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let text = text.replace(&project.display().to_string(), "PROJECT");
@@ -152,7 +153,7 @@ fn tmux_starts_its_panes_in_guard() {
     assert!(!shims.home.prints(&["pending", "--json"], 0).contains("\"id\""));
 }
 
-/// An SSH server of this test's own.
+/// An SSH server for this test.
 struct Server {
     child: std::process::Child,
     directory: tempfile::TempDir,
@@ -160,7 +161,7 @@ struct Server {
 }
 
 impl Server {
-    /// `None` where it cannot be started here.
+    /// Starts the server. Returns `None` if it cannot be started here.
     fn start() -> Option<Self> {
         let is_root = nix::unistd::getuid().is_root();
         if is_root && !Path::new("/run/sshd").is_dir() {
@@ -192,7 +193,7 @@ impl Server {
         Some(started)
     }
 
-    /// What reaches it, for `ssh`.
+    /// Returns the options of `ssh` that reach the server.
     fn options(&self) -> String {
         let at = |name: &str| self.directory.path().join(name).display().to_string();
         format!("-p {} -i {} -o UserKnownHostsFile={} -o LogLevel=ERROR", self.port, at("user"), at("known"))

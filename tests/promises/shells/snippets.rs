@@ -1,7 +1,7 @@
-//! Shell test material: each is a whole script of harmless commands, with no clock, process number or path of the
-//! machine in what it prints.
+//! Provides snippets for the tests of shells. Each is a whole script of harmless commands whose output contains no
+//! time, process ID or path of the machine.
 
-/// For every shell.
+/// Snippets for every shell.
 pub const POSIX: &[&str] = &[
     "echo hello",
     "echo \"$0 $# $1 $2\"",
@@ -141,7 +141,7 @@ pub const POSIX: &[&str] = &[
     "false; exit",
 ];
 
-/// For bash.
+/// Snippets for bash.
 pub const BASH: &[&str] = &[
     "echo \"unterminated",
     "cat <<EOF\nno end",
@@ -204,7 +204,7 @@ pub const BASH: &[&str] = &[
     "[ -t 0 ]; echo $?; [ -p /dev/stdin ]; echo end",
 ];
 
-/// For zsh.
+/// Snippets for zsh.
 pub const ZSH: &[&str] = &[
     "print -l a b; print $ZSH_NAME",
     "a=(1 2 3); echo $a[2] ${#a} $a[-1]",

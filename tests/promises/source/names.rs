@@ -1,4 +1,5 @@
-//! No program that the pattern files describe is named in what judges and records, but for words that mean something else.
+//! Tests that the code which judges and records names no program of the pattern files, except for words with another
+//! meaning.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -8,7 +9,7 @@ use syn::visit::Visit;
 
 use super::{Said, root, sources};
 
-/// Words that are also names of programs, by what they are where they stand.
+/// Words that are also names of programs, grouped by their meaning in the code.
 const WORDS: [(&str, &str); 5] = [
     (
         "languages, by the names that descriptions give them",
@@ -25,7 +26,7 @@ const WORDS: [(&str, &str); 5] = [
     ("guard's own programs, and words that zsh has beside bash", "guard guard-canary guard-sh nocorrect noglob"),
 ];
 
-/// Words that are no program where they stand, by the file, and what they are there.
+/// Words that are no program in a file, with their meaning there.
 const KNOWN: [(&str, &str, &str); 15] = [
     (
         "judge/analysis/indirection/path_floor.rs",
@@ -52,7 +53,7 @@ const KNOWN: [(&str, &str, &str); 15] = [
     ("store/sample.rs", "claude", "the agent of an example, which is shown and not looked up"),
 ];
 
-/// Functions and words of the languages that a file reads, which are also names of programs.
+/// Functions and keywords of the languages that a file parses, which are also names of programs.
 const READ: [(&str, &str); 18] = [
     ("judge/analysis/code/call.rs", "find import unlink"),
     ("judge/analysis/code/statements.rs", "import open say"),
@@ -107,10 +108,10 @@ fn no_described_program_is_named_in_what_judges_and_records() {
     assert!(left.is_empty(), "nothing says these any more: {left:?}");
 }
 
-/// The longest list of words that is no knowledge but a handful of alternatives.
+/// The longest list of words that counts as a few alternatives instead of knowledge of programs.
 const FEW: usize = 6;
 
-/// Longer lists in the judge that belong to the grammar which the code reads, by file and constant.
+/// Longer lists in the judge that belong to a parsed grammar, by file and constant.
 const GRAMMAR: [(&str, &str); 7] = [
     ("judge/analysis/arithmetic.rs", "LEVELS"),
     ("judge/analysis/assignment.rs", "NUMBERS"),
@@ -121,7 +122,7 @@ const GRAMMAR: [(&str, &str); 7] = [
     ("judge/matcher/lowering/earlier_acts.rs", "QUIET"),
 ];
 
-/// Constants of a file that hold lists of words, with how many.
+/// The constants of a file that are lists of words, with their lengths.
 #[derive(Default)]
 struct WordConstants(Vec<(String, usize)>);
 
@@ -133,7 +134,7 @@ impl<'ast> Visit<'ast> for WordConstants {
     }
 }
 
-/// How many texts an expression holds.
+/// The number of string literals in an expression.
 struct Texts(usize);
 
 impl<'ast> Visit<'ast> for Texts {

@@ -1,8 +1,9 @@
-//! What guard itself is made of: it starts before every command, and leaves what speaks over a network to the gateway.
+//! Tests the dependencies of guard itself: it starts before every command, so packages for network protocols belong to
+//! the gateway.
 
 use std::process::Command;
 
-/// The names of packages that do TLS, HTTP, or work beside one another under an executor.
+/// The names of packages that implement TLS or HTTP, or an asynchronous executor.
 const GATEWAYS: [&str; 16] = [
     "async-std",
     "axum",
@@ -32,7 +33,7 @@ fn packages_of_guard() -> Vec<String> {
     text.lines().filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
 }
 
-/// Returns the direct dependencies of a package in Cargo.lock. Those of the gateway need not have been downloaded.
+/// Returns the direct dependencies of a package in Cargo.lock. Those of the gateway need not be downloaded.
 fn locked_dependencies(of: &str) -> Vec<String> {
     let lock = std::fs::read_to_string(super::root().join("Cargo.lock")).unwrap();
     let lock: toml::Table = lock.parse().unwrap();

@@ -1,10 +1,10 @@
-//! What differs between operating systems stands in one package.
+//! Tests that the code specific to an operating system is in one package.
 
 use std::fs;
 
 use super::{root, sources};
 
-/// What asks which system this is, or is only there on Linux.
+/// Names that query the operating system, or that exist only on Linux.
 const OF_A_SYSTEM: [&str; 8] = [
     "target_os",
     "target_vendor",
@@ -16,7 +16,7 @@ const OF_A_SYSTEM: [&str; 8] = [
     "libc::syscall",
 ];
 
-/// What of a file's code is of a system. Comments may name it.
+/// Returns the first such name in a file's code. Comments may contain them.
 fn says_of_a_system(text: &str) -> Option<&'static str> {
     let code = || text.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
     let reads_processes =
@@ -31,7 +31,7 @@ fn only_the_package_of_the_systems_asks_which_system_this_is() {
     let mut all = sources(&root().join("src"));
     all.extend(sources(&root().join("src/gateway")));
     for file in all {
-        // The judge reads no file: what it says of /proc is about the commands of others.
+        // The judge reads no files, so a `/proc` in it refers to the commands that it judges.
         let is_judge = file.starts_with(root().join("src/judge"));
         let Some(word) = says_of_a_system(&fs::read_to_string(&file).unwrap()) else { continue };
         if is_judge && word == "/proc" {

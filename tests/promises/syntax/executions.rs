@@ -1,6 +1,6 @@
-//! What a shell runs, the tree shows: random texts are given to real shells in an empty directory where
-//! `rm` is a stand-in that leaves a mark. Where the mark appears, the tree must have named `rm` or
-//! have been refused. `GUARD_TEST_EXECUTIONS` sets how many texts are tried.
+//! Tests that the tree shows every command that a shell runs: real shells run random texts in an empty directory where
+//! `rm` is a stand-in that leaves a mark. If the mark appears, the parser must have named `rm` or refused the text.
+//! `GUARD_TEST_EXECUTIONS` sets the number of texts.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{Command as Node, Dialect, Script};
 use guard::judge::syntax::visit;
 
-/// A small generator of pseudo-random numbers, so that every run tries the same texts.
+/// A small generator of pseudo-random numbers, with which every run tries the same texts.
 pub struct Random(u64);
 
 impl Random {
@@ -31,8 +31,8 @@ impl Random {
     }
 }
 
-/// Pieces of shell text. None of them can do harm in a directory of its own: no program but the
-/// stand-in can be found, and every path is relative.
+/// Pieces of shell text. They are harmless in a separate directory: only the stand-in is on the PATH, and every path is
+/// relative.
 const PIECES: &[&str] = &[
     "rm x",
     "rm x",
@@ -164,7 +164,7 @@ const PIECES: &[&str] = &[
     "select i in ",
 ];
 
-/// Pieces that only zsh reads.
+/// Pieces that only zsh understands.
 const ZSH_PIECES: &[&str] = &[
     "repeat 2 ",
     "(e:\"rm x\":)",
@@ -320,7 +320,7 @@ const FISH_PIECES: &[&str] = &[
     "r'm' x",
 ];
 
-/// Forms of fish, each running `rm`.
+/// Forms of fish code that run `rm`.
 const FISH_FORMS: &[&str] = &[
     "true; and rm x",
     "false; or rm x",
@@ -372,7 +372,7 @@ const FISH_FORMS: &[&str] = &[
     "{a,rm} x; rm x",
 ];
 
-/// Texts built of pieces, and texts that run `rm` with a piece put in, left out or doubled.
+/// Generates texts from pieces, and texts that run `rm` with a piece inserted, removed or doubled.
 pub fn text(random: &mut Random, seeds: &[&str], zsh: bool) -> String {
     let piece = |random: &mut Random| {
         let list = if zsh && random.below(2) == 0 { ZSH_PIECES } else { PIECES };
@@ -408,8 +408,8 @@ fn mixed<'p>(random: &mut Random, seeds: &[&str], piece: impl Fn(&mut Random) ->
     }
 }
 
-/// Whether the tree names `rm`, or has a command whose name only an expansion gives, or one that is
-/// known to run its arguments.
+/// Reports whether the tree names `rm`, or has a command whose name only an expansion gives, or one that is known to
+/// run its arguments.
 fn shows(script: &Script) -> bool {
     let mut shown = false;
     visit::commands(script, &mut |command| {
@@ -424,7 +424,7 @@ fn shows(script: &Script) -> bool {
     shown
 }
 
-/// Runs `text` and says whether the stand-in was called.
+/// Runs `text` and reports whether the stand-in was called.
 fn runs_rm(shell: &[&str], text: &str, root: &Path) -> bool {
     let directory = root.join("work");
     let mark = root.join("mark");
@@ -451,7 +451,7 @@ fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
     try_texts(shell, read, |random| text(random, seeds, dialect == Dialect::Zsh), seed);
 }
 
-/// Gives texts of `write` to a shell, where `read` makes trees of them that name no `rm`.
+/// Runs texts of `write` with a shell if `read` parses them to trees that do not name `rm`.
 fn try_texts(shell: &[&str], read: impl Fn(&str) -> Option<Script>, write: impl Fn(&mut Random) -> String, seed: u64) {
     let times: usize = std::env::var("GUARD_TEST_EXECUTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     let root = tempfile::tempdir().expect("a directory");
@@ -468,7 +468,7 @@ fn try_texts(shell: &[&str], read: impl Fn(&str) -> Option<Script>, write: impl 
         if text.contains('\0') || !text.contains("rm") {
             continue;
         }
-        // Only what is read and shows nothing can hide something.
+        // Only a text that is parsed and shows no `rm` can hide one.
         if read(&text).is_some_and(|script| !shows(&script)) {
             tried += 1;
             if runs_rm(shell, &text, root.path()) {
@@ -523,7 +523,7 @@ fn what_bash_as_sh_runs_the_tree_shows() {
     try_shell(&["/bin/bash", "--posix"], Dialect::Sh, &seeds(), number("posix1"));
 }
 
-/// Forms that only zsh reads, each running `rm`.
+/// Forms that only zsh understands, each running `rm`.
 const ZSH_FORMS: &[&str] = &[
     "repeat 2 rm x",
     "repeat 2 { rm x }",

@@ -1,4 +1,4 @@
-//! Reading a command string.
+//! Tests the parsing of command strings.
 
 mod executions;
 mod oracles;
@@ -19,26 +19,26 @@ const INVALID: &str = include_str!("../../samples/syntax-invalid.txt");
 const ZSH: &str = include_str!("../../samples/syntax-zsh.txt");
 const EVASION: &str = include_str!("../../samples/evasion.txt");
 
-/// What `bash -n` accepts because it reads it only when it gets there, and then refuses, or what
-/// shells read differently. It is refused here.
+/// Texts that `bash -n` accepts because it parses a part only when it runs it and then refuses it, or that shells parse
+/// differently. guard refuses them.
 const ACCEPTED_UNREAD: &[&str] = &[
-    // Unterminated once one level of backslashes is gone.
+    // Unterminated after one level of backslashes is removed.
     r#"echo "`echo 'it'\\\\''s'`""#,
     // bash ends the expansion at the last brace, a POSIX shell at the first.
     r#"echo "${y:-'}"; rm x #'}""#,
 ];
 
-/// Evasions whose command is named by an expansion: nothing that a tree alone can show.
+/// Evasions whose command is named by an expansion, which a tree alone cannot show.
 const NAMED_BY_EXPANSION: &[&str] =
     &["${y-rm} x", "{rm,x}", "rm{,} x", "$(echo rm) x", "`echo rm` x", "a=rm; $a x", "a=r; ${a}m x"];
 
-/// Whether `bash -n` reads `text` without complaint; warnings do not count.
+/// Reports whether `bash -n` accepts `text`; warnings do not count.
 fn bash_accepts(text: &str) -> bool {
     let output = std::process::Command::new("bash").args(["-O", "extglob", "-nc", text]).output().expect("bash runs");
     String::from_utf8_lossy(&output.stderr).lines().all(|line| line.contains("warning"))
 }
 
-/// The text of a word when nothing in it is expanded.
+/// Returns the text of a word if nothing in it is expanded.
 fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     plain_parts(&word.parts, &mut text).then_some(text)
@@ -114,7 +114,7 @@ fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     std::thread::Builder::new().stack_size(256 * 1024).spawn(work).expect("a thread").join().expect("no overflow")
 }
 
-/// What can nest, with what closes it.
+/// Constructs that can nest, with their closing text.
 const NESTING: &[(&str, &str)] = &[
     ("(", ")"),
     ("( ", ")"),

@@ -1,5 +1,5 @@
-//! The parser against others on real scripts: what bash accepts is read, and no command that shfmt
-//! or brush sees is missing. Set `GUARD_TEST_ALL_SCRIPTS` to use every script of the machine.
+//! Compares the parser with others on real scripts: it must parse what bash accepts, and find every command that shfmt
+//! or brush finds. Set `GUARD_TEST_ALL_SCRIPTS` to use every script of the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,14 +14,14 @@ use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::Dialect;
 use serde_json::Value;
 
-/// How many scripts a plain test run looks at.
+/// The number of scripts in a normal test run.
 const BOUNDED: usize = 120;
 
-/// Where scripts are looked for.
+/// The directories that are searched for scripts.
 const ROOTS: &[&str] =
     &["/usr/bin", "/usr/sbin", "/etc", "/usr/lib", "/usr/share", "/usr/local", "/opt", "/var", "/root", "/home"];
 
-/// Files with a shell's shebang.
+/// Returns files with a shell's shebang.
 fn scripts() -> Vec<PathBuf> {
     let limit = if std::env::var_os("GUARD_TEST_ALL_SCRIPTS").is_some() { usize::MAX } else { BOUNDED };
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ fn has_shell_shebang(path: &Path) -> bool {
             .any(|word| matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash")) || word == "#!sh")
 }
 
-/// Command names and how often they occur.
+/// Command names with their number of occurrences.
 type Names = BTreeMap<String, usize>;
 
 fn count(names: impl IntoIterator<Item = String>) -> Names {
@@ -74,7 +74,7 @@ fn missing(theirs: &Names, ours: &Names) -> Vec<String> {
     theirs.iter().filter(|(name, times)| ours.get(*name).unwrap_or(&0) < *times).map(|(name, _)| name.clone()).collect()
 }
 
-/// What shfmt names as commands: the first argument of each call, where it is plain text.
+/// Returns the command names that shfmt finds: the first argument of each call, if it is plain text.
 fn shfmt(text: &[u8]) -> Option<Names> {
     let mut child = Command::new("shfmt")
         .args(["--to-json", "-ln=bash"])
@@ -121,8 +121,8 @@ fn shfmt_word(word: &Value) -> Option<String> {
     (!text.contains('\\')).then_some(text)
 }
 
-/// What brush names as commands, substitutions included. `None` where it cannot read the text, or
-/// not in time.
+/// Returns the command names that brush finds, including those in substitutions, or `None` if it cannot parse the text
+/// in time.
 fn brush(text: &[u8]) -> Option<Names> {
     let text = std::str::from_utf8(text).ok()?.to_owned();
     let (sender, receiver) = mpsc::channel();
@@ -134,7 +134,7 @@ fn brush(text: &[u8]) -> Option<Names> {
             let _ = sender.send(read.map(|()| count(names)));
         })
         .expect("a thread");
-    // It keeps an assignment both taken apart and whole, so that how often a name occurs says nothing.
+    // brush keeps an assignment both in parts and whole, so the number of occurrences is meaningless.
     let names = receiver.recv_timeout(Duration::from_secs(2)).ok()??;
     Some(names.into_keys().map(|name| (name, 1)).collect())
 }
@@ -150,7 +150,7 @@ fn brush_program(text: &str, names: &mut Vec<String>, depth: u32) -> Option<()> 
 
 fn brush_walk(node: &Value, names: &mut Vec<String>, depth: u32) {
     match node {
-        // The body of a here-document that is not expanded is data.
+        // The body of a here-document without expansion is data.
         Value::Object(fields) if fields.contains_key("here_end") && !fields.contains_key("requires_expansion") => {}
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -185,7 +185,7 @@ fn brush_walk(node: &Value, names: &mut Vec<String>, depth: u32) {
     }
 }
 
-/// A name without quoting, where it has none but whole single or double quotes.
+/// Returns a name without its quotes, if it is plain or quoted as a whole by single or double quotes.
 fn brush_name(raw: &str) -> Option<String> {
     let plain = |text: &str| !text.contains(['\\', '$', '`', '\'', '"', '{', '*', '?']) && !text.is_empty();
     let inner = raw
@@ -196,7 +196,7 @@ fn brush_name(raw: &str) -> Option<String> {
     plain(inner).then(|| inner.to_owned())
 }
 
-/// Whether a shell that only checks syntax has no complaint but warnings.
+/// Reports whether a shell that only checks syntax accepts the file; warnings do not count.
 fn reads(shell: &[&str], path: &Path) -> bool {
     let output = Command::new(shell[0]).args(&shell[1..]).arg(path).output().expect("the shell runs");
     String::from_utf8_lossy(&output.stderr).lines().all(|line| line.contains("warning"))

@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Tests properties that hold for every text.
 
 use guard::judge::syntax::limits::{MAX_BYTES, MAX_DEPTH};
 use guard::judge::syntax::parse;
@@ -10,7 +10,7 @@ use super::executions::{Random, text};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Bash, Dialect::Sh, Dialect::Zsh];
 
-/// All samples together.
+/// Returns all samples.
 fn samples() -> Vec<&'static str> {
     [super::VALID, super::INVALID, super::EVASION, super::ZSH].into_iter().flat_map(super::samples).collect()
 }
@@ -38,7 +38,7 @@ fn spans(script: &Script) -> Vec<Span> {
     spans
 }
 
-/// Reads `text` in every dialect and checks what must hold of any outcome.
+/// Parses `text` in every dialect and checks the invariants of the result.
 fn check(text: &[u8]) {
     for dialect in DIALECTS {
         match parse(text, dialect) {
@@ -83,7 +83,7 @@ fn what_is_accepted_is_accepted_in_a_group() {
     while tried < 2000 {
         let text = if tried < samples.len() { samples[tried].to_owned() } else { text(&mut random, &samples, false) };
         tried += 1;
-        // A body that ends with the text, and a backslash at its end, go on into what is added.
+        // A here-document at the end of the text, and a final backslash, would continue into the appended text.
         if text.contains("<<") || text.ends_with('\\') {
             continue;
         }
@@ -106,7 +106,7 @@ fn a_word_stands_where_its_span_says() {
                 && !sample.contains('\\')
                 && !sample.contains("<<-")
                 && word.span.end > word.span.start
-                // What `|&` stands for has no text of its own.
+                // The redirection that `|&` implies has no text.
                 && !sample[word.span.start as usize..].starts_with("|&")
             {
                 assert_eq!(&sample[word.span.start as usize..word.span.end as usize], literal, "in {sample:?}");
@@ -132,7 +132,7 @@ fn nesting_is_read_up_to_the_limit_and_no_deeper() {
 
 #[test]
 fn repeated_readings_hit_the_step_limit_and_not_the_clock() {
-    // Each `((` is tried as arithmetic to the end of the text, and then read once more.
+    // Each `((` is first tried as arithmetic up to the end of the text, and then parsed again.
     let text = "((a); ".repeat(40_000);
     let kind = parse(text.as_bytes(), Dialect::Bash).map_err(|error| error.kind);
     assert!(matches!(kind, Err(ParseErrorKind::TooMuchWork | ParseErrorKind::TooDeep)), "{kind:?}");

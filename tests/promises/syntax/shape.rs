@@ -1,4 +1,4 @@
-//! What the tree of a text looks like, written out in brackets.
+//! Tests the trees of texts, written in brackets.
 
 use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{
@@ -202,14 +202,14 @@ fn parameter(parameter: &Parameter) -> String {
     format!("${{{sign}{}{subscript}{operation}}}", parameter.name)
 }
 
-/// Texts and their trees; a name in front is the dialect, where it is not bash.
+/// Texts and their trees. A prefix names the dialect if it is not bash.
 const SHAPES: &[(&str, &str)] = &[
     ("ls -la | grep foo", "[ls -la] | [grep foo]"),
     ("a && b || c; d & e", "[a] && [b] || [c]; [d] &; [e]"),
     ("a |& b", "[a 2DuplicateOut:1] | [b]"),
     ("! a; ! ! b; time -p c | d", "! [a]; [b]; time [c] | [d]"),
     ("a | time b", "[a] | [time b]"),
-    // Quoting is kept.
+    // Quoting is preserved.
     (r#"r\m 'a b'"c $d"$'\x41'$"e""#, r#"[r\m 'a b'"c ${d}"$'A'$"e"]"#),
     (r#"echo "a\$b\"c\d""#, r#"[echo "a$b"c\d"]"#),
     ("ec\\\nho a\\\n b \"c\\\nd\" 'e\\\nf'", "[echo a b \"cd\" 'e\\\nf']"),
@@ -278,7 +278,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("[[ -f a && ( $b == c* || ! d ) ]]", "[[<-f> a <&&> <(> ${b} <==> c* <||> <!> d <)>]]"),
     ("[[ a =~ ^(b|c d)$ ]] && e", "[[a <=~> ^(b|c d)$]] && [e]"),
     ("[[ a < b ]]", "[[a <<> b]]"),
-    // Reserved words are words elsewhere.
+    // Reserved words are ordinary words in other positions.
     ("echo if then } { [[ ]] ! time", "[echo if then } { [[ ]] ! time]"),
     ("i\\\nf a; t\\\nhen b; fi", "if([a] ? [b])"),
     // A POSIX shell.

@@ -13,7 +13,7 @@ fn here() -> State {
     State::at(Some(Place::of(PROJECT)))
 }
 
-/// Asks of a line that did these acts.
+/// Tests the progress of a walk with these acts.
 fn asked<R>(world: &SampleWorld<'_>, acts: &[Act], test: impl FnOnce(WalkProgress<'_, '_>) -> R) -> R {
     world.given(&line(""), |input| {
         test(WalkProgress { input: &input, acts, sinks: &[], files: &FileModel::default(), pipes: &[] })

@@ -89,7 +89,7 @@ fn operands(wrap: &Wrap, scan: &ArgumentScan<'_>) -> Option<InnerCommand> {
     Some(inner)
 }
 
-/// Returns a joined line with each word quoted, which is what the author of the words meant.
+/// Returns a joined line with each word quoted, as the author of the words meant it.
 fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
     let joined = joined.filter(|inner| !inner.words.is_empty() && inner.adds == Added::Nothing)?;
     let line = quoted_line(&joined.words)?;
@@ -222,7 +222,7 @@ fn remote(kind: RemoteName, wrap: &Wrap, scan: &ArgumentScan<'_>) -> Remote {
     }
 }
 
-/// Returns the text that is replaced by what the wrapper adds: that of an option, or `{}` if the command contains it.
+/// Returns the text that the wrapper's additions replace: that of an option, or `{}` if the command contains it.
 fn replace(wrap: &Wrap, scan: &ArgumentScan<'_>, what: &InnerText) -> Option<String> {
     if wrap.adds == Added::Nothing {
         return None;

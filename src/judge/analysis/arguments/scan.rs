@@ -49,7 +49,7 @@ pub(super) struct EnclosedCommand<'a> {
 pub(super) enum Family {
     /// The values of `-c` and `-o` follow the word that contains them; `+` also begins options.
     Shell,
-    /// As [`Family::Shell`], but the value of `-o` may be attached.
+    /// Like [`Family::Shell`], but the value of `-o` may be attached.
     Zsh,
     /// `-m` runs a module and ends the options.
     Python,

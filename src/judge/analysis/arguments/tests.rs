@@ -35,7 +35,7 @@ fn unknown(name: &str) -> Value {
     Value::of(vec![Piece::Unknown(Unknown { why, taint: Taint::default() })])
 }
 
-/// Words split at blanks; `_` stands for a blank in a word, `$X` alone for an unknown word.
+/// Splits words at blanks. `_` is a blank in a word, and `$X` alone is an unknown word.
 fn args(line: &str) -> Vec<Arg> {
     let mut at = 0;
     line.split(' ')
@@ -55,7 +55,7 @@ fn read_line(program: &Program, line: &str) -> Reading {
     read(program, &args(line))
 }
 
-/// The flags as `name` or `name=value`, the operands after a bar.
+/// Formats the flags as `name` or `name=value`, and the operands after a bar.
 fn shape(reading: &Reading) -> String {
     let flags = reading.flags.iter().map(|flag| match &flag.value {
         Some(value) => format!("{}={}", flag.name, value.rough()),

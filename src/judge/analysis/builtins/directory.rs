@@ -126,7 +126,7 @@ mod tests {
     use super::super::super::testing::{dump, facts};
     use super::Place;
 
-    /// Where the line's `rm` may run.
+    /// Checks the directories in which the line's `rm` may run.
     #[track_caller]
     fn stands(line: &str, expected: &[&str]) {
         let facts = facts(line);

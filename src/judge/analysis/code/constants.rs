@@ -1,5 +1,5 @@
-//! The values of names in languages without a parser of their own: assignments, loops, filled buffers, and parameters
-//! of functions that are called with what was found.
+//! Evaluates names in languages without their own parser: assignments, loops, filled buffers, and parameters of
+//! functions that are called with the files that a search found.
 //!
 //! Out of scope: evaluating expressions, and guesses about names without an assignment.
 

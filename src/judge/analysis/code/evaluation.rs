@@ -1,7 +1,8 @@
-//! Evaluates expressions of languages without a parser of their own, as far as the code determines them: texts,
-//! composed texts, and files of a directory.
+//! Evaluates expressions of languages without their own parser, as far as the code determines them: texts, composed
+//! texts, and files of a directory.
 //!
-//! `patterns/languages/names.toml` says what calls return. Out of scope: what a call does, and binding names.
+//! `patterns/languages/names.toml` defines the results of calls. Out of scope: the effects of a call, and binding
+//! names.
 
 use std::collections::HashMap;
 
@@ -262,7 +263,7 @@ impl<'a> Evaluation<'a> {
         let (whole, next) = self.dotted(at);
         if let Some(open) = self.opens(next) {
             let (arguments, behind) = self.list(open, ')', depth);
-            // A method of what a name stands for.
+            // A method of the value that a name is bound to.
             let (of, subject) = match whole.split_once('.') {
                 Some((first, rest)) if let Some(held) = self.bound.get(first) => (rest.to_owned(), Some(held.clone())),
                 _ => (whole, None),

@@ -196,7 +196,7 @@ impl CallReader<'_> {
             }
             Token::Mark('{') => self.object(depth),
             Token::Mark('<') if self.language == Language::Perl => self.angled(),
-            // Whether a variable is set is not a secret.
+            // A test of whether a variable is set does not reveal a secret.
             Token::Mark('!') if !self.mark(1, '=') && !self.mark(1, '~') => {
                 self.at += 1;
                 return Expression { secret: false, ..self.operand(depth + 1) };

@@ -41,7 +41,7 @@ impl CallReader<'_> {
                 let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
                 self.tokens.iter().any(named)
             };
-            // As numbers of the system.
+            // The flags as numbers of the operating system.
             let number =
                 arguments.get(1).and_then(|flags| flags.raw.as_ref()?.known()?.parse::<u32>().ok()).unwrap_or(0);
             let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
@@ -115,7 +115,7 @@ impl CallReader<'_> {
         if setting(&["inplace"]).is_some_and(|inplace| inplace == "True") {
             return Some(Call::new("open.write".to_owned(), vec![value(path)]));
         }
-        // The description of a described call says what its arguments mean.
+        // The description of a described call determines the meaning of its arguments.
         let mode = setting(&["mode", "filemode"]).or_else(|| text(1)).filter(|_| !(self.world.knows)(callee));
         let opened = mode.and_then(|mode| written_by_mode(mode.known()?))?;
         Some(Call::new(opened.to_owned(), vec![value(path)]))

@@ -77,8 +77,8 @@ pub struct Call {
     /// The name without the language: `os.remove`, `drop`, `flushall`.
     pub callee: String,
     pub args: Vec<Value>,
-    /// Facts from the parser, as options of the description: `--where`, `--to=FILE`. A text in the code is never one of
-    /// them.
+    /// Facts from the parser, as options of the description: `--where`, `--to=FILE`. The text of the code never appears
+    /// as one of them.
     pub facts: Vec<Value>,
 }
 

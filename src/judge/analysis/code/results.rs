@@ -1,7 +1,7 @@
-//! The results of calls that can be computed from their arguments.
+//! Computes the results of calls from their arguments.
 //!
-//! `patterns/languages/names.toml` says what calls return; this module computes each kind of result. Out of scope:
-//! names of functions.
+//! `patterns/languages/names.toml` defines which kind of result a call returns; this module computes each kind. Out of
+//! scope: names of functions.
 
 use super::element_texts::put_together;
 use super::expression::{Expression, MAX_TEXT};

@@ -1,9 +1,9 @@
-//! Promises of reading code.
+//! Tests the parsing of code.
 
 use super::*;
 use crate::judge::analysis::act::{Taint, UnknownReason};
 
-/// A name of several parts may be that of a function which is described.
+/// Reports whether a name may belong to a described function: a name of several parts, or `system`.
 fn knows(callee: &str) -> bool {
     let described_nowhere = ["env", "zipfile", "logging"].iter().any(|part| callee.contains(part));
     callee.contains('.') && !described_nowhere || callee == "system"
@@ -13,7 +13,7 @@ fn seen(language: &str, text: &str) -> Vec<String> {
     seen_in("", language, text)
 }
 
-/// The same of a file at this path.
+/// Like [`seen`], for a file at this path.
 fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
     read(
@@ -124,7 +124,7 @@ fn awk_and_sed_show_what_they_run_and_write() {
     has("sed", "1e rm -rf /", "exec(rm -rf /)");
     has("sed", "s/a/b/w out.txt", "write(out.txt)");
     assert_eq!(seen("sed", "s/execute/write/g"), [""; 0]);
-    // What is put in is text until a line does not end in a backslash, however many do in pairs.
+    // Inserted text continues until a line does not end in a backslash; pairs of backslashes do not count.
     assert_eq!(seen("sed", "2a\\\n\\\n    def f(self):\\\n        w x"), [""; 0]);
     has("sed", "2a\\\nx\\\\\ne rm -rf /", "exec(rm -rf /)");
     has("sed", "2a x\ne rm -rf /", "exec(rm -rf /)");
@@ -146,7 +146,7 @@ fn what_the_shell_puts_in_is_unknown() {
     for written in ["\u{fffc}", "\u{e001}", "\u{e002}", "\u{e003}", "\u{e004}", "\u{e005}", "\u{f0000}"] {
         assert!(call(&format!("open('{written}').read()"), None, "").is(written), "{written:?}");
     }
-    // No file has such a name.
+    // No file has such a name, so the argument counts as unknown.
     for written in ["\0", "\\0", "\\x00", "a\\u0000\u{e002}"] {
         assert!(call(&format!("open('{written}').read()"), None, "").is_dynamic(), "{written:?}");
     }

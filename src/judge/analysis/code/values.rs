@@ -1,7 +1,7 @@
 //! Functions as values. Functions that run programs or delete are followed if a name or a call accepts them; otherwise
-//! a call says that they are passed on.
+//! a call reports that they are passed on.
 //!
-//! Out of scope: what a function does (descriptions).
+//! Out of scope: the effects of a function, which are in descriptions.
 
 use super::expression::Expression;
 use super::scan::Token;

@@ -1,6 +1,6 @@
-//! A call in code as an invocation: which of its arguments are words of the program that it stands for, and in which order.
+//! Converts a call in code to an invocation: selects and orders the arguments that are words of the program.
 //!
-//! Out of scope: walking code, and what a call does.
+//! Out of scope: walking code, and the effects of a call.
 
 use super::super::act::{Piece, Taint, UnknownReason, Value};
 use super::super::code;
@@ -11,7 +11,7 @@ use crate::judge::rules::model::Language;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// Whether a value is more than text and what a search finds.
+/// Reports whether a value has an unknown part other than a found file or a temporary name.
 pub(super) fn is_worked_out(value: &Value) -> bool {
     value.pieces().iter().any(|piece| match piece {
         Piece::Unknown(unknown) => {
@@ -21,8 +21,9 @@ pub(super) fn is_worked_out(value: &Value) -> bool {
     })
 }
 
-/// Takes what a script works out for itself out of a call that runs or deletes something, where it does not say what: named
-/// arguments, and what stands behind a command line or is a callback. In which directory (`chdir`) stays.
+/// Removes arguments with unknown parts that do not determine what a call runs or deletes: named arguments, and, in
+/// JavaScript or after a command line, the positional arguments at the end, such as settings and callbacks. The
+/// directory (`chdir`) is kept.
 pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdir: &[String]) {
     let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
     call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
@@ -38,14 +39,14 @@ pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdi
     }
 }
 
-/// Takes what a script works out for itself out of a call that writes a file which it names: the content.
+/// Removes arguments with unknown parts after the first positional one from a call that writes a file: the content.
 pub(super) fn leave_out_content(call: &mut code::Call) {
     let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
     let behind = call.args.split_off(first);
     call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));
 }
 
-/// What a call hands to the program that it runs, where it says so.
+/// Returns the input that a call passes to the program that it runs, if the call specifies one.
 pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
     let written = call
         .args
@@ -57,7 +58,7 @@ pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
     let piped =
         |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
     let last = last_part(&call.callee);
-    // A process that is started beside the code is written to by it.
+    // JavaScript can write to a process that it starts asynchronously.
     let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
     let beside = language == Language::Js
         && matches!(last, "spawn" | "exec" | "execFile")
@@ -73,9 +74,9 @@ pub(super) fn fed(language: Language, call: &code::Call) -> Option<Value> {
     }
 }
 
-/// A call's arguments as a program reads them: what the reader of the code says, what is named (`recursive: true`,
-/// `shell=True`) and `--line` when the rest is one string for a shell or stands for a whole command, as options in front;
-/// what the call is given by place is an operand, whatever it looks like.
+/// Converts a call's arguments to those of a program. The options come first: the facts from the parser, named
+/// arguments (`recursive: true`, `shell=True`), and `--line` if the rest is one string for a shell or forms a whole
+/// command. Positional arguments are operands even if they look like options.
 pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec<Field> {
     let field = |value: Value| Field { operand: !value.is_option(), ..Field::word(value, span) };
     let said = call.facts.into_iter().map(Value::into_option);
@@ -89,18 +90,18 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
     }
     let is_named = |value: &Value| value.is_option() && value.known().is_some_and(|text| text.contains('='));
     let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_named);
-    // What the reader alone may say.
+    // Only the parser may add these facts.
     options.retain(|option| {
         let leading = option.leading();
         !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
     });
-    // What follows a command line says what to do with its output.
+    // The arguments after a command line are settings of the call, not words of the command.
     let last = last_part(&call.callee);
     if matches!(language, Language::Js | Language::Php | Language::Python) && word_lists::COMMAND_CALLS.contains(&last)
     {
         rest.truncate(1);
     }
-    // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.
+    // `os.spawnl(mode, path, name, …)`: the mode and the name for `argv[0]` are not arguments of the program.
     if language == Language::Python
         && call.callee.starts_with("os.")
         && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
@@ -112,7 +113,7 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
     let shell = options.iter().any(|option| {
         option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
     });
-    // A number alone is no line.
+    // A single number is not a command line.
     let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
     if shell || rest.len() == 1 && !number {
         options.push(Value::text("--line").into_option());
@@ -123,7 +124,7 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
     said.chain(options).chain(rest).map(field).collect()
 }
 
-/// Whether a value stands for all that a walk over a directory finds, of whatever name.
+/// Reports whether a value stands for every file that a search below a directory finds, whatever its name.
 fn is_everything(value: &Value) -> bool {
     let Some((Piece::Unknown(first), rest)) = value.pieces().split_first() else { return false };
     let says = |piece: &Piece| match piece {

@@ -6,7 +6,7 @@ use crate::judge::analysis::testing::world::SampleWorld;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, CommandSubstitution, Dialect, ProcessSubstitution};
 
-/// Expansion with nothing that walks: each command substitution prints the same text.
+/// An expansion without a walk: each command substitution prints the same text.
 struct FixedOutput<'a> {
     input: AnalysisInput<'a>,
     expansion: Expansion,
@@ -43,7 +43,8 @@ impl Walk for FixedOutput<'_> {
     }
 }
 
-/// What the words of a command come to in a shell, with what expansion found out on the way. Unknown parts are `?`.
+/// Expands the words of a command in a shell, and passes them to `of` with the facts that the expansion found. Unknown
+/// parts are `?`.
 fn expanded<R>(
     words: &str,
     state: &mut State,

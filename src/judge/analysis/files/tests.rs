@@ -5,7 +5,7 @@ fn place(path: &str) -> Place {
     Place::of(path)
 }
 
-/// The texts that a file may hold, in the order in which they were written.
+/// Returns the possible texts of a file, in the order in which they were written.
 fn texts(files: &FileModel, sinks: &[Sink], path: &str) -> Vec<String> {
     let contents = files.written.get(&place(path)).map(|written| written.contents.clone()).unwrap_or_default();
     contents.iter().map(|sink| sinks[*sink].text.rough().into_owned()).collect()

@@ -6,7 +6,7 @@ use crate::judge::analysis::testing::catalog;
 use crate::judge::rules::model::{Load, Program};
 use crate::judge::syntax::tree::Span;
 
-/// The steps behind a command, by the catalog of the tests.
+/// Returns the steps after a command, by the catalog of the tests.
 fn behind(command: &str, change: impl FnOnce(&mut StepFacts<'_>)) -> Vec<Step> {
     let catalog = catalog();
     let mut words = command.split(' ');

@@ -1,8 +1,9 @@
-//! Addresses: in every spelling that the C library takes, and which of them are this machine or a metadata service.
+//! Parses IP addresses in every spelling that the C library accepts, and detects those of this machine and of metadata
+//! services.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The service that hands credentials to machines of a cloud.
+/// Reports whether this is the address of the service that gives credentials to machines of a cloud.
 pub(super) fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => matches!(
@@ -22,7 +23,7 @@ pub(super) fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// This machine.
+/// Reports whether this is an address of this machine.
 pub(super) fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback() || address.is_unspecified(),
@@ -30,8 +31,8 @@ pub(super) fn is_local(address: IpAddr) -> bool {
     }
 }
 
-/// An address in any spelling that the C library takes: `127.1`, `0x7f000001`, `2130706433`, `0177.0.0.1`, and the
-/// ways of IPv6, an IPv4 address mapped into it included.
+/// Parses an address in any spelling that the C library accepts: `127.1`, `0x7f000001`, `2130706433`, `0177.0.0.1`, and
+/// the spellings of IPv6, including an embedded IPv4 address.
 pub(super) fn parse(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         let bare = text.split('%').next().unwrap_or(text);
@@ -66,7 +67,7 @@ pub(super) fn parse(text: &str) -> Option<IpAddr> {
     Some(IpAddr::V4(Ipv4Addr::from_bits(bits | last)))
 }
 
-/// Decimal, `0x…` hexadecimal, `0…` octal.
+/// Parses a number in decimal, `0x…` hexadecimal or `0…` octal notation.
 fn number(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
@@ -80,13 +81,13 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// An address in its usual spelling, which no version number has.
+/// Reports whether a text is an address in its usual spelling, which no version number has.
 pub(super) fn is_plain_address(text: &str) -> bool {
     let text = text.trim_matches(['[', ']']);
     (text.contains("::") || text.matches('.').count() == 3) && parse(text).is_some()
 }
 
-/// An address in front of a wildcard service: `10.0.0.1`, `app.10-0-0-1`.
+/// Returns the address before a wildcard service: `10.0.0.1`, `app.10-0-0-1`.
 pub(super) fn parse_embedded(labels: &str) -> Option<IpAddr> {
     let last = labels.rsplit('.').next().unwrap_or(labels);
     if last.contains('-') {

@@ -158,7 +158,7 @@ impl Walker<'_> {
         }
         if fetched {
             let detail = "the command runs code that it downloads";
-            // A package manager verifies what it installs.
+            // A package manager verifies the packages that it installs.
             self.opaque(
                 if build.installs && own == 1 { OpaqueReason::FetchedCode } else { context.fetched_code() },
                 detail,

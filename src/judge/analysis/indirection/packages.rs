@@ -219,7 +219,7 @@ mod tests {
             let (removed, facts) = found(text);
             assert_eq!(removed, ["rm x"], "{text}\n{facts}");
         }
-        // By another name a member is known where the line wrote its manifest.
+        // A member that is named differently is found if the line wrote its manifest.
         let wrote = r#"echo '{"scripts": {"b": "rm x"}}' > packages/b/package.json; "#;
         for text in
             ["pnpm -r run b", "pnpm --filter @a/b run b", "yarn workspace b b", "yarn workspaces foreach -A run b"]

@@ -1,7 +1,7 @@
 //! The floor of paths: arguments of any program that name a sensitive path, and that no described effect mentions.
 //!
 //! A described program is never judged less strictly than an undescribed one. This module finds the arguments that name
-//! such paths, and the effects that mention them already. Out of scope: what a program does with its files, which is
+//! such paths, and the effects that mention them already. Out of scope: the program's use of its files, which is
 //! `files` and `effects` of its description.
 
 use std::cell::OnceCell;
@@ -73,7 +73,7 @@ impl Walker<'_> {
         }
         let dir = state.cwd.as_ref();
         let path = state.path(&value.known()?)?;
-        // Only a link leads out of the project.
+        // Only a link can point out of the project.
         if !self.input.spend(cost::QUESTION) || !is_own_work(self.input.classes(dir, value)) {
             return None;
         }
@@ -106,7 +106,7 @@ impl Walker<'_> {
             if named.option.is_empty() && (reading.files == Files::Named || told) {
                 continue;
             }
-            // The description says what happens to the operands of a described program.
+            // For a described program the description gives the effects on its operands.
             let followed = (described.is_none() || !named.option.is_empty()).then(|| self.led_to(state, &named.value));
             let followed = followed.flatten();
             // A bare word counts as a file only if it is a link.
@@ -205,7 +205,7 @@ fn is_bare(text: &str) -> bool {
     !text.contains(['/', '.', '~', '_'])
 }
 
-/// Reports whether the name of an option says that its value is a host.
+/// Reports whether the name of an option indicates that its value is a host.
 fn names_host(option: &str) -> bool {
     option.starts_with('-')
         && word_lists::HOST_OPTIONS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
@@ -297,7 +297,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
     named
 }
 
-/// Reports whether an effect of the program applies to its operands, so that its description says what happens to them.
+/// Reports whether an effect of the program applies to its operands, so that the description covers them.
 fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
     fn on_operands(place: &ArgumentPlace) -> bool {
         match place {

@@ -25,7 +25,8 @@ const MAX_FILES: usize = 16;
 const MAX_BYTES: usize = 128 * 1024;
 
 impl Walker<'_> {
-    /// Walks what the session wrote, if a program runs code of the project in its directory, or is undescribed.
+    /// Walks the files that the session wrote, if a program runs code of the project in its directory, or is
+    /// undescribed.
     #[inline(never)]
     pub(super) fn session_code(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let program = ran.known;
@@ -142,13 +143,13 @@ mod tests {
     const HARM: &str = "import os\ndef later():\n    os.system('rm harm')\n";
     const PROJECT: &str = "/home/dev/project";
 
-    /// The programs that a command comes to run from files of the session, and how many parts are opaque, where the session
-    /// did this to these files and git has those whose names begin with `kept` as they are.
+    /// Returns the programs that a command runs from files of the session, and the number of opaque parts. The session
+    /// made these changes to the files; those whose names begin with `kept` are unchanged in git.
     fn staged(command: &str, files: &[(&str, &str, PathChangeKind)]) -> (Vec<String>, usize) {
         worked_out(command, files, true)
     }
 
-    /// As `staged`, with the programs that it runs otherwise.
+    /// Like [`staged`], for the programs that it runs otherwise.
     fn all(command: &str, files: &[(&str, &str, PathChangeKind)]) -> (Vec<String>, usize) {
         worked_out(command, files, false)
     }
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn what_the_session_wrote_is_read_where_code_of_the_project_runs() {
         let runs = ["mkdocs build", "npm test", "go test ./...", "make", "python3 -c 'import app'", "python3 kept.py"];
-        // And what nothing describes, which may load whatever lies there.
+        // An undescribed program may load any of these files too.
         for command in runs.into_iter().chain(["frobnicate --fast", "./frobnicate"]) {
             assert!(harms(command, &[("src/deep/hooks.py", HARM, made())]), "{command}");
         }
@@ -226,7 +227,7 @@ mod tests {
         assert!(!harms("ls", &[script.clone(), names]));
         let other = ("meson.build", "run_command('sh', 'tools/other.sh')\n", made());
         assert!(!harms("meson setup build", &[script.clone(), other]));
-        // What names itself is named by nothing.
+        // A file that names itself does not count as named.
         assert!(!harms("meson setup build", &[("tools/version.sh", "# version.sh\nrm harm\n", made())]));
     }
 
@@ -290,7 +291,7 @@ mod tests {
         assert!(!as_given(&files));
         assert!(as_given(&files[..super::MAX_FILES]));
 
-        // Scripts that nothing names count too: each of them is looked for in what the session wrote.
+        // Scripts that no file names count too: each of them is searched for in the files that the session wrote.
         let scripts = |unnamed: usize| {
             let unnamed = (0..unnamed).map(|number| (format!("s{number}.sh"), "true\n"));
             let named = [("first.sh".to_owned(), "rm harm\n")];

@@ -44,7 +44,7 @@ impl Walker<'_> {
         };
         let mut text: Option<Value> = None;
         for file in &files {
-            // All of them are asked for at once.
+            // Queries all of the files, whichever exist.
             let told = self.settings_text(&there, file, span);
             text = match (text, told) {
                 (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
@@ -205,7 +205,7 @@ mod tests {
     use crate::judge::ledger::Ledger;
     use crate::judge::risk::Tier;
 
-    /// The tier of a command in a project that holds these files and nothing else.
+    /// Returns the tier of a command in a project that contains only these files.
     fn tier(command: &str, files: &[(&str, &str)]) -> Tier {
         SampleWorld { files, ledger: Some(Ledger::default()), ..SampleWorld::default() }.judge(command).risk.tier
     }
@@ -219,15 +219,15 @@ mod tests {
         assert_eq!(made("make", "app: main.c\n\t$(CC) $(CFLAGS) -o app main.c\n"), Tier::Low);
         assert_eq!(made("make", "app:\n\t$(Q)$(AR) rcs x.a x.o\n"), Tier::Low);
         assert_eq!(made("make", "clean:\n\t$(RM) main.c\n"), Tier::Medium);
-        // It gives its own name too.
+        // make also sets the variable for its own name.
         let calls_itself = "app:\n\t$(MAKE) clean\nclean:\n\trm main.c\n";
         assert_eq!(made("make", calls_itself), Tier::Medium);
-        // What something sets is not its own.
+        // A variable that a makefile or the command sets does not have make's own value.
         assert_eq!(made("make", "CC = rm\napp:\n\t$(CC) main.c\n"), Tier::Medium);
         assert_eq!(made("make CC='rm'", "app:\n\t$(CC) main.c\n"), Tier::Medium);
         assert_eq!(made("Q='rm main.c;' make", "app:\n\t$(Q) ls\n"), Tier::Medium);
         assert_eq!(made("Q=$(cat x) make", "app:\n\t$(Q)\n"), Tier::High);
-        // A file that is read in may set anything.
+        // An included file may set any variable.
         assert_eq!(made("make", "-include x.mk\napp:\n\t$(Q)\n"), Tier::High);
         assert_eq!(made("make", "app:\n\t$(subst a,b,$(Q))\n"), Tier::High);
     }

@@ -1,4 +1,4 @@
-//! Promises of following what a command leads to.
+//! Tests the leads of commands.
 
 use crate::judge::analysis::testing::{dump, facts_with, line, programs};
 

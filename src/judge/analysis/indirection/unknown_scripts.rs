@@ -1,7 +1,7 @@
-//! Scripts that a program gets as an operand, in an option or in a variable, and may run, because no description says
-//! what it does with them.
+//! Scripts that a program gets as an operand, in an option or in a variable, and may run, because no description states
+//! how it uses them.
 //!
-//! Out of scope: names of programs. Programs that run none of their arguments have a description that says so.
+//! Out of scope: names of programs. Programs that run none of their arguments have a description that states this.
 
 use super::downloads::language_of;
 use crate::judge::analysis::act::{Taint, Value};

@@ -8,7 +8,7 @@ use crate::judge::syntax::tree::Dialect;
 
 const PLANTED: (&str, &str) = ("/home/dev/project/tools/git", "#!/bin/sh\nrm x\n");
 
-/// Whether `rm x` is among what a line comes to where these files are.
+/// Reports whether a line runs `rm x` if these files exist.
 fn removes(text: &str, files: &[(&str, &str)]) -> bool {
     let facts = facts_with(&line(text), files);
     programs(&facts).contains(&"rm x".to_owned())
@@ -61,7 +61,7 @@ fn a_program_of_the_system_under_another_name_is_that_program() {
         let found = programs(&facts);
         assert!(found.iter().any(|found| found.ends_with("rm x")), "{text}\n{}", dump(&facts));
     }
-    // The name decides what it is called, and one of the same description is read once.
+    // The name of the link determines the program's name, and a target with the same description is not walked again.
     let facts = facts_with(&line("ln -s /usr/bin/python3 tools/python && tools/python x.py"), &[]);
     assert_eq!(programs(&facts).iter().filter(|found| found.contains("x.py")).count(), 1, "{}", dump(&facts));
     let facts = facts_with(&line("ln -s /home/dev/project/rm tools/eslint && tools/eslint x"), &[]);
@@ -245,7 +245,7 @@ fn a_program_that_the_session_put_among_tools_is_what_it_says() {
         ("bin/pip list", "bin/pip"),
     ] {
         assert!(removes(text, name), "{text}");
-        // One that somebody else installed there is known by its name.
+        // A program that the command did not install there is known by its name.
         assert!(!removes(text, "other"), "{text}");
     }
 }
@@ -259,7 +259,7 @@ mod resolver {
 
     const DIR: &str = "/home/dev/project";
 
-    /// Where a name or path leads to in front of which `PATH` is set so, and whether that is a planted program.
+    /// Returns the location of a name or path if `PATH` is set to `search`, and whether that is a planted program.
     fn led(name: &str, path: Option<&str>, search: &str, by_shell: bool, is_remote: bool) -> (ProgramLocation, bool) {
         let mut files = FileModel::default();
         files.links.insert(Place::of(format!("{DIR}/tools/eslint")), Place::of("/bin/rm"));

@@ -29,7 +29,7 @@ pub enum Start {
     Temporary,
 }
 
-/// A normalised path. `everything` and `slash` describe what was removed from its end.
+/// A normalised path. `everything` and `slash` describe the parts that were removed from its end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalPath {
     pub start: Start,
@@ -254,7 +254,7 @@ mod tests {
         Piece::Unknown(Unknown { why, taint: Taint::default() })
     }
 
-    /// Text with live globs where `*`, `?` and `[…]` stand.
+    /// Returns the normal form of a text in which `*`, `?` and `[…]` are live globs.
     fn shown(text: &str) -> String {
         let path = NormalPath::of(&live(text), Some(&Place::of("/home/me/project")), Some("/home/me")).unwrap();
         format!("{}{}{}", path.rough(), if path.everything { " all" } else { "" }, if path.slash { " /" } else { "" })

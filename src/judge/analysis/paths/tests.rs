@@ -30,7 +30,7 @@ fn found(start: &str) -> Value {
     Value::of(vec![Piece::Unknown(Unknown { why, taint: Taint::default() })])
 }
 
-/// Text in which `*` and `?` are live, and `$` stands for an unknown variable.
+/// Creates a value in which `*` and `?` are live globs, and `$` is an unknown variable.
 fn live(text: &str) -> Value {
     let mut value = Value::default();
     for c in text.chars() {

@@ -5,7 +5,7 @@ use crate::judge::analysis::testing::world::SampleWorld;
 
 const PROJECT: &str = "/home/dev/project";
 
-/// A line that did nothing yet, in the project.
+/// A line in the project that has not done anything yet.
 #[derive(Default)]
 struct Line {
     sinks: Vec<Sink>,

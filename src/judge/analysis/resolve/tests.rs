@@ -7,7 +7,7 @@ use crate::judge::analysis::testing::line;
 use crate::judge::analysis::testing::world::SampleWorld;
 use crate::judge::syntax::tree::Span;
 
-/// What a word leads to in a shell of the project, for a line that made these links.
+/// Resolves a word in a shell of the project, after the line made these links.
 fn led(state: &State, value: &Value, links: &[(&str, &str)]) -> Resolved {
     let links = links.iter().map(|(link, to)| (Place::of(*link), Place::of(*to))).collect();
     let files = FileModel { links, ..FileModel::default() };
@@ -21,7 +21,7 @@ fn here() -> State {
     State::at(Some(Place::of("/home/dev/project")))
 }
 
-/// The names alone, each with the path that it was written with.
+/// Returns only the names, each with the path as written.
 fn of(value: &Value) -> Vec<(String, Option<String>)> {
     match led(&here(), value, &[]) {
         Resolved::Names(names) => {

@@ -7,7 +7,7 @@ fn what_the_line_wrote_is_read_where_its_path_is_known_in_part() {
         for run in ["$d/x", "\"$d/x\"", "bash $d/x", ". $d/x", "chmod +x $d/x; $d/x", "cd $d && ./x"] {
             let line = format!("d={dir}; echo 'rm -r /srv/x' > $d/x; {run}");
             let found = dump(&facts(&line));
-            // Where nothing but a variable names the directory, what lies in it is not followed there.
+            // If only a variable names the directory, files in it are not followed after `cd`.
             assert!(run.starts_with("cd ") && dir == "$D" || found.contains("rm -r /srv/x"), "{line}\n{found}");
         }
     }

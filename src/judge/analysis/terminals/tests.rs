@@ -1,4 +1,4 @@
-//! Promises of terminals: which one is meant, and what is typed there.
+//! Tests terminals: selecting one, and typing into it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A made-up world for tests: a project that holds some files and directories and nothing else.
+//! A sample world for tests: a project that contains only some files and directories.
 
 use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
@@ -13,7 +13,7 @@ use crate::judge::{Judgment, judge};
 /// The project of [`line`].
 const PROJECT: &str = "/home/dev/project/";
 
-/// What lies in the project, by its path there; what is outside is a directory without readable files.
+/// The content of the project, by paths relative to it. Everything outside is a directory without readable files.
 #[derive(Default)]
 pub struct SampleWorld<'w> {
     pub files: &'w [(&'w str, &'w str)],
@@ -58,13 +58,13 @@ impl SampleWorld<'_> {
         }
     }
 
-    /// What the built-in rules say of a command there.
+    /// Judges a command there by the built-in rules.
     pub fn judge(&self, command: &str) -> Judgment {
         let source = |question: &Question| self.answer(question);
         judge(&line(command), &Catalog::builtin(), &Policy::default(), &Answers::of(&source))
     }
 
-    /// Runs a test of one pass with what an invocation is given there, and the catalog of the tests.
+    /// Calls a test of one pass with the input of the analysis for an invocation there, and the catalog of the tests.
     pub fn given<R>(&self, invocation: &Invocation, test: impl FnOnce(AnalysisInput<'_>) -> R) -> R {
         let source = |question: &Question| self.answer(question);
         let (answers, catalog) = (Answers::of(&source), catalog());

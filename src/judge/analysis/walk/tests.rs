@@ -2,21 +2,21 @@ use super::super::act::OpaqueReason;
 use super::super::place::Place;
 use super::super::testing::{dump, facts, facts_with, line, programs, removes, telling};
 
-/// Each line runs exactly these telling programs.
+/// Checks that a line runs exactly these programs, apart from scaffolding.
 #[track_caller]
 fn runs(line: &str, expected: &[&str]) {
     let found = telling(line);
     assert_eq!(found, expected, "\n{line}\n{}", dump(&facts(line)));
 }
 
-/// The line has an opaque part of this kind.
+/// Checks that the line has an opaque part of this kind.
 #[track_caller]
 fn opaque(line: &str, why: OpaqueReason) {
     let facts = facts(line);
     assert!(facts.opaque.iter().any(|opaque| opaque.why == why), "\n{line}\n{}", dump(&facts));
 }
 
-/// Nothing of the line is opaque.
+/// Checks that no part of the line is opaque.
 #[track_caller]
 fn clear(line: &str) {
     let facts = facts(line);
@@ -83,7 +83,7 @@ fn wrappers_say_where_and_with_what() {
 fn a_line_is_also_read_as_it_looks() {
     runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "\x1b]0", "titlerm -rf /", "title\x07rm -rf /"]);
     runs("git commit -m 'em — dash'", &["git commit -m em — dash"]);
-    // The shell looks for the name as it is written, and so does guard.
+    // The shell searches for the name as it is written, and so does guard.
     runs("ｒｍ -ｒｆ /", &["rm -rf /", "rm -ｒｆ /", "ｒｍ -ｒｆ /"]);
     runs("$'\\x1bn'x -n rm y", &["x -n rm y", "\x1bnx -n rm y"]);
 }
@@ -151,7 +151,7 @@ fn fork_bombs_are_seen() {
 
 #[test]
 fn no_nesting_overflows_a_small_stack() {
-    // Unoptimised contexts are larger.
+    // The contexts of an unoptimised build are larger.
     let bytes = if cfg!(debug_assertions) { 1024 } else { 256 } * 1024;
     let depth = 95;
     let nest = |open: &str, close: &str| format!("{}rm x{}", open.repeat(depth), close.repeat(depth));
@@ -196,7 +196,7 @@ fn braces_of_zsh_need_no_blank() {
     ] {
         removes(text, &["rm x"]);
     }
-    // A brace that one in the word opens closes that one.
+    // A brace that is opened in the word is closed by the first closing brace.
     removes("zsh -c 'rm {x,y}'", &["rm x y"]);
     removes("zsh -c 'rm stash@{0}'", &["rm stash@{0}"]);
 }

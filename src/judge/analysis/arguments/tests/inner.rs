@@ -1,4 +1,4 @@
-//! Promises of reading inner commands.
+//! Tests the parsing of inner commands.
 
 use super::*;
 

@@ -1,13 +1,13 @@
-//! What words mean in PowerShell: keywords, aliases, and which names are cmdlets.
+//! Classifies words of PowerShell: keywords, aliases and names of cmdlets.
 
 use crate::judge::rules::word_lists;
 
-/// Whether the word, in small letters, stands in front of a command and is none itself.
+/// Reports whether a word in lower case is a keyword that may precede a command.
 pub fn is_keyword(word: &str) -> bool {
     word_lists::POWERSHELL_KEYWORDS.contains(&word)
 }
 
-/// The full name of a command in small letters. `foreach` in front of a bracket is a keyword, which comes first.
+/// Returns the full name of a command in lower case. `foreach` before a bracket is a keyword, which takes precedence.
 pub fn full(name: &str) -> &str {
     let plain = name.rsplit_once('\\').map_or(name, |(_, plain)| plain);
     word_lists::POWERSHELL_ALIASES
@@ -16,7 +16,7 @@ pub fn full(name: &str) -> &str {
         .map_or(if is_cmdlet(plain) { plain } else { name }, |(_, full)| full)
 }
 
-/// Whether this is the name of a cmdlet or function: a verb, a dash, a noun.
+/// Reports whether this is the name of a cmdlet or function: a verb, a dash, a noun.
 pub fn is_cmdlet(name: &str) -> bool {
     name.split_once('-').is_some_and(|(verb, noun)| {
         !noun.is_empty()

@@ -1,4 +1,4 @@
-//! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
+//! Splits PowerShell into commands and words: strings, escapes, variables, brackets, and the ends of commands.
 
 use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
 use crate::judge::analysis::code::{Gap, Slice, Text, TextItem};
@@ -7,32 +7,32 @@ use crate::judge::analysis::code::{Gap, Slice, Text, TextItem};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerShellWord {
     pub text: Text,
-    /// It began as a string.
+    /// Whether it began as a string.
     pub quoted: bool,
 }
 
 impl PowerShellWord {
-    /// `-Name`, `-Name:value`.
+    /// Reports whether it is a parameter: `-Name`, `-Name:value`.
     pub fn is_parameter(&self) -> bool {
         let mut chars = self.text.rough().chars();
         !self.quoted && chars.next() == Some('-') && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
     }
 }
 
-/// What stands in a script, in order.
+/// A part of a script. The parts are in order of appearance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// `called`: behind `&`. `piped`: it reads what the command in front prints.
+    /// A command. `called`: it follows `&`. `piped`: it reads the output of the command before it.
     Command { words: Vec<PowerShellWord>, called: bool, piped: bool },
-    /// The script inside of brackets or of a string.
+    /// The script in brackets or in a string.
     Inside(Text),
-    /// `[Type]::Method(args)`, `.Method(args)`.
+    /// A call of a method: `[Type]::Method(args)`, `.Method(args)`.
     Method { name: String, args: Text },
-    /// Where output goes.
+    /// A redirection of output to a file.
     Output { file: PowerShellWord, append: bool },
 }
 
-/// The items of a script.
+/// Returns the items of a script.
 pub fn items(text: Slice<'_>) -> Vec<Item> {
     items_at(text, 0)
 }
@@ -43,7 +43,7 @@ fn items_at(text: Slice<'_>, depth: usize) -> Vec<Item> {
     scan.items
 }
 
-/// The words of a list of arguments.
+/// Returns the words of a list of arguments.
 pub fn list(text: Slice<'_>) -> Vec<PowerShellWord> {
     let all = items(text).into_iter().filter_map(|item| match item {
         Item::Command { words, .. } => Some(words),
@@ -61,9 +61,9 @@ struct Scan {
     word: Option<PowerShellWord>,
     called: bool,
     piped: bool,
-    /// The next word is a file that output goes to.
+    /// `Some` if the next word is the file of a redirection, with whether that appends.
     output: Option<bool>,
-    /// How many brackets it stands in that are read for the text they make.
+    /// The number of enclosing brackets that are evaluated to a text.
     depth: usize,
 }
 
@@ -72,7 +72,7 @@ impl Scan {
         self.signs.get(self.at + ahead).map_or('\0', |sign| sign.letter())
     }
 
-    /// What stands here, which is passed over.
+    /// Returns the current character or gap, and moves past it.
     fn next(&mut self) -> Option<TextItem> {
         self.at += 1;
         self.signs.get(self.at - 1).copied()
@@ -86,7 +86,7 @@ impl Scan {
         self.word.get_or_insert_default().text.push_text(text);
     }
 
-    /// Adds a part that is not known.
+    /// Adds an unknown part.
     fn push_gap(&mut self) {
         self.push(TextItem::Gap(Gap::Value));
     }
@@ -175,7 +175,7 @@ impl Scan {
                     self.word = None;
                     self.words.clear();
                 }
-                // Strings that are put together.
+                // Concatenated strings.
                 '+' if self.word.as_ref().is_some_and(|word| word.quoted) => {
                     self.end_word();
                     self.push(TextItem::Letter('+'));
@@ -188,7 +188,7 @@ impl Scan {
         self.end(false);
     }
 
-    /// Whether what stands in front of `=` is a variable.
+    /// Reports whether the text before `=` is a variable.
     fn assigns(&self) -> bool {
         let is = |word: &PowerShellWord| word.text.rough().starts_with(['\0', '[']);
         match (self.words.as_slice(), &self.word) {
@@ -256,7 +256,7 @@ impl Scan {
         }
     }
 
-    /// Behind `$`.
+    /// Parses a variable or a subexpression after `$`.
     fn variable(&mut self) {
         match self.peek(0) {
             '(' => {
@@ -304,7 +304,7 @@ impl Scan {
         self.push_text(&text);
     }
 
-    /// Everything up to the bracket that closes this one, strings and nested brackets jumped over.
+    /// Returns the text up to the bracket that closes this one, across strings and nested brackets.
     fn until_closed(&mut self, open: char, close: char) -> Text {
         let (mut inside, mut depth) = (Text::default(), 1usize);
         let mut quote: Option<char> = None;
@@ -333,7 +333,7 @@ impl Scan {
         inside
     }
 
-    /// Behind `(`: the arguments of a method, or a group.
+    /// Parses the arguments of a method, or a group, after `(`.
     fn bracket(&mut self) {
         let inside = self.until_closed('(', ')');
         let name = self.word.as_ref().filter(|word| !word.quoted).map(|word| word.text.rough().to_owned());
@@ -346,7 +346,7 @@ impl Scan {
             self.push_gap();
             return;
         }
-        // `IEX(…)`: a command whose argument follows at once.
+        // `IEX(…)`: a command whose argument follows without a blank.
         if self.word.is_some() && !name.ends_with('\0') {
             self.end_word();
         }
@@ -363,7 +363,7 @@ impl Scan {
     }
 }
 
-/// Strings that are put together with `+`.
+/// Returns the text of strings that are concatenated with `+`, or `None` for anything else.
 fn concatenated(text: Slice<'_>, depth: usize) -> Option<Text> {
     if depth > MAX_DEPTH {
         return None;

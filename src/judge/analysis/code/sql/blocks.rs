@@ -1,11 +1,11 @@
-//! Blocks of code in SQL, and statements that run a text: what they would run, as far as it is written out.
+//! Parses blocks of code in SQL, and statements that run a text, as far as the text is literal.
 
 use super::{Token, call, read, read_statement, tokens, word};
 use crate::judge::analysis::code::Call;
 use crate::judge::rules::word_lists;
 
-/// Statements that run a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, and blocks of code that do. A
-/// text that is put together when it runs is told by `--unknown`.
+/// Returns the calls of a statement that runs a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, or a block
+/// of code that does. A text that is composed at run time becomes a call with `--unknown`.
 pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
     let unknown = || vec![call("execute", Vec::new()).saying("--unknown", true)];
     let text = |tokens: &[Token]| match tokens.iter().find(|token| **token != Token::Mark('(')) {
@@ -22,7 +22,7 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
     let begins = word(rest.first());
     match verb {
         "prepare" => match (behind("from"), behind("as")) {
-            // One in another is no SQL, and would nest without end.
+            // A `PREPARE` in another one is not valid SQL, and would recurse without limit.
             (_, Some(statement)) if word(statement.first()).is_some_and(|word| word != "prepare") => {
                 Some(read_statement(statement))
             }
@@ -46,7 +46,8 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
     }
 }
 
-/// Where a statement stands in a step of a block. A lock (`SELECT … FOR UPDATE`) is none.
+/// Returns the index at which a statement begins in a step of a block. A lock (`SELECT … FOR UPDATE`) is not a
+/// statement.
 pub(super) fn first_inside(tokens: &[Token]) -> Option<usize> {
     let is = |at: usize, wanted: &str| at > 0 && word(tokens.get(at - 1)).is_some_and(|before| before == wanted);
     tokens.iter().enumerate().position(|(at, token)| {
@@ -56,7 +57,7 @@ pub(super) fn first_inside(tokens: &[Token]) -> Option<usize> {
     })
 }
 
-/// A step of a block of code: what it runs is a statement, or a text, which may be put together when it runs.
+/// Returns the calls of a step of a block: its statement, or the text that it runs, which may be composed at run time.
 pub(super) fn step(tokens: &[Token]) -> Vec<Call> {
     let Some(at) = first_inside(tokens) else { return Vec::new() };
     let rest = tokens.get(at..).unwrap_or_default();
@@ -65,7 +66,7 @@ pub(super) fn step(tokens: &[Token]) -> Vec<Call> {
     }
     match rest.get(1..) {
         Some([Token::Text(text)] | [Token::Text(text), Token::Word(_), ..]) => read(text.slice()),
-        // What a trigger runs.
+        // The function of a trigger.
         Some([Token::Word(kind), ..])
             if ["function", "procedure"].contains(&kind.rough().to_ascii_lowercase().as_str()) =>
         {

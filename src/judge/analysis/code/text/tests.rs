@@ -1,4 +1,4 @@
-//! Promises of text of which parts are not known.
+//! Tests texts with unknown parts.
 
 use super::*;
 
@@ -29,13 +29,13 @@ fn no_text_is_a_part_that_is_not_known() {
         assert_eq!(Text::from(written).known(), Some(written));
         assert_eq!(Slice::from(written).value(), Value::text(written));
     }
-    // What has a NUL is not known, and of no other kind than that.
+    // A text with a NUL is unknown, and has no gap of any other kind.
     for written in ["\0", "a\0\u{e002}", "\0\u{fffc}"] {
         assert!(Text::from(written).has_gaps() && Text::from(written).known().is_none());
         assert!(Slice::from(written).known().is_none() && Slice::from(written).value().is_dynamic());
         assert!(![Gap::Temporary, Gap::Name, Gap::Each, Gap::Found].iter().any(|gap| Text::from(written).has(*gap)));
     }
-    // So is the rough text of one that is read again.
+    // The rough text of a gap becomes an unknown value when it is parsed again.
     assert_eq!(Text::from(Text::from(Gap::Temporary).rough()), Text::from(Gap::Value));
 }
 

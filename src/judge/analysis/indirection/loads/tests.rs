@@ -1,4 +1,4 @@
-//! Promises of reading what programs load by name, as operands and beside a script.
+//! Tests the code that programs load by name, as operands and beside a script.
 
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
 
@@ -9,13 +9,13 @@ use crate::judge::rules::catalog::Catalog;
 
 const HARM: &str = "import os\nos.system('rm harm')\n";
 
-/// Whether a command comes to run `rm harm` where these files lie in the project.
+/// Reports whether a command runs `rm harm` if the project contains these files.
 fn harms(command: &str, files: &[(&str, &str)]) -> bool {
     run(command, files).iter().any(|program| program == "rm harm")
 }
 
-/// What a command runs where these files lie in the project. Git has those whose names begin with `kept`, or lie below
-/// such a directory, as they are.
+/// Returns the commands that run if the project contains these files. Files whose absolute path contains `/kept` are
+/// unchanged in git.
 fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     let catalog = Catalog::builtin();
     let source = |question: &Question| match question {
@@ -32,7 +32,7 @@ fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     programs(&work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source))))
 }
 
-/// What a script works out for itself says nothing, but a command that stands there runs whatever is done with its output.
+/// Checks that unknown arguments of a call in a script do not hide its literal command.
 #[test]
 fn a_command_of_a_script_is_read_whatever_stands_behind_it() {
     for text in [
@@ -142,7 +142,7 @@ fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
     assert!(!harms("python3 -c 1", &[("conftest.py", HARM)]));
 }
 
-/// In code whose language is not known a text behind a name may be no command at all.
+/// Checks code of an unknown language, in which a text after a name need not be a command.
 #[test]
 fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() {
     let read = |text: &str| {
@@ -159,11 +159,11 @@ fn what_a_shell_cannot_read_is_no_command_of_code_whose_language_is_not_known() 
         assert_eq!(read(text), (false, 0), "{text}");
     }
     assert_eq!(read("system(\"rm harm\");"), (true, 0));
-    // A shell runs the lines before the one that it cannot read.
+    // A shell runs the lines before the one that it cannot parse.
     assert_eq!(read("system(\"rm harm\\n(\");"), (true, 0));
     assert_eq!(read("system(\"rm harm\\nif x; then\\n\");"), (true, 0));
     assert_eq!(read("system(\"rm harm (\");"), (false, 0));
-    // A limit says nothing of what the text is.
+    // A reached limit says nothing about the text.
     let deep = format!("system(\"{}\");", "$(".repeat(2000));
     assert!(read(&deep).1 > 0);
 }
@@ -187,7 +187,7 @@ fn what_a_script_imports_is_read_beside_it() {
     ));
     assert!(!harms("python3 a/n.py", &[("a/n.py", "import m\n"), ("m.py", HARM)]));
     assert!(!harms("python3 n.py", &[("n.py", "import kept\n"), ("kept.py", HARM)]));
-    // Modules that import each other end.
+    // Modules that import each other do not recurse forever.
     assert!(!harms("python3 n.py", &[("n.py", "import m\n"), ("m.py", "import n\n")]));
 }
 

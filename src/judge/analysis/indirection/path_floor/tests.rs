@@ -6,7 +6,8 @@ use crate::judge::rules::catalog::Catalog;
 
 const PROJECT: &str = "/home/dev/project/";
 
-/// The names of what a line comes to and what these fall on, where the project has these links and a binary `elf`.
+/// Returns the acts of a line as `verb operand`, one for each operand, if the project has these links and a binary
+/// `elf`.
 fn found(text: &str, links: &[(&str, &str)]) -> Vec<String> {
     let led = |path: &str| {
         let below = path.strip_prefix(PROJECT)?;
