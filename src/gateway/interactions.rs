@@ -82,7 +82,7 @@ async fn answered(app: &Arc<App>, interaction: &Interaction) -> String {
     };
     let mut pressed = None;
     let (shown, offer, yes, words) = match &interaction.action {
-        UserAction::OtherText => return "usage: /approve ID, or /deny ID REASON".to_owned(),
+        UserAction::Incomplete => return "usage: /approve ID, or /deny ID REASON".to_owned(),
         UserAction::Typed { request, yes, words } => {
             let shown = app.feed.find_request(request);
             let offer = match &shown {

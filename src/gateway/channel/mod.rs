@@ -128,8 +128,8 @@ pub enum UserAction {
     Typed { request: String, yes: bool, words: Option<String> },
     /// A reaction to a message, with the messenger's ID of the message.
     Reacted { message: String, yes: bool },
-    /// Any other text. The reply explains the commands.
-    OtherText,
+    /// A command without the ID of a request. The reply explains the commands.
+    Incomplete,
 }
 
 /// The kind of a button of a card.
@@ -175,7 +175,8 @@ impl ButtonKind {
 #[must_use]
 pub fn typed(text: &str) -> Option<UserAction> {
     // The verb must follow the mark directly.
-    let (verb, rest) = text.trim().strip_prefix(['/', '!'])?.split_once(char::is_whitespace)?;
+    let command = text.trim().strip_prefix(['/', '!'])?;
+    let (verb, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     // In a group, a command may include the bot's name, as in `/approve@guard_bot`.
     let yes = match verb.split('@').next()? {
         "approve" => true,
@@ -183,6 +184,9 @@ pub fn typed(text: &str) -> Option<UserAction> {
         _ => return None,
     };
     let rest = rest.trim_start();
+    if rest.is_empty() {
+        return Some(UserAction::Incomplete);
+    }
     let (request, words) = match rest.split_once(char::is_whitespace) {
         Some((request, words)) => (request, Some(words.trim().to_owned())),
         None => (rest, None),
@@ -390,9 +394,10 @@ mod tests {
         assert_eq!(typed("/approve@guard_bot b2c3"), typed_as("b2c3", true, None));
         assert_eq!(typed("!deny b2c3  use a branch "), typed_as("b2c3", false, Some("use a branch")));
         assert_eq!(typed("/deny  b2c3\nno"), typed_as("b2c3", false, Some("no")));
-        for odd in
-            ["approve b2c3", "/approve", "/start", "/approved b2c3", "/ approve b2c3", "! approve\nb2c3", "/", ""]
-        {
+        for incomplete in ["/approve", "!deny ", "/deny@guard_bot"] {
+            assert_eq!(typed(incomplete), Some(UserAction::Incomplete), "{incomplete}");
+        }
+        for odd in ["approve b2c3", "/start", "/approved b2c3", "/ approve b2c3", "! approve\nb2c3", "/", ""] {
             assert_eq!(typed(odd), None, "{odd}");
         }
     }

@@ -253,7 +253,8 @@ fn a_typed_yes_counts_only_where_the_card_offers_one() {
     let mut whole = gateway.agent(MEDIUM);
     bot.button("a");
     let request = gateway.waiting()["id"].as_str().unwrap().to_owned();
-    assert_eq!(typed(1003, format!("/approve {request}")), "approved");
+    assert_eq!(typed(1003, "/approve".to_owned()), "usage: /approve ID, or /deny ID REASON");
+    assert_eq!(typed(1004, format!("/approve {request}")), "approved");
     assert!(whole.wait().unwrap().success());
     assert_eq!(gateway.ran(), 1);
 }

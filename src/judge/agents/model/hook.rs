@@ -177,9 +177,6 @@ pub struct Ask {
     /// Arguments of its process with which there is no person at its terminal.
     #[serde(default)]
     pub headless: Vec<String>,
-    /// Whether the prompt is that of an editor, which needs no terminal.
-    #[serde(default)]
-    pub without_terminal: bool,
 }
 
 /// The replies to an agent.
