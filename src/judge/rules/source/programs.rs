@@ -346,7 +346,15 @@ pub fn add_loads(
             ("it does not specify what is loaded", "give options, operands, variables, files, stdin or module");
         return Err(place.problem(&given.span(), "loads", what, remedy));
     }
-    add(shape.program.get_ref(), &load, |program| &mut program.loads, vocabulary, programs);
+    for name in shape.program.get_ref() {
+        let Some(program) = own(name, vocabulary, programs) else { continue };
+        let scope: Vec<&OptionSpec> = program.options.iter().collect();
+        let options = all_spellings(load.options.iter().map(String::as_str), &scope);
+        let load = Load { options, ..load.clone() };
+        if !program.loads.contains(&load) {
+            program.loads.push(load);
+        }
+    }
     Ok(())
 }
 
