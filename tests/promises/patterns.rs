@@ -458,11 +458,11 @@ fn the_manual_page_names_every_key() {
 #[test]
 fn an_option_that_loads_code_does_so_in_each_of_its_spellings() {
     let tables = "[[program]]\nname = \"ours\"\noptions = [\"-i|--include=\", \"--other=\"]\n\
-                  [[loads]]\nprogram = [\"ours\"]\nlanguage = \"bash\"\noptions = [\"-i\"]\n";
+                  [[loads]]\nprogram = [\"ours\"]\nlanguage = \"awk\"\noptions = [\"-i\"]\n";
     let (catalog, problems) = Catalog::with_files([file("u.toml", Layer::User, &format!("{HEAD}{tables}"))]);
     assert_eq!(problems, []);
-    for (option, tier) in [("-i x.sh", 3), ("--include x.sh", 3), ("--include=x.sh", 3), ("--other x.sh", 1)] {
-        let line = format!("echo 'rm -rf src' > x.sh; ours {option}");
+    for (option, tier) in [("-i x.data", 3), ("--include x.data", 3), ("--include=x.data", 3), ("--other x.data", 1)] {
+        let line = format!("echo 'BEGIN {{ system(\"rm -rf src\") }}' > x.data; ours {option}");
         assert_eq!(example_tier(&line, &catalog, Tier::Medium).0.number(), tier, "{line}");
     }
 }
