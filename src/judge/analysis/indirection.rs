@@ -20,6 +20,7 @@ mod targets;
 mod task_settings;
 mod unknown_scripts;
 
+use self::unknown_scripts::HandedScript;
 use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
@@ -32,7 +33,7 @@ use super::question::FileFacts;
 use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
-use crate::judge::rules::model::{Added, Follow, Program};
+use crate::judge::rules::model::{Added, Follow, OperandList, Program};
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::{Dialect, Span};
 
@@ -51,7 +52,12 @@ impl Walker<'_> {
                     }
                 }
                 Lead::SessionCode => self.session_code(state, context, ran),
-                Lead::UnknownScripts => self.unknown_scripts(state, context, ran),
+                Lead::UnknownScripts => {
+                    for HandedScript { file, language } in self.progress().unknown_scripts(state, ran) {
+                        let said = format!("{} may run {file}", ran.name);
+                        self.loaded_file(state, &context.perhaps(), language, &Value::text(file), said, ran);
+                    }
+                }
                 Lead::Built => self.built_over_archive(state),
                 Lead::Sources => self.source_of_the_line(state, context, ran.args, ran.span),
                 Lead::Described(program, lead) => self.described_lead(state, context, program, lead, ran),
@@ -74,9 +80,20 @@ impl Walker<'_> {
             DescribedLead::Downloads => self.downloads(state, context, program, ran),
             DescribedLead::Archives => self.archives(state, context, program, ran),
             DescribedLead::OperandLists => {
-                program.lists.iter().for_each(|list| self.operands_in_files(state, context, list, ran));
+                if let Some(list) = &program.lists {
+                    self.with_listed_operands(state, context, list, ran);
+                }
             }
             DescribedLead::Kind(kind) => self.of_kind(state, context, kind, program, ran),
+        }
+    }
+
+    /// Walks a program again, with the operands that a file lists.
+    fn with_listed_operands(&mut self, state: &State, context: &Context, list: &OperandList, ran: ProgramRun<'_>) {
+        let ProgramRun { name, span, .. } = ran;
+        let Some(words) = self.progress().with_listed_operands(state, list, ran) else { return };
+        if let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) {
+            self.stands_for(state, &inner, name, name, &words, span);
         }
     }
 
@@ -95,7 +112,12 @@ impl Walker<'_> {
                 self.package_script(state, context, ran);
                 self.package_program(state, context, ran);
             }
-            Follow::Entrypoint => self.entrypoint(state, context, ran),
+            Follow::Entrypoint => {
+                if let Some(started) = entrypoint::started(ran) {
+                    let reading = Reading { inner: vec![started], ..Reading::default() };
+                    self.inner(state, context, ProgramRun::in_place_of(name, &reading, span));
+                }
+            }
             Follow::Makefile => {
                 self.recipe(&state.child(env), context, (name, program), RecipeKind::Make, reading, span);
             }

@@ -1,14 +1,15 @@
 //! Links that the command creates: effects on a link are effects on its target.
 
 use super::act::{Act, Effect, Operand, Piece, Value, Verb};
+use super::analysis_input::AnalysisInput;
 use super::arguments::Reading;
+use super::files::FileModel;
 use super::fuel::cost;
 use super::letter::PathText;
 use super::place::Place;
 use super::progress::WalkProgress;
 use super::question::PathKind;
 use super::state::{Build as _, State};
-use super::walk::Walker;
 
 /// Maximum number of links that are followed in a row.
 const MAX_LINKS: usize = 4;
@@ -61,10 +62,10 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-impl Walker<'_> {
+impl FileModel {
     /// Stores the links that a program creates.
     #[inline(never)]
-    pub fn links_made(&mut self, state: &State, reading: &Reading) {
+    pub fn add_links(&mut self, input: &AnalysisInput<'_>, state: &State, reading: &Reading) {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let linked = reading.effects.iter().filter(|derived| derived.effect == Effect::Link);
         let sources: Vec<&Operand> = linked.flat_map(|derived| &derived.on).collect();
@@ -76,7 +77,7 @@ impl Walker<'_> {
         let here = Value::text(".");
         let place = if placed.span == first.span { &here } else { &placed.value };
         let Some(at) = state.file(place) else { return };
-        let is_there = |at: &str| self.input.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
+        let is_there = |at: &str| input.inquiry.path(at).is_some_and(|there| there.kind == PathKind::Directory);
         let directory = sources.len() > 1
             || into
             || place.rough().ends_with(['/', '.'])
@@ -91,29 +92,28 @@ impl Walker<'_> {
             let target =
                 Place::at(from.as_ref().or(state.cwd.as_ref()), &text).filter(|target| Some(target) != link.as_ref());
             if let (Some(link), Some(target)) = (link, target) {
-                self.files.links.insert(link, target);
+                self.links.insert(link, target);
             }
         }
     }
+}
 
-    /// Adds an effect on the targets of links.
-    pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect) {
-        let Some(act) = self.facts.acts.get(id).filter(|_| !self.files.links.is_empty()) else { return };
-        let of_same = self.facts.acts.iter().skip(act.parent.unwrap_or(id)).filter(|other| other.parent == act.parent);
+impl WalkProgress<'_, '_> {
+    /// Returns the same act on the targets of the links among its operands; `None` if it affects none.
+    pub fn act_behind_links(&self, state: &State, id: usize, effect: Effect) -> Option<Act> {
+        let act = self.acts.get(id).filter(|_| !self.files.links.is_empty())?;
+        let of_same = self.acts.iter().skip(act.parent.unwrap_or(id)).filter(|other| other.parent == act.parent);
         let mut effects = of_same.map(|other| &other.verb);
         // Removing or replacing a link does not affect its target.
         let replaces =
             effect == Effect::Delete || effects.any(|verb| matches!(verb, Verb::Effect(Effect::Move | Effect::Link)));
         let behind = act.operands.iter().filter_map(|operand| {
-            let (value, itself) = self.progress().behind(state, &operand.value)?;
+            let (value, itself) = self.behind(state, &operand.value)?;
             (!(itself && replaces)).then_some(Operand { value, span: operand.span })
         });
         let on: Vec<Operand> = behind.collect();
-        if !on.is_empty() {
-            let args = on.iter().map(|operand| operand.value.clone()).collect();
-            let act = Act { operands: on, args, ..act.clone() };
-            self.facts.acts.push(act);
-        }
+        let args = on.iter().map(|operand| operand.value.clone()).collect();
+        (!on.is_empty()).then(|| Act { operands: on, args, ..act.clone() })
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Out of scope: the meaning of options, which the descriptions of programs define.
 
-use super::act::{Effect, Verb};
+use super::act::{Act, Effect, Verb};
+use super::analysis_input::AnalysisInput;
 use super::expand::Field;
 use super::fuel::cost;
 use super::place::Place;
 use super::state::State;
-use super::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::Program;
 
@@ -23,10 +23,11 @@ pub(super) struct DashedFiles {
 /// Maximum number of names that are inserted for globs.
 const MAX_NAMES: usize = 32;
 
-impl Walker<'_> {
+impl DashedFiles {
     /// Inserts before each glob the names that it matches and that begin with a dash; `None` if there are none.
-    pub(super) fn with_option_names(
+    pub fn with_option_names(
         &mut self,
+        (input, acts): (&AnalysisInput<'_>, &[Act]),
         state: &State,
         program: Option<&Program>,
         args: &[Field],
@@ -34,7 +35,8 @@ impl Walker<'_> {
         if !args.iter().any(may_be_option) {
             return None;
         }
-        let names = self.option_names(state, program);
+        self.collect(input, acts);
+        let names = self.option_names(input, state, program);
         if names.is_empty() {
             return None;
         }
@@ -52,22 +54,21 @@ impl Walker<'_> {
 
     /// Returns the names with a leading dash in the working directory: files that the command created and, if options
     /// of the program run commands, existing files.
-    fn option_names(&mut self, state: &State, program: Option<&Program>) -> Vec<String> {
+    fn option_names(&self, input: &AnalysisInput<'_>, state: &State, program: Option<&Program>) -> Vec<String> {
         let Some(dir) = state.cwd.as_ref() else { return Vec::new() };
         let here = |place: &Place| {
             let below = place.below(dir)?;
             let name = below.known()?.strip_prefix('/')?;
             (name.starts_with('-') && !name.contains('/')).then(|| name.to_owned())
         };
-        self.collect_dashed();
-        self.input.spend(cost::LOOK_UP * self.dashed.made.len() as u64);
-        let paths = self.dashed.made.iter().filter_map(|(base, path)| match base {
+        input.spend(cost::LOOK_UP * self.made.len() as u64);
+        let paths = self.made.iter().filter_map(|(base, path)| match base {
             Some(base) => Place::at(Some(base), path),
             None => Place::at(Some(dir), path),
         });
         let mut names: Vec<String> = paths.filter_map(|place| here(&place)).collect();
         if program.is_some_and(|program| !program.wraps.is_empty()) {
-            let below = dir.text().and_then(|dir| self.input.inquiry.look(dir)).and_then(|look| look.below.as_ref());
+            let below = dir.text().and_then(|dir| input.inquiry.look(dir)).and_then(|look| look.below.as_ref());
             names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(&Place::of(path.as_str()))));
         }
         names.sort();
@@ -77,18 +78,18 @@ impl Walker<'_> {
     }
 
     /// Collects the files of new acts whose names begin with a dash.
-    fn collect_dashed(&mut self) {
+    fn collect(&mut self, input: &AnalysisInput<'_>, acts: &[Act]) {
         let makes = |verb: &Verb| match verb {
             Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
-            Verb::Program { name, .. } => self.input.catalog.program(name).is_some_and(|program| program.makes),
+            Verb::Program { name, .. } => input.catalog.program(name).is_some_and(|program| program.makes),
         };
-        let new = self.facts.acts.iter().skip(self.dashed.acts);
+        let new = acts.iter().skip(self.acts);
         for act in new.filter(|act| makes(&act.verb) && act.remote.is_none()) {
             let known = act.operands.iter().filter_map(|operand| operand.value.known());
             let dashed = known.filter(|path| path.split('/').any(|name| name.starts_with('-')));
-            self.dashed.made.extend(dashed.map(|path| (act.cwd.clone(), path.into_owned())));
+            self.made.extend(dashed.map(|path| (act.cwd.clone(), path.into_owned())));
         }
-        self.dashed.acts = self.facts.acts.len();
+        self.acts = acts.len();
     }
 }
 

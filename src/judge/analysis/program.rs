@@ -52,7 +52,8 @@ impl Walker<'_> {
         };
         // Single facts do not describe the effects of a program.
         let described = known.filter(|program| !program.facts_alone);
-        let named = self.with_option_names(state, described, args);
+        let line = (&self.input, self.facts.acts.as_slice());
+        let named = self.dashed.with_option_names(line, state, described, args);
         let args = named.as_deref().unwrap_or(args);
         let opened = through_descriptors(state, args);
         let args = opened.as_deref().unwrap_or(args);
@@ -95,7 +96,7 @@ impl Walker<'_> {
                 self.effects(state, context, &reading, id, span);
             }
         }
-        self.links_made(state, &reading);
+        self.files.add_links(&self.input, state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
             self.perhaps_empty(state, context, (name, shown.as_deref()), described, &words, called);
         }
@@ -249,7 +250,8 @@ impl Walker<'_> {
         let act = self.progress().of_effect(state, context, derived, parent, span, taint);
         let doubted = self.input.doubted(state, Tier::Low);
         let id = self.emit(state, act);
-        self.effect_behind_links(state, id, effect);
+        let behind_links = self.progress().act_behind_links(state, id, effect);
+        self.facts.acts.extend(behind_links);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
                 self.input.pay(&act);

@@ -42,8 +42,11 @@ impl Walker<'_> {
         let dir = match target {
             None => self.expand().home(state).and_then(|home| Place::at(state.cwd.as_ref(), &home.known()?)),
             Some(field) if field.value.is("-") => state.previous.clone(),
-            Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value)
-                .or_else(|| self.likely_directory(state, &field.value).filter(|_| field.value.known().is_none())),
+            Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value).or_else(|| {
+                let pattern = field.value.pattern().filter(|_| field.value.known().is_none())?;
+                let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
+                self.input.likely_directory(state, &home, &pattern)
+            }),
         };
         // `-P` resolves links, so that `..` is the parent of the link's target.
         let physical = args.iter().any(|field| field.value.is("-P"));

@@ -1,24 +1,23 @@
 //! The directory of a shell that changed to a glob: the only common directory that it can match.
 
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::pattern::Pattern;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::state::State;
 use crate::judge::rules::word_lists;
 
-impl Walker<'_> {
+impl AnalysisInput<'_> {
     /// Returns the directory that a glob matches, if it can match only one of the common directories.
     #[inline(never)]
-    pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<Place> {
-        let pattern = state.path(&value.pattern()?)?;
+    pub fn likely_directory(&self, state: &State, home: &str, pattern: &str) -> Option<Place> {
+        let pattern = state.path(pattern)?;
         // A directory in the temporary directory is temporary whatever its name is, but a project there is not.
         if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
-            && self.input.is_temporary(&Value::text(pattern.as_str()))
+            && self.is_temporary(&Value::text(pattern.as_str()))
         {
             return Some(Place::of(pattern));
         }
-        let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
         let own =
             word_lists::HOME_DIRECTORIES.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
         let mut meant = word_lists::SYSTEM_DIRECTORIES

@@ -2,35 +2,27 @@
 //! arguments.
 
 use crate::judge::analysis::act::{Remote, RemoteKind};
-use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText, Reading};
-use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::arguments::{Arg, InnerCommand, InnerText};
 use crate::judge::analysis::program_run::ProgramRun;
-use crate::judge::analysis::state::State;
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::Added;
 
-impl Walker<'_> {
-    /// Walks `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`.
-    #[inline(never)]
-    pub(super) fn entrypoint(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
-        let ProgramRun { name, reading, args, span, .. } = ran;
-        let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
-        let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
-        let Some(image) = reading.operands.first() else { return };
-        let Some(at) = args.iter().position(|arg| arg.span == image.span && arg.value == image.value) else { return };
-        let started = Arg::word(program.clone(), flag.span);
-        let rest = args.iter().skip(at + 1).map(|arg| Arg::word(arg.value.clone(), arg.span));
-        let inner = InnerCommand {
-            what: InnerText::Argv(std::iter::once(started).chain(rest).collect()),
-            words: Vec::new(),
-            positional: Vec::new(),
-            env: Vec::new(),
-            root: false,
-            remote: Some(Remote { kind: RemoteKind::Container, name: None, fresh: true }),
-            adds: Added::Nothing,
-            replace: None,
-        };
-        let reading = Reading { inner: vec![inner], ..Reading::default() };
-        self.inner(state, context, ProgramRun::in_place_of(name, &reading, span));
-    }
+/// Returns the command in a container that is started with `run --entrypoint PROGRAM IMAGE ARGUMENT…`.
+pub(super) fn started(ran: ProgramRun<'_>) -> Option<InnerCommand> {
+    let ProgramRun { reading, args, .. } = ran;
+    let flag = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint")?;
+    let program = flag.value.as_ref().filter(|program| !program.is_empty())?;
+    let image = reading.operands.first()?;
+    let at = args.iter().position(|arg| arg.span == image.span && arg.value == image.value)?;
+    let started = Arg::word(program.clone(), flag.span);
+    let rest = args.iter().skip(at + 1).map(|arg| Arg::word(arg.value.clone(), arg.span));
+    Some(InnerCommand {
+        what: InnerText::Argv(std::iter::once(started).chain(rest).collect()),
+        words: Vec::new(),
+        positional: Vec::new(),
+        env: Vec::new(),
+        root: false,
+        remote: Some(Remote { kind: RemoteKind::Container, name: None, fresh: true }),
+        adds: Added::Nothing,
+        replace: None,
+    })
 }

@@ -2,36 +2,29 @@
 
 use crate::judge::analysis::act::{UnknownReason, Value};
 use crate::judge::analysis::arguments::Arg;
-use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::search_results;
 use crate::judge::analysis::state::{Build as _, State, unknown};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::model::OperandList;
 
-impl Walker<'_> {
-    /// Walks a program with the operands that a file lists.
-    #[inline(never)]
-    pub(super) fn operands_in_files(
-        &mut self,
+impl WalkProgress<'_, '_> {
+    /// Returns the arguments of a program with the operands that a file lists; `None` if it reads no list.
+    pub(super) fn with_listed_operands(
+        &self,
         state: &State,
-        context: &Context,
         list: &OperandList,
         ran: ProgramRun<'_>,
-    ) {
-        let ProgramRun { name, reading, args, span, .. } = ran;
-        let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
-        let Some(inner) = self.definition(state, context, name, (format!("operands of {name}"), &[]), span) else {
-            return;
-        };
+    ) -> Option<Vec<Arg>> {
+        let ProgramRun { reading, args, span, .. } = ran;
+        let flag = reading.flags.iter().find(|flag| flag.name == list.option)?;
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
-            Some(file) => self.progress().names_in(state, file),
-            None => search_results::listed(&self.progress().stdin_of(state).0),
+            Some(file) => self.names_in(state, file),
+            None => search_results::listed(&self.stdin_of(state).0),
         };
-        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.progress().stdin_of(state).1)]);
+        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.stdin_of(state).1)]);
         let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
         // The listed paths are relative to the first operand; the second is the target.
         let (at, from) = match reading.operands.first().filter(|_| list.below_first) {
@@ -44,11 +37,9 @@ impl Walker<'_> {
         let listed = |name: &Value| Arg { operand: !list.options, ..Arg::word(below(from, name), span) };
         let listed: Vec<Arg> = names.iter().map(listed).collect();
         words.splice(at..at, listed);
-        self.stands_for(state, &inner, name, name, &words, span);
+        Some(words)
     }
-}
 
-impl WalkProgress<'_, '_> {
     /// Returns the names in a file that the command wrote, or that can be read.
     fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
         if let Some(text) = self.content_of(state, file) {

@@ -5,12 +5,11 @@
 
 use super::downloads::language_of;
 use crate::judge::analysis::act::{Taint, Value};
-use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 use crate::judge::tier::Tier;
 
@@ -20,18 +19,24 @@ const MAX_HANDED: usize = 8;
 /// The characters that delimit a path in an argument: `--plugin=name=./x`, `-o 'r=./x y'`.
 const MARKS: [char; 11] = [' ', '=', ',', ':', ';', '|', '"', '\'', '@', '(', ')'];
 
-impl Walker<'_> {
-    /// Walks the scripts in the arguments and variables of a program that may run them, if they are new or changed in
+/// A script that a program may run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HandedScript {
+    pub file: String,
+    pub language: &'static str,
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the scripts in the arguments and variables of a program that may run them, if they are new or changed in
     /// git and may not have been reviewed.
-    #[inline(never)]
-    pub(super) fn unknown_scripts(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+    pub(super) fn unknown_scripts(&self, state: &State, ran: ProgramRun<'_>) -> Vec<HandedScript> {
         let program = ran.known;
         // Calls in code and interpreters are described, and so are programs that only read.
         if ran.name.contains(':') || program.is_some_and(|program| program.runs_nothing || program.runs.is_some()) {
-            return;
+            return Vec::new();
         }
         if program.is_some_and(|program| !program.facts_alone) && ran.reading.tier == Tier::Safe {
-            return;
+            return Vec::new();
         }
         let acted_on =
             |value: &Value| ran.reading.effects.iter().flat_map(|effect| &effect.on).any(|on| on.value == *value);
@@ -39,35 +44,31 @@ impl Walker<'_> {
         let given: Vec<String> =
             arguments.chain(ran.env.iter().map(|(_, value)| value)).filter_map(Value::known_text).collect();
         let parts = given.iter().flat_map(|text| text.split(MARKS));
-        let scripts: Vec<&str> = parts.filter(|part| may_name_a_script(part)).take(MAX_HANDED).collect();
-        for script in scripts {
-            self.handed_script(state, context, script, ran);
-        }
+        let scripts = parts.filter(|part| may_name_a_script(part)).take(MAX_HANDED);
+        scripts.filter_map(|script| self.handed_script(state, script)).collect()
     }
 
-    fn handed_script(&mut self, state: &State, context: &Context, script: &str, ran: ProgramRun<'_>) {
+    /// Returns the script that a part of an argument names, if it is new or changed.
+    fn handed_script(&self, state: &State, script: &str) -> Option<HandedScript> {
         // A name with its ending is complete.
         let endings = word_lists::MODULE_ENDINGS.into_iter().filter(|_| language_of(script).is_none());
         for end in std::iter::once("").chain(endings) {
             let file = format!("{script}{end}");
-            let Some(path) = state.path(&file).filter(|path| !is_installed(path)) else { return };
-            let file = Value::text(file);
-            if self.progress().is_there(state, &file) {
+            let path = state.path(&file).filter(|path| !is_installed(path))?;
+            let value = Value::text(file.as_str());
+            if self.is_there(state, &value) {
                 let is_read = matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }));
                 // A file that this command writes is its output and not its input.
-                let of_line = self.progress().content_of(state, &file).is_some_and(|text| {
+                let of_line = self.content_of(state, &value).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
-                let written = state.file(&file).and_then(|key| self.files.written.get(&key));
+                let written = state.file(&value).and_then(|key| self.files.written.get(&key));
                 let is_copy = written.is_some_and(|written| !written.copies.is_empty());
-                if of_line || is_copy || is_read && self.input.is_changed(&path) {
-                    let said = format!("{} may run {script}{end}", ran.name);
-                    let language = language_of(&path).unwrap_or("shell");
-                    self.loaded_file(state, &context.perhaps(), language, &file, said, ran);
-                }
-                return;
+                let is_new = of_line || is_copy || is_read && self.input.is_changed(&path);
+                return is_new.then(|| HandedScript { file, language: language_of(&path).unwrap_or("shell") });
             }
         }
+        None
     }
 }
 
