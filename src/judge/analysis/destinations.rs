@@ -3,14 +3,12 @@
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
 use super::arguments::{DerivedEffect, Reading};
-use super::command_context::Context;
+use super::progress::WalkProgress;
 use super::question::PathKind;
 use super::state::{Build as _, State, unknown};
-use super::walk::Walker;
 use crate::judge::path_class::PathClass;
 use crate::judge::rules::text::same_flag;
 use crate::judge::rules::word_lists;
-use crate::judge::syntax::tree::Span;
 
 /// The path classes for which a file in a directory is judged besides the directory.
 const GRAVE: [PathClass; 6] = [
@@ -22,13 +20,13 @@ const GRAVE: [PathClass; 6] = [
     PathClass::HomeUnnamed,
 ];
 
-impl Walker<'_> {
-    /// Adds effects on files in directories, if these files have a more severe class than the directory.
+impl WalkProgress<'_, '_> {
+    /// Returns the effects on files in directories, if these files have a more severe class than the directory.
     #[inline(never)]
-    pub fn destinations(&mut self, state: &State, context: &Context, reading: &Reading, parent: usize, span: Span) {
+    pub fn destinations(&self, state: &State, reading: &Reading, parent: usize) -> Vec<DerivedEffect> {
         let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
         let links = reading.effects.iter().any(|derived| derived.effect == Effect::Link);
-        let program = self.facts.acts.get(parent).and_then(|act| self.input.catalog.program(act.verb.key()));
+        let program = self.acts.get(parent).and_then(|act| self.input.catalog.program(act.verb.key()));
         let parents = program.map_or(&[][..], |program| &program.parents);
         let merges = program.is_some_and(|program| program.merges);
         let replaces = has(&word_lists::REPLACING_OPTIONS[..2])
@@ -73,14 +71,8 @@ impl Walker<'_> {
                 }
             }
         }
-        let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
-        for (effect, on) in [(Effect::Write, landed), (Effect::Move, replaced)] {
-            if !on.is_empty() {
-                let id =
-                    self.effect(state, context, DerivedEffect::of(effect, on), Some(parent), span, Taint::default());
-                self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
-            }
-        }
+        let effects = [(Effect::Write, landed), (Effect::Move, replaced)].into_iter().filter(|(_, on)| !on.is_empty());
+        effects.map(|(effect, on)| DerivedEffect::of(effect, on)).collect()
     }
 }
 

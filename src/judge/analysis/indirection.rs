@@ -14,7 +14,7 @@ mod loads;
 mod operand_lists;
 mod packages;
 mod patch;
-mod path_floor;
+pub(super) mod path_floor;
 mod session_code;
 mod targets;
 mod task_settings;

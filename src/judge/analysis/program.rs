@@ -8,6 +8,7 @@ use super::command_context::Context;
 use super::console_input;
 use super::expand::Field;
 use super::follow::{self, Step, StepFacts};
+use super::indirection::path_floor::TouchedPaths;
 use super::program_run::{CommandCall, ProgramRun};
 use super::scripts::is_binary_at;
 use super::search;
@@ -149,7 +150,11 @@ impl Walker<'_> {
                 Step::PerhapsWraps => self.perhaps_wraps(state, context, name, &words, env, span),
                 Step::EscapesAsRoot => self.escapes_as_root(state, context, name, &words, env),
                 Step::Leads => self.leads(state, context, ran),
-                Step::Raised => self.unknown_as_root(state, context, named, described.is_some(), span),
+                Step::Raised => {
+                    if let Some((program, arg)) = self.input.unknown_as_root(state, named, described.is_some(), span) {
+                        self.stands_for(state, context, name, program, &[arg], span);
+                    }
+                }
                 Step::Touches => {
                     // A script is judged by its content; about a file that does not exist nothing is known.
                     let is_unread = |path: &Value| {
@@ -158,7 +163,8 @@ impl Walker<'_> {
                             || is_binary_at(&self.input, state, path)
                     };
                     if path.as_ref().is_none_or(is_unread) {
-                        self.touched_paths(state, context, ran, described, &words, id);
+                        let touched = self.progress().touched_paths(state, ran, described, &words);
+                        self.touch(state, context, ran, id, touched);
                     }
                 }
                 Step::Executable { if_brought } => {
@@ -228,7 +234,27 @@ impl Walker<'_> {
                 self.written_by(state, context, derived, reading, parent);
             }
         }
-        self.destinations(state, context, reading, parent, span);
+        let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
+        for derived in self.progress().destinations(state, reading, parent) {
+            let id = self.effect(state, context, derived, Some(parent), span, Taint::default());
+            self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
+        }
+    }
+
+    /// Adds the effects of a program on sensitive paths in its arguments.
+    #[inline(never)]
+    fn touch(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>, id: usize, touched: TouchedPaths) {
+        if touched.shows_secret
+            && let Some(act) = self.facts.acts.get_mut(id)
+        {
+            act.taint = act.taint.and(Taint::SECRET);
+        }
+        for (program, args) in touched.judged_as {
+            self.stands_for(state, context, ran.name, program, &args, ran.span);
+        }
+        for derived in touched.effects {
+            self.effect(state, context, derived, Some(id), ran.span, Taint::default());
+        }
     }
 
     /// Adds an effect act.

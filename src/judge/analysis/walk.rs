@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
+use super::act::{Act, Disguise, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value};
 use super::act_builder;
 use super::analysis_input::AnalysisInput;
 use super::arguments::DerivedEffect;
@@ -21,6 +21,7 @@ use super::expand::Field;
 use super::expander::Expansion;
 use super::files::FileModel;
 use super::fuel::cost;
+use super::homoglyphs;
 use super::inquiry::Inquiry;
 use super::lookup::Resolver;
 use super::option_names::DashedFiles;
@@ -85,7 +86,10 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             });
             state.positional = Rc::new(positional.collect());
             let context = Context { dialect: line.dialect, ..Context::default() };
-            walker.as_displayed(&state, &context, &line.text);
+            if let Some(displayed) = homoglyphs::displayed(&line.text) {
+                let whole = Span::new(0, u32::try_from(line.text.len()).unwrap_or(u32::MAX));
+                walker.as_displayed(&state, &context, &displayed, whole);
+            }
             let first = walker.facts.acts.len();
             walker.sinks.clear();
             walker.files = FileModel::default();
@@ -95,7 +99,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             }
             walker.bytes(&mut state, &context, &line.text);
             if first > 0 {
-                walker.forget_what_is_the_same(first);
+                walker.facts.drop_displayed(first);
             }
         }
         Request::Files(changes) => walker.changes(&state, changes),
@@ -169,6 +173,16 @@ impl<'a> Walker<'a> {
     pub fn progress(&self) -> WalkProgress<'_, 'a> {
         let Self { input, facts, sinks, files, substituted, .. } = self;
         WalkProgress { input, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
+    }
+
+    /// Walks the command as it is displayed; `whole` is the span of the command.
+    fn as_displayed(&mut self, state: &State, context: &Context, displayed: &str, whole: Span) {
+        let context = Context { disguise: Some(Disguise::Characters), ..context.perhaps().elsewhere(whole) };
+        let opaque = self.facts.opaque.len();
+        self.text(&mut self.input.fork(state), &context, displayed);
+        // No shell parses this text, so that a syntax error in it has no meaning.
+        self.facts.opaque.truncate(opaque);
+        self.limits.reached = false;
     }
 
     /// Adds the effects of a file tool of an agent.

@@ -7,15 +7,15 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::Walker;
-use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
+use crate::judge::analysis::act::{Effect, Flag, Operand, Value};
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, DerivedEffect, Reading};
-use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::program::is_shell;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::State;
 use crate::judge::analysis::streams::Stream;
 use crate::judge::path_class::{PathClass, PathClasses};
@@ -43,32 +43,43 @@ struct NamedArgument {
     option: String,
 }
 
-impl Walker<'_> {
-    /// Judges a program that runs as root because of a wrapper, and that is undescribed or in a directory that the
-    /// session writes.
-    #[inline(never)]
+/// What a program does with sensitive paths in its arguments that no described effect mentions.
+#[derive(Debug, Default)]
+pub(in crate::judge::analysis) struct TouchedPaths {
+    /// Whether it may show a secret.
+    pub shows_secret: bool,
+    /// The programs of the rules that judge it, with their arguments.
+    pub judged_as: Vec<(&'static str, Vec<Arg>)>,
+    /// Its effects.
+    pub effects: Vec<DerivedEffect>,
+}
+
+impl AnalysisInput<'_> {
+    /// Returns the program of the rule about a program that runs as root because of a wrapper, and that is undescribed
+    /// or in a directory that the session writes, with its argument.
     pub fn unknown_as_root(
-        &mut self,
+        &self,
         state: &State,
-        context: &Context,
         (name, path): (&str, Option<&str>),
         described: bool,
         span: Span,
-    ) {
+    ) -> Option<(&'static str, Arg)> {
         const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
-        let ours = path.is_some_and(|path| self.input.classes(state.cwd.as_ref(), &Value::text(path)).has_any(&OURS));
+        let ours = path.is_some_and(|path| self.classes(state.cwd.as_ref(), &Value::text(path)).has_any(&OURS));
         let program = match (ours, described) {
             (true, _) => "unknown:root-own",
             (false, false) => "unknown:root",
-            (false, true) => return,
+            (false, true) => return None,
         };
         let what = Operand { value: Value::text(path.unwrap_or(name)), span };
-        self.stands_for(state, context, name, program, &[Arg::of(&what)], span);
+        Some((program, Arg::of(&what)))
     }
+}
 
+impl WalkProgress<'_, '_> {
     /// Resolves links in a path; `None` if there are none.
     fn led_to(&self, state: &State, value: &Value) -> Option<Value> {
-        if let Some((behind, _)) = self.progress().behind(state, value) {
+        if let Some((behind, _)) = self.behind(state, value) {
             return Some(behind);
         }
         let dir = state.cwd.as_ref();
@@ -82,22 +93,20 @@ impl Walker<'_> {
         (*led.known()? != *path && !is_own_work(self.input.classes(dir, &led))).then_some(led)
     }
 
-    /// Adds effects on sensitive paths in arguments that no described effect mentions: secrets, files that run later,
-    /// files of guard, and files that are written by the name of an option.
+    /// Returns what a program does with sensitive paths in arguments that no described effect mentions: secrets, files
+    /// that run later, files of guard, and files that are written by the name of an option.
     #[inline(never)]
     pub fn touched_paths(
-        &mut self,
+        &self,
         state: &State,
-        context: &Context,
         ran: ProgramRun<'_>,
         described: Option<&Program>,
         args: &[Arg],
-        id: usize,
-    ) {
-        let ProgramRun { name, reading, span, .. } = ran;
+    ) -> TouchedPaths {
+        let ProgramRun { name, reading, .. } = ran;
         // Calls in code are judged elsewhere, and a dry run does nothing with its arguments.
         if reading.dry_run || name.contains(':') {
-            return;
+            return TouchedPaths::default();
         }
         let (mut read, mut used, mut written, mut touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let reader = described.is_some() && reading.tier == Tier::Safe;
@@ -151,52 +160,42 @@ impl Walker<'_> {
         {
             read.push((**from).clone());
         }
-        if !read.is_empty()
-            && let Some(act) = self.facts.acts.get_mut(id)
-        {
-            act.taint = act.taint.and(Taint::SECRET);
-        }
-        for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
-            if !operands.is_empty() {
-                let args: Vec<Arg> = operands.iter().map(Arg::of).collect();
-                self.stands_for(state, context, name, program, &args, span);
+        let shows_secret = !read.is_empty();
+        let judged_as = [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)];
+        let judged_as = judged_as.into_iter().filter(|(_, operands)| !operands.is_empty());
+        let judged_as =
+            judged_as.map(|(program, operands)| (program, operands.iter().map(Arg::of).collect())).collect();
+        let addresses = if described.is_none() { self.addresses(args) } else { Vec::new() };
+        let fetched = addresses.into_iter().map(|address| DerivedEffect::of(Effect::Fetch, vec![address]));
+        let written = written.into_iter().map(|operand| DerivedEffect::of(Effect::Write, vec![operand]));
+        TouchedPaths { shows_secret, judged_as, effects: fetched.chain(written).collect() }
+    }
+
+    /// Returns the arguments of an undescribed program that are hosts, addresses or files on other hosts.
+    fn addresses(&self, args: &[Arg]) -> Vec<Operand> {
+        let mut addresses = Vec::new();
+        for (at, arg) in args.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| args.get(at)).and_then(|arg| arg.value.known());
+            if before.is_some_and(|option| names_host(&option))
+                && hosts::class(&arg.value, false, self.input.catalog, &[]) != HostClass::None
+            {
+                addresses.push(Operand { value: arg.value.clone(), span: arg.span });
+                continue;
+            }
+            let text = arg.value.leading();
+            let (from, rest) = match text.split_once('=') {
+                Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
+                _ => (0, text.as_ref()),
+            };
+            let address = rest.split_once("://").is_some_and(|(scheme, _)| {
+                scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            });
+            let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
+            if address || place {
+                addresses.push(Operand { value: arg.value.without_leading(from), span: arg.span });
             }
         }
-        if described.is_none() {
-            for (at, arg) in args.iter().enumerate() {
-                let before = at.checked_sub(1).and_then(|at| args.get(at)).and_then(|arg| arg.value.known());
-                if before.is_some_and(|option| names_host(&option))
-                    && hosts::class(&arg.value, false, self.input.catalog, &[]) != HostClass::None
-                {
-                    let on = vec![Operand { value: arg.value.clone(), span: arg.span }];
-                    self.effect(state, context, DerivedEffect::of(Effect::Fetch, on), Some(id), span, Taint::default());
-                    continue;
-                }
-                let text = arg.value.leading();
-                let (from, rest) = match text.split_once('=') {
-                    Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
-                    _ => (0, text.as_ref()),
-                };
-                let address = rest.split_once("://").is_some_and(|(scheme, _)| {
-                    scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-                });
-                let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
-                if address || place {
-                    let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
-                    self.effect(state, context, DerivedEffect::of(Effect::Fetch, on), Some(id), span, Taint::default());
-                }
-            }
-        }
-        for operand in written {
-            self.effect(
-                state,
-                context,
-                DerivedEffect::of(Effect::Write, vec![operand]),
-                Some(id),
-                span,
-                Taint::default(),
-            );
-        }
+        addresses
     }
 }
 
