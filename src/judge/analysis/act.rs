@@ -139,6 +139,8 @@ pub struct Act {
     pub parent: Option<ActId>,
     /// Whether it is in a condition, a loop or a function that may not run. It is judged nevertheless.
     pub conditional: bool,
+    /// Whether it is conditional and may run more than once, or later than its position.
+    pub repeated: bool,
     /// The files that do not exist, because an enclosing condition tests that.
     pub absent: Rc<[NormalPath]>,
     /// Whether it is in a file of the session that the command may load. Findings below tier 3 are then ignored.
@@ -178,6 +180,7 @@ impl Act {
             disguise: None,
             parent: None,
             conditional: false,
+            repeated: false,
             absent: Rc::default(),
             staged: false,
             read: false,

@@ -37,6 +37,7 @@ impl WalkProgress<'_, '_> {
             remote: context.remote.clone(),
             wrappers: Rc::clone(&context.wrappers),
             conditional: context.conditional,
+            repeated: context.conditional && context.repeated,
             absent: Rc::clone(&context.absent),
             staged: context.staged,
             read: false,

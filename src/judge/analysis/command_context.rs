@@ -39,7 +39,10 @@ pub(super) struct Context {
     pub dialect: Dialect,
     /// Whether the text is fish code, which is translated to the grammar of bash.
     pub fish: bool,
+    /// Whether it is in a condition, a loop or a function, and so may not run.
     pub conditional: bool,
+    /// Whether it may run more than once, or later: it is in a loop, a function, a script or a trap.
+    pub repeated: bool,
     /// Whether it is in a file of the session that the command may load. Findings below tier 3 are then ignored.
     pub staged: bool,
     /// Whether it is in a generated script, in which only literal commands are judged.
@@ -78,7 +81,7 @@ impl Context {
 
     /// Returns the context of a part that may run any number of times, or later.
     pub fn perhaps(&self) -> Self {
-        Self { conditional: true, absent: Rc::default(), ..self.clone() }
+        Self { conditional: true, repeated: true, absent: Rc::default(), ..self.clone() }
     }
 
     /// Returns the context of a file of the session that a command here may load.

@@ -55,11 +55,14 @@ impl Walker<'_> {
         let inner = context.guarded();
         // The states in which the list may end early.
         let mut ends: Vec<State> = Vec::new();
+        let mut previous = &item.first;
         for (join, pipeline) in &item.rest {
             if !self.has_fuel(context, pipeline.span) {
                 break;
             }
             let before = self.input.fork(state);
+            let succeeds = self.input.certainly_succeeds(state, previous);
+            previous = pipeline;
             let first = self.facts.acts.len();
             match join {
                 Join::And => {
@@ -67,7 +70,9 @@ impl Walker<'_> {
                     state.doubt.clear();
                     self.pipeline(state, &inner.without(&told.succeeded), pipeline);
                     told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
-                    ends.push(*before);
+                    if !succeeds {
+                        ends.push(*before);
+                    }
                 }
                 Join::Or => {
                     state.stay();

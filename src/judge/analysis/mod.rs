@@ -24,6 +24,7 @@ mod disguise;
 mod documents;
 mod embedded_calls;
 pub mod env;
+mod exit_status;
 mod expand;
 mod expander;
 mod file_tests;

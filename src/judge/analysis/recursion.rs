@@ -151,6 +151,8 @@ impl Context {
     /// Adds an enclosing call.
     pub fn called(&mut self, call: ActiveCall) {
         self.calls = self.calls.iter().cloned().chain([call]).collect();
+        // What is called may call itself, which is not walked.
+        self.repeated = true;
     }
 
     /// Reports whether an enclosing call is one of this.

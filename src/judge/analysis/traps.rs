@@ -84,7 +84,7 @@ impl Walker<'_> {
             if let Some((action, first)) = action
                 && state.traps.len() < MAX_TRAPS
             {
-                let context = Context { conditional: true, ..context.clone() };
+                let context = Context { conditional: true, repeated: true, ..context.clone() };
                 let acts = first..self.facts.acts.len();
                 state.traps.push(Rc::new(Trap { signal, action: action.clone(), context, span, acts }));
             }

@@ -386,7 +386,7 @@ impl<'a> Walker<'a> {
             state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
         for function in uncalled {
             let mut child = state.fork();
-            self.compound(&mut child, &function.context.guarded(), &function.body);
+            self.compound(&mut child, &function.context.perhaps(), &function.body);
         }
     }
 }

@@ -9,7 +9,7 @@ mod made_by_name;
 mod refs;
 mod session_own;
 
-use copies::{is_own_copy, is_put_back};
+use copies::{is_derived, is_own_copy, is_put_back};
 use earlier_acts::{
     copied_into, created, earlier, follows_unknown, history as build, ignored_otherwise, is_opaque, linked, may_make,
     moved_by_name, moved_into, naming, near, untouched,
@@ -395,7 +395,7 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
     missing
         && !moved_into(view, path)
-        && (writes || !copied_into(view, path) || is_own_copy(view, path))
+        && (writes || !copied_into(view, path) || is_own_copy(view, path) || is_derived(view, path))
         && !linked(view, path)
 }
 

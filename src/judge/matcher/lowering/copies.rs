@@ -17,6 +17,33 @@ pub(super) fn is_own_copy(view: &View<'_>, path: &NormalPath) -> bool {
     !view.act.recursive && put_aside(view, path, reads).is_some_and(|original| is_kept(&original))
 }
 
+/// Reports whether a single file contains only what the command derived from files that it neither moves nor deletes:
+/// the output of a filter, or an archive. Nothing else is lowered because such a file exists, so that deleting it loses
+/// nothing.
+pub(super) fn is_derived(view: &View<'_>, path: &NormalPath) -> bool {
+    let context = view.context;
+    let Some(text) = place(path).filter(|_| !view.act.recursive) else { return false };
+    let missing = context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    let writers: Vec<ActId> = naming(view, path).filter_map(|(_, act)| act.parent).collect();
+    let copies = |program: &ActId| {
+        let program = context.facts.acts.get(*program).and_then(|act| context.program(act));
+        program.is_none_or(|program| program.copies)
+    };
+    let moves = |program: &ActId| context.effects_of(*program).any(|(_, effect)| effect == Effect::Move);
+    let all = context.facts.acts.len();
+    let removes = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Move | Effect::Delete));
+    let removes_nothing = || !earlier(view, 0..all).any(|(_, act)| removes(act)) && context.spend(all as u64);
+    let keeps = |program: &ActId| {
+        let read = context.effects_of(*program).filter(|(_, effect)| reads(*effect)).map(|(act, _)| act);
+        let mut sources = read.flat_map(|act| act.operands.iter().map(move |operand| (act, &operand.value)));
+        sources.all(|(act, value)| match context.placer.path(value, act.cwd.as_ref()) {
+            Some(source) if place(&source).is_some() => !is_changed(view, &source, Some(*program)),
+            _ => removes_nothing(),
+        })
+    };
+    missing && writers.iter().all(|program| !copies(program) && !moves(program) && keeps(program))
+}
+
 /// Reports whether the act puts back at the path what the command copied or moved from there to the source of the act,
 /// so that only what the command wrote since is lost. Nothing existed where it was put aside, so that a move that
 /// failed leaves nothing to put back.

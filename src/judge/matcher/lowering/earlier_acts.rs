@@ -21,7 +21,7 @@ pub(super) fn earlier<'v>(
     let known = of.filter_map(|id| Some((id, view.context.facts.acts.get(id)?)));
     // Without fuel the iteration ends early, and nothing is lowered.
     known.take_while(|_| view.context.spend(EARLIER)).filter(move |(id, other)| {
-        let may_come_first = *id < view.id || act.conditional && other.conditional;
+        let may_come_first = *id < view.id || act.repeated && other.repeated;
         let same_program = *id == own || other.parent == Some(own) || *id == view.id;
         may_come_first && !same_program && !encloses(view.context, other, act)
     })
@@ -121,9 +121,9 @@ fn encloses(context: &MatchContext<'_>, other: &Act, act: &Act) -> bool {
 }
 
 /// Reports whether a part of the command could not be analysed and may have had any effect before the act: a part in
-/// front of it, or any part if the act is conditional.
+/// front of it, or any part if the act may run more than once.
 pub(super) fn is_opaque(view: &View<'_>) -> bool {
-    view.context.history().is_opaque(view.act.span.start, view.act.conditional)
+    view.context.history().is_opaque(view.act.span.start, view.act.repeated)
 }
 
 /// Reports whether no earlier act can have created or changed the path. An act is harmless only if its whole effect is

@@ -102,11 +102,20 @@ fn an_answer_that_an_earlier_act_could_change_is_not_used() {
 
 #[test]
 fn in_a_loop_what_is_written_later_may_come_first() {
-    let often = |act: Act| Act { conditional: true, ..act };
+    let often = |act: Act| Act { conditional: true, repeated: true, ..act };
     let link = effect(Effect::Link, &["out-dir"]);
     let facts = line(vec![often(removing(&["out-dir"])), often(link)]);
     let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
     assert_eq!(findings[0].tier, Tier::High);
+}
+
+#[test]
+fn in_a_condition_what_is_written_later_comes_later() {
+    let perhaps = |act: Act| Act { conditional: true, ..act };
+    let link = effect(Effect::Link, &["out-dir"]);
+    let facts = line(vec![perhaps(removing(&["out-dir"])), perhaps(link)]);
+    let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
+    assert_eq!(findings[0].tier, Tier::Low);
 }
 
 #[test]
@@ -383,17 +392,34 @@ fn a_copy_that_the_line_made_may_go_while_what_was_copied_is_there() {
     assert!(!gone(vec![effect(Effect::Write, &["x"])], rm()), "it is no copy any more");
     let unknown = effect(Effect::Delete, &["$X"]);
     assert!(!gone(vec![unknown], rm()), "it may be what was copied");
-    let mut acts = Vec::from(copying("notes", "x", 0));
-    acts[0] = program("jq", &["notes", "x"]);
-    acts.push(rm());
-    assert!(!spared(acts, "notes"), "what is worked out from a file is no copy of it");
+}
+
+#[test]
+fn what_the_line_derived_from_files_may_go_while_they_are_there() {
+    let gone = |between: Vec<Act>, last: Act| {
+        let mut acts = Vec::from(copying("notes", "x", 0));
+        acts[0] = program("jq", &["notes", "x"]);
+        acts.extend(between);
+        acts.push(last);
+        spared(acts, "notes")
+    };
+    let rm = || effect(Effect::Delete, &["x"]);
+    assert!(gone(vec![], rm()));
+    assert!(gone(vec![effect(Effect::Delete, &["other"])], rm()));
+    assert!(!gone(vec![], removing(&["x"])), "a directory holds more than is told");
+    for changed in [Effect::Delete, Effect::Write, Effect::Edit, Effect::Move] {
+        assert!(!gone(vec![effect(changed, &["notes"])], rm()), "{changed:?} of its source");
+    }
+    let mut copied = Vec::from(copying("other", "x", 4));
+    copied.insert(0, effect(Effect::Delete, &["other"]));
+    assert!(!gone(copied, rm()), "a copy of a file that is gone");
 }
 
 #[test]
 fn in_a_loop_a_copy_may_not_go_when_what_was_copied_is_moved_further_down() {
     let spared = |last: Option<Act>| {
         let acts = [effect(Effect::Delete, &["x"])].into_iter().chain(copying("notes", "x", 1)).chain(last);
-        is_spared(acts.map(|act| Act { conditional: true, ..act }).collect(), 0, "notes")
+        is_spared(acts.map(|act| Act { conditional: true, repeated: true, ..act }).collect(), 0, "notes")
     };
     assert!(spared(None));
     assert!(!spared(Some(effect(Effect::Move, &["notes"]))));
