@@ -156,6 +156,7 @@ impl<'a> InspectedValue<'a> {
             && (test.host.is_empty() || self.is_on(&test.host, view))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
             && (!test.only_copy || self.is_only_copy(view))
+            && (!test.not_made || self.has_shared_part(view))
             && (test.package.is_empty() || self.is_new_package(&test.package, view))
     }
 
@@ -170,6 +171,16 @@ impl<'a> InspectedValue<'a> {
         // An option takes several names, and a comma also separates the bounds of a version.
         let begins = |part: &&str| part.starts_with(|c: char| !"<>=!~ ".contains(c));
         text.split(',').filter(begins).any(|requirement| !is_known(requirement)) || text.is_empty()
+    }
+
+    /// Reports whether a path of the list is in the temporary directory and was created neither by the command nor by its
+    /// session, nor is in the project. An unknown list may contain such a path.
+    fn has_shared_part(&self, view: &View<'_>) -> bool {
+        let Some(text) = self.value.known() else { return true };
+        let place = |part: &str| view.context.placer.path(&Value::text(part), view.act.cwd.as_ref());
+        text.split(':').filter(|part| !part.is_empty()).filter_map(place).any(|path| {
+            view.context.placer.is_temp(&path, view.context.inquiry) && !lowering::is_made_here(view, &path)
+        })
     }
 
     /// Reports whether no other copy is known of the file, or of one of the files that the pattern matches.

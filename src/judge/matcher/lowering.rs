@@ -25,7 +25,7 @@ use super::inspected_text::InspectedValue;
 use super::match_context::{MatchContext, View};
 use crate::judge::analysis::act::{Act, Effect, Flag, Remote, RemoteKind, Source, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
-use crate::judge::analysis::paths::{NormalPath, Relation, Start};
+use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
 use crate::judge::ledger::{FileKind, Stat};
 use crate::judge::path_class::PathClass;
@@ -76,6 +76,19 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
 /// Builds the index of the acts by the paths that they change.
 pub(super) fn history(context: &MatchContext<'_>) -> History {
     build(context)
+}
+
+/// Reports whether a path is in the project, or was created by the command or its session, and nothing was moved there.
+pub(super) fn is_made_here(view: &View<'_>, path: &NormalPath) -> bool {
+    let (Some(text), inquiry) = (place(path), view.context.inquiry) else { return path.start == Start::Temporary };
+    let Some(facts) = inquiry.path(&text) else { return false };
+    let in_project = view.context.placer.project(inquiry).is_some_and(|project| path.relation(&project).within());
+    let by_command = || facts.kind == PathKind::Missing && created(view, path);
+    let by_session = || {
+        let owns = |look| inquiry.ledger().is_some_and(|ledger| ledger.owns(&facts.canonical, look).is_some());
+        inquiry.look(&facts.canonical).is_some_and(owns)
+    };
+    (in_project || by_command() || by_session()) && !moved_into(view, path) && !linked(view, path)
 }
 
 /// Returns why a rule about the directory in which a program works does not count: one of the facts is true for that
@@ -219,12 +232,20 @@ fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -
 /// Reports whether the names that a glob or a search matches are generated, by querying git for a sample of them.
 fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     let Some((name, above)) = path.components.split_last() else { return false };
-    let plain = above.iter().all(|component| component.is_plain());
-    let known =
-        path.start == Start::Root && plain && !name.is_unknown() && !path.everything && (path.found || !path.dynamic);
-    let Some(sample) = name.sample().filter(|_| known) else { return false };
-    let above = NormalPath { components: above.to_vec(), ..path.clone() };
-    let text = format!("{}/{sample}", above.rough().trim_end_matches('/'));
+    // A directory of any name may be above a known name: `packages/*/node_modules`.
+    let is_known = |component: &Component| {
+        component.is_plain() || name.is_plain() && component.glob.is_some() && !component.is_unknown()
+    };
+    let known = path.start == Start::Root
+        && above.iter().all(is_known)
+        && !name.is_unknown()
+        && !path.everything
+        && (path.found || !path.dynamic);
+    let samples: Option<Vec<String>> = path.components.iter().filter(|_| known).map(Component::sample).collect();
+    let Some((samples, sample)) = samples.zip(name.sample()).filter(|(samples, _)| !samples.is_empty()) else {
+        return false;
+    };
+    let text = format!("/{}", samples.join("/"));
     let asked = if view.act.recursive { format!("{text}/{sample}") } else { text };
     let Some(git) = view.context.inquiry.git(&asked) else { return false };
     git.ignored

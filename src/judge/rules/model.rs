@@ -155,6 +155,9 @@ pub struct TextTest {
     /// project, or the project's repository neither contains it unchanged nor ignores it. A partly unknown path does
     /// not match.
     pub only_copy: bool,
+    /// The text must be a list of paths, separated by colons, of which one is in the temporary directory and was created
+    /// neither by the command nor by its session, nor is in the project.
+    pub not_made: bool,
     /// The text must name a package that is not well known in any of these indexes (`npm`), or whose name with a prefix
     /// is not (`npm:create-`).
     pub package: Vec<String>,

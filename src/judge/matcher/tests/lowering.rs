@@ -72,6 +72,25 @@ fn what_is_generated_by_name_alone_is_not_lowered() {
 }
 
 #[test]
+fn a_generated_name_in_directories_of_any_name_is_lowered_if_git_ignores_it_there() {
+    let asked = "/home/me/project/packages/x/out-dir/out-dir";
+    let answers = |git: GitFacts| {
+        let answers = Answers::none();
+        answers.insert(Question::Git(asked.into()), WorldAnswer::Git(git));
+        answers
+    };
+    assert!(lowered(vec![removing(&["packages/*/out-dir"])], &answers(ignored())));
+    assert!(!lowered(vec![removing(&["packages/*/out-dir"])], &answers(GitFacts { ignored: false, ..ignored() })));
+    assert!(!lowered(vec![removing(&["packages/*/other"])], &answers(ignored())));
+    assert!(!lowered(vec![removing(&["$X/*/out-dir"])], &answers(ignored())));
+    let moved = vec![effect(Effect::Move, &["notes"]), effect(Effect::Write, &["packages/a/out-dir"])];
+    let moves = |at: usize, act: Act| Act { parent: (at > 0).then_some(0), ..act };
+    let acts = std::iter::once(program("mv", &[])).chain(moved).chain([removing(&["packages/*/out-dir"])]);
+    let acts: Vec<Act> = acts.enumerate().map(|(at, act)| if at < 3 { moves(at, act) } else { act }).collect();
+    assert!(!lowered(acts, &answers(ignored())), "a person's work was moved there");
+}
+
+#[test]
 fn one_operand_that_counts_keeps_the_tier() {
     assert!(!lowered(vec![removing(&["out-dir", "src"])], &generated()));
     let catalog = catalog(&[("one", LOWERED)]);

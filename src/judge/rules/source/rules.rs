@@ -422,6 +422,7 @@ impl Check<'_> {
             not_regex: shape.not_regex,
             content: shape.content,
             only_copy: shape.only_copy,
+            not_made: shape.not_made,
             package: shape.package,
         }
     }

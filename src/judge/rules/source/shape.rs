@@ -207,6 +207,7 @@ pub struct TestShape {
     pub not_regex: Option<String>,
     pub content: Option<String>,
     pub only_copy: bool,
+    pub not_made: bool,
     pub package: Vec<String>,
 }
 
@@ -225,6 +226,7 @@ impl TestShape {
             not_regex: from.line("not_regex"),
             content: from.line("content"),
             only_copy: from.choice("only_copy").unwrap_or_default(),
+            not_made: from.choice("not_made").unwrap_or_default(),
             package: from.lines("package"),
         }
     }
