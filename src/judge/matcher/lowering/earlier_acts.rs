@@ -330,7 +330,8 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
             // A path that has just been created is in no other work tree.
             let elsewhere = path.start == Start::Temporary
                 || path.components.iter().any(|component| component.is_unknown())
-                || path.lies_in_made();
+                || path.lies_in_made()
+                || is_apart_from_tree(context, act, path);
             !elsewhere && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
                 || !is_told
                     && name.split_once(':').is_some_and(|(_, call)| {
@@ -339,6 +340,13 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
         }
         Verb::Effect(_) => false,
     })
+}
+
+/// Reports whether a path is in the temporary directory, and the work tree of an act without options is not.
+fn is_apart_from_tree(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
+    let is_temp = |path: &NormalPath| context.placer.is_temp(path, context.inquiry);
+    let tree = act.cwd.as_ref().and_then(NormalPath::of_place);
+    act.flags.is_empty() && is_temp(path) && tree.is_some_and(|tree| !is_temp(&tree))
 }
 
 /// Reports whether an earlier act created a link at the path, below it or above it.
