@@ -78,7 +78,7 @@ struct Status {
     /// A newer version of guard, if the configured program names one.
     newer: Option<String>,
     /// The number of the last row of the record, or `None` if it is empty.
-    rows: Option<i64>,
+    last_row: Option<i64>,
     refused: Vec<Refused>,
 }
 
@@ -192,7 +192,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         granted: all_granted.into_iter().rev().take(MOST as usize).collect(),
         trusted_directories: trusted_directories.clone(),
         newer: update::newest(engine).and_then(|said| said.newer().map(str::to_owned)),
-        rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
+        last_row: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
     })
 }
@@ -281,10 +281,9 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
     if !status.trusted_directories.is_empty() {
         say("trusted", Style::Plain, status.trusted_directories.join(", "));
     }
-    match status.rows {
+    match status.last_row {
         None => say("record", Style::Plain, "empty".to_owned()),
-        Some(1) => say("record", Style::Plain, "1 row".to_owned()),
-        Some(rows) => say("record", Style::Plain, format!("{rows} rows: guard log")),
+        Some(row) => say("record", Style::Plain, format!("up to row {row}: guard log")),
     }
     if let Some(newer) = &status.newer {
         say("update", Style::Safe, format!("guard {newer} is available; this is {}", update::OWN));
