@@ -1,6 +1,6 @@
 //! Scripts and programs of a package: `npm run X`, `yarn X`, and the scripts that an installation runs.
 
-use crate::judge::analysis::act::{Flag, Taint, Value};
+use crate::judge::analysis::act::{Act, Flag, Taint, Value};
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::command_context::Context;
@@ -9,12 +9,16 @@ use crate::judge::analysis::indirection::describes;
 use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 
 /// Maximum number of versions of a manifest that are read.
 const MAX_MANIFESTS: usize = 16;
+
+/// Maximum number of texts beside a manifest that are read as commands.
+const MAX_TEXTS: usize = 16;
 
 /// Maximum number of members of a workspace that are read.
 const MAX_MEMBERS: usize = 16;
@@ -115,6 +119,13 @@ impl Walker<'_> {
             let inner = within(&context.perhaps(), name).elsewhere(span);
             self.read_value(&mut state.child(&[]), &inner, &put_in, span);
         }
+        // What the command computed into it may be any of the texts that the command names beside it.
+        if self.progress().content_of(state, &path).is_some_and(|text| text.is_dynamic()) {
+            let inner = within(&context.perhaps(), name).elsewhere(span);
+            for text in self.progress().texts_beside("package.json") {
+                self.text(&mut state.child(&[]), &inner, &text);
+            }
+        }
         let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
@@ -192,6 +203,48 @@ impl Walker<'_> {
     }
 }
 
+impl WalkProgress<'_, '_> {
+    /// Returns the texts in quotes in the code and the arguments of the programs that also name this file.
+    fn texts_beside(&self, file: &str) -> Vec<String> {
+        self.input.spend(self.acts.len() as u64 / 4);
+        let texts = |act: &Act| -> Vec<String> {
+            let code = act.code.iter().filter_map(|code| code.text.known_text());
+            act.args.iter().filter_map(Value::known_text).chain(code).collect()
+        };
+        let naming = self.acts.iter().map(texts).filter(|texts| texts.iter().any(|text| text.contains(file)));
+        let mut quoted: Vec<String> = Vec::new();
+        for text in naming.flatten() {
+            let is_command = |text: &&str| text.trim().contains([' ', '/', '.']) && !text.contains(file);
+            let found = quoted_texts(&text).into_iter().filter(is_command);
+            for text in found.map(str::to_owned).take(MAX_TEXTS) {
+                if !quoted.contains(&text) {
+                    quoted.push(text);
+                }
+            }
+        }
+        quoted.truncate(MAX_TEXTS);
+        quoted
+    }
+}
+
+/// Returns the texts between two equal quotes.
+fn quoted_texts(code: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = code;
+    while let Some((_, behind)) = rest.find(['"', '\'', '`']).and_then(|at| rest.split_at_checked(at)) {
+        let Some(quote) = behind.chars().next() else { break };
+        let inside = behind.get(1..).unwrap_or_default();
+        match inside.split_once(quote) {
+            Some((text, after)) => {
+                all.push(text);
+                rest = after;
+            }
+            None => rest = inside,
+        }
+    }
+    all
+}
+
 /// Returns the command of a script in a part of a manifest: the last `"NAME": "COMMAND"`.
 fn scripts_in(text: &str, name: &str) -> Option<String> {
     let key = serde_json::Value::from(name).to_string();
@@ -227,6 +280,17 @@ mod tests {
             let (removed, facts) = found(&format!("{wrote}{text}"));
             assert_eq!(removed, ["rm x"], "{text}\n{facts}");
         }
+        // What the line computes into the manifest may be any text that it names with it.
+        for text in [
+            r#"jq '.scripts.b = "rm z"' package.json > p && mv p package.json && npm run b"#,
+            r#"yq -i '.scripts.b = "rm z"' package.json && npm run b"#,
+            r#"python3 -c 'import json; p = json.load(open("package.json")); p["scripts"]["b"] = "rm z"; json.dump(p, open("package.json", "w"))'; npm run b"#,
+        ] {
+            let (removed, facts) = found(text);
+            assert!(removed.contains(&"rm z".to_owned()), "{text}\n{facts}");
+        }
+        let reads = r#"jq '.scripts.b | test("rm z")' package.json; npm run b"#;
+        assert_eq!(found(reads).0, ["rm root"], "what only reads the manifest puts nothing into it");
         assert_eq!(found("npm run b").0, ["rm root"]);
         assert!(found("npm run other -w packages/a").0.is_empty());
     }
