@@ -312,6 +312,10 @@ fn place(place: &ArgumentPlace, flags: &[Flag], operands: &[Operand], here: Span
             let dirs: Vec<&Value> = values(flags, names).map(|(value, _)| value).collect();
             operands.iter().flat_map(|operand| below(&dirs, operand)).collect()
         }
+        ArgumentPlace::Inside(inner, names) => {
+            let dirs: Vec<&Value> = values(flags, names).map(|(value, _)| value).collect();
+            self::place(inner, flags, operands, here).iter().flat_map(|one| below(&dirs, one)).collect()
+        }
         ArgumentPlace::Names => operands.iter().filter_map(last_name).collect(),
         ArgumentPlace::Here => vec![Operand { value: Value::text("."), span: here }],
         ArgumentPlace::Stdin => Vec::new(),

@@ -61,7 +61,10 @@ const READ: [(&str, &str); 18] = [
     ("judge/analysis/code/results.rs", "base64"),
     ("judge/analysis/code/members.rs", "open"),
     ("judge/analysis/code/database.rs", "sqlite sudo"),
-    ("judge/analysis/code/editors.rs", "compile expr make pi python3 rename up w"),
+    (
+        "judge/analysis/code/editors.rs",
+        "compile expr gcore guile import make pi python3 rename rmdir truncate unlink up w",
+    ),
     ("judge/analysis/code/expression.rs", "open rmdir unlink"),
     ("judge/analysis/code/loops.rs", "sum"),
     ("judge/analysis/code/names.rs", "fetch join locate"),

@@ -387,6 +387,13 @@ fn effects_fall_on_their_places() {
     assert_eq!(shown(&read_line(&tar, "-x --directory d a /b ~/c")), [":overwrite d/a,/b,~/c"]);
     assert_eq!(shown(&read_line(&tar, "-x -C d -C e a")), [":overwrite d/a,e/a"]);
     assert!(shown(&read_line(&tar, "-C d a")).is_empty());
+    let mut download = program(OptionStyle::Gnu, &["-o=", "--output-dir="]);
+    let output = ArgumentPlace::Flag(vec!["-o".into()]);
+    let inside = ArgumentPlace::Inside(Box::new(output), vec!["--output-dir".into()]);
+    download.effects = vec![spec(Effect::Write, inside, &[], &[])];
+    assert_eq!(shown(&read_line(&download, "-o a x")), [":overwrite a"]);
+    assert_eq!(shown(&read_line(&download, "-o a --output-dir d x")), [":overwrite d/a"]);
+    assert_eq!(shown(&read_line(&download, "-o /a --output-dir d x")), [":overwrite /a"]);
 }
 
 #[test]

@@ -95,6 +95,25 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
             let command = rest.splitn(3, char::is_whitespace).nth(2).unwrap_or_default();
             ex_line(at(command), bars - 1, calls);
         }
+        "se" | "set" | "setl" | "setlocal" | "setg" | "setglobal" => {
+            if let Some(command) = program_of_option(rest) {
+                calls.push(Call::new("exec".to_owned(), vec![value(&command)]));
+            }
+        }
+        "norm" | "normal" if bars > 0 => {
+            if let Some((_, keys)) = rest.split_once(':') {
+                let end =
+                    [r"\<", "<cr>", "<CR>", "\r"].iter().filter_map(|key| keys.find(key)).min().unwrap_or(keys.len());
+                ex_line(at(keys.get(..end).unwrap_or(keys)), bars - 1, calls);
+            }
+        }
+        "mk" | "mks" | "mksession" | "mkv" | "mkvimrc" | "mkvie" | "mkview" | "mkexrc" | "wv" | "wviminfo" | "wsh"
+        | "wshada" | "wundo" => {
+            // Without `!` an existing file is an error.
+            if let Some(file) = rest.strip_prefix('!').map(str::trim).filter(|file| !file.is_empty()) {
+                calls.push(call("write", at(file)));
+            }
+        }
         "exe" | "execute" => {
             for token in tokens(Language::Other, at(rest)) {
                 if let (Token::Text(inner), true) = (token, bars > 0) {
@@ -159,8 +178,16 @@ pub fn gdb(text: Slice<'_>) -> Vec<Call> {
         }
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match word {
-            "shell" | "make" => calls.push(call("exec", at(rest))),
+            "shell" => calls.push(call("exec", at(rest))),
+            "make" => calls.push(call("exec", at(line))),
             "python" | "py" | "python-interactive" | "pi" | "script" => calls.push(call("python", at(rest))),
+            "guile" | "gu" => calls.push(call("guile", at(rest))),
+            "target" => {
+                if let Some((_, command)) = rest.split_once('|') {
+                    calls.push(call("exec", at(command.trim())));
+                }
+            }
+            "generate-core-file" | "gcore" if !rest.is_empty() => calls.push(call("write", at(rest.trim()))),
             "pipe" | "|" => {
                 if let Some((_, command)) = rest.rsplit_once('|') {
                     calls.push(call("exec", at(command.trim())));
@@ -170,9 +197,50 @@ pub fn gdb(text: Slice<'_>) -> Vec<Call> {
         }
         if matches!(word, "call" | "print" | "p" | "expr" | "expression" | "compile" | "output") {
             named_calls(at(rest), &["system", "popen", "execl", "execlp", "execve", "execv"], "exec", 0, &mut calls);
+            named_calls(at(rest), &["unlink", "remove", "rmdir", "truncate"], "delete", 0, &mut calls);
         }
+        debugger_file(line, at, &mut calls);
     }
     calls
+}
+
+/// Adds the call of a debugger's command of several words that names a file or a program as its last or next word.
+fn debugger_file<'t>(line: &'t str, at: impl Fn(&'t str) -> Slice<'t>, calls: &mut Vec<Call>) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (callee, file) = match words.as_slice() {
+        ["source", "-v" | "-s" | "-sv", file] | ["source", file] | ["command", "source", .., file] => ("source", *file),
+        ["command", "script", "import", .., file] => ("pyfile", *file),
+        ["set", "exec-wrapper", _, ..] => ("exec", line.split_once("exec-wrapper").map_or("", |(_, rest)| rest.trim())),
+        ["set", "logging", "file", file] | ["save", "breakpoints" | "gdb-index" | "tracepoints", file] => {
+            ("write", *file)
+        }
+        ["breakpoint", "write", "-f" | "--file", file, ..] | ["process", "save-core", .., file] => ("write", *file),
+        ["settings", "write", .., file] | ["session", "save", file] => ("write", *file),
+        ["dump", "binary" | "ihex" | "srec" | "tekhex" | "verilog", "value" | "memory", file, ..]
+        | ["dump", "value" | "memory", file, ..] => ("write", *file),
+        ["memory", "read", .., "-o" | "--outfile", file] => ("write", *file),
+        _ => return,
+    };
+    let name = if callee == "source" && file.ends_with(".py") { "pyfile" } else { callee };
+    calls.push(call(name, at(file)));
+}
+
+/// Returns the value of an option of vi that names a program, with its escaped blanks.
+fn program_of_option(setting: &str) -> Option<String> {
+    let (name, value) = setting.trim_start().split_once(['=', ':'])?;
+    let name = name.trim_end_matches(['+', '^']);
+    (word_lists::VIM_PROGRAM_OPTIONS.contains(&name) && !value.is_empty()).then(|| {
+        let mut command = String::new();
+        let mut letters = value.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => command.extend(letters.next()),
+                ' ' | '|' => break,
+                _ => command.push(letter),
+            }
+        }
+        command
+    })
 }
 
 /// Parses m4: the arguments of `syscmd` and `esyscmd`, and of the names that Autoconf gives them (`m4_esyscmd_s`), with

@@ -32,6 +32,13 @@ impl CallReader<'_> {
     pub fn opens(&self, callee: &str, subject: Option<Slice<'_>>, arguments: &[Expression]) -> Option<Call> {
         let text = |at: usize| Some(arguments.get(at)?.text.as_ref()?.slice());
         let call = |callee: &str, path: Slice<'_>| Some(Call::new(callee.to_owned(), vec![value(path)]));
+        // For the class methods of IO, a name that begins with a bar is a command.
+        if self.language == Language::Ruby
+            && callee.starts_with("IO.")
+            && let Some(command) = text(0).and_then(|path| path.find(|path| path.strip_prefix('|')))
+        {
+            return call("pipe", command);
+        }
         let last = callee.rsplit('.').next()?;
         if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
             return self.opens_by_its_mode(callee, arguments);

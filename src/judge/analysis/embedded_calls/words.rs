@@ -102,9 +102,9 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
         rest.truncate(1);
     }
     // `os.spawnl(mode, path, name, …)`: the mode and the name for `argv[0]` are not arguments of the program.
-    if language == Language::Python
-        && call.callee.starts_with("os.")
-        && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
+    let replaces = last.len() > 4 && last.starts_with("exec") || last.contains("spawn");
+    if replaces && (language == Language::Python && call.callee.starts_with("os."))
+        || language == Language::Js && call.callee == "process.execve"
     {
         let skip = usize::from(last.starts_with("spawn")).min(rest.len());
         rest.drain(..skip);

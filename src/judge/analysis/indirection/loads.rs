@@ -34,8 +34,9 @@ impl Walker<'_> {
         // The name of a program with several versions is a glob.
         let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
         // A run that only lists or checks does not run the files that it finds.
-        let listing = ran.reading.dry_run;
+        let only_lists = ran.reading.dry_run;
         for load in loads.iter().filter(is_of) {
+            let listing = only_lists && !load.listed;
             let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
             if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
                 continue;

@@ -307,6 +307,7 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
             | ArgumentPlace::Init
             | ArgumentPlace::Rest => true,
             ArgumentPlace::All(places) => places.iter().any(on_operands),
+            ArgumentPlace::Inside(inner, _) => on_operands(inner),
             ArgumentPlace::Flag(_)
             | ArgumentPlace::Data(_)
             | ArgumentPlace::Names

@@ -295,7 +295,7 @@ fn what_an_option_of_any_program_names_as_output_is_written() {
     };
     for line in [
         "frob --output ~/.bashrc",
-        "mypy --junit-xml /etc/cron.d/x a.py",
+        "pytype --junit-xml /etc/cron.d/x a.py",
         "frob -o/etc/hosts",
         "frob --log-file=/etc/x",
         "frob --output out.txt",
@@ -303,7 +303,8 @@ fn what_an_option_of_any_program_names_as_output_is_written() {
     ] {
         assert!(writes(line), "{line}");
     }
-    for line in ["frob --log-file out.txt", "frob --input /etc/hosts", "mypy --junit-xml out.xml a.py", "frob out.txt"]
+    for line in
+        ["frob --log-file out.txt", "frob --input /etc/hosts", "pytype --junit-xml out.xml a.py", "frob out.txt"]
     {
         assert!(!writes(line), "{line}");
     }

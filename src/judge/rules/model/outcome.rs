@@ -36,6 +36,8 @@ pub enum ArgumentPlace {
     Data(Vec<String>),
     /// The operands. If one of these flags is given, relative operands are below the directory that it names.
     Below(Vec<String>),
+    /// The arguments of a place. If one of these flags is given, relative ones are below the directory that it names.
+    Inside(Box<ArgumentPlace>, Vec<String>),
     /// Files in the working directory that are named by the last parts of the operands, as a download saves them.
     Names,
     /// The working directory.

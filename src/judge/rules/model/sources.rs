@@ -29,6 +29,8 @@ pub struct Load {
     pub changed: bool,
     /// Only files that the command or the session wrote are read.
     pub session: bool,
+    /// A run that only lists, checks or simulates runs the files that it finds too.
+    pub listed: bool,
     /// The program compiles the files and does not run them. They are read if the session wrote them, or if they are in
     /// a git work tree and changed there, and part of their content is known.
     pub compiles: bool,

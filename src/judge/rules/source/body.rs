@@ -126,6 +126,10 @@ impl Body<'_> {
             ("here", Where::Here),
             ("stdin", Where::Stdin),
         ];
+        if let Some((inner, names)) = text.split_once(" in ") {
+            let inner = self.place(inner, span, scope)?;
+            return Some(Where::Inside(Box::new(inner), all_spellings(names.split('|'), scope)));
+        }
         if let Some(names) = text.strip_prefix("flag:") {
             return Some(Where::Flag(all_spellings(names.split('|'), scope)));
         }
@@ -141,7 +145,10 @@ impl Body<'_> {
             let remedy = match nearest(text, names) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => {
-                    format!("use {}, flag:-o|--output, data:-d|--data or below:-C, joined by ` + `", names.join(", "))
+                    format!(
+                        "use {}, flag:-o|--output, data:-d|--data or below:-C, joined by ` + `, or one with ` in -C`",
+                        names.join(", ")
+                    )
                 }
             };
             self.fault(span, "effects: to", &format!("`{text}` is no place"), &remedy);

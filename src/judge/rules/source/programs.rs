@@ -330,6 +330,7 @@ pub fn add_loads(
         unless: shape.unless.clone(),
         changed: shape.changed,
         session: shape.session,
+        listed: shape.listed,
         compiles: shape.compiles,
         stdin: shape.stdin,
         lines: shape.lines.iter().map(|line| line.get_ref().clone()).collect(),

@@ -44,7 +44,7 @@ fn a_link_is_what_it_leads_to_for_whatever_program() {
         ("frobnicate rc", "unknown:touch /home/dev/.bashrc"),
         ("frobnicate le/cron.d/job", "unknown:touch /etc/cron.d/job"),
         ("frobnicate pw", "unknown:read /etc/shadow"),
-        ("mypy a.py --junit-xml le/cron.d/job", ":overwrite /etc/cron.d/job"),
+        ("pytype a.py --junit-xml le/cron.d/job", ":overwrite /etc/cron.d/job"),
     ] {
         let all = found(text, &links);
         assert!(all.iter().any(|found| found == expected), "{text}: {all:?}");
