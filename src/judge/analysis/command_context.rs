@@ -31,14 +31,17 @@ impl SpanMap {
     }
 }
 
+/// A translation of code to the grammar of bash.
+pub(super) type Translation = fn(&[u8]) -> Vec<u8>;
+
 /// The context of a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
     pub spans: SpanMap,
     pub source: Source,
     pub dialect: Dialect,
-    /// Whether the text is fish code, which is translated to the grammar of bash.
-    pub fish: bool,
+    /// The translation of the text to the grammar of bash, if its own grammar differs.
+    pub translation: Option<Translation>,
     pub conditional: bool,
     /// Whether it is in a file of the session that the command may load. Findings below tier 3 are then ignored.
     pub staged: bool,
@@ -65,10 +68,10 @@ impl Context {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
     }
 
-    /// Selects the grammar of this shell for inner texts, instead of fish's.
+    /// Selects the grammar of this shell for inner texts, instead of a translation.
     pub fn reads(&mut self, dialect: Dialect) {
         self.dialect = dialect;
-        self.fish = false;
+        self.translation = None;
     }
 
     /// Adds an enclosing wrapper.

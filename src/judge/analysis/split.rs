@@ -83,6 +83,40 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
     fields
 }
 
+/// Replaces the last part of a path by `*` if it has an operator of zsh's extended globs (`^x`, `*~x`, `(#i)x`), or of
+/// those that it has in common with ksh (`!(x)`), which are not evaluated.
+pub(super) fn widened(atoms: Vec<Atom>, extended: bool, ksh: bool) -> Vec<Atom> {
+    let mut has_wildcard = false;
+    let mut former = String::new();
+    let mut is_wide = false;
+    for atom in &atoms {
+        match atom {
+            Atom::Text(text, Quote::Bare) => {
+                has_wildcard |= text.contains(['*', '?', '[']);
+                let excludes = text.char_indices().any(|(at, c)| c == '~' && (at > 0 || !former.is_empty()));
+                is_wide |= extended && (text.contains(['^', '#']) || excludes && has_wildcard);
+                former.clone_from(text);
+            }
+            Atom::Glob(glob) => {
+                has_wildcard = true;
+                is_wide |= extended && glob.contains(['#', '^', '~']);
+                is_wide |= ksh && glob.starts_with('(') && former.ends_with(['!', '@', '+', '?', '*']);
+                former.clone_from(glob);
+            }
+            Atom::Text(text, _) => former.clone_from(text),
+            Atom::Unknown(_) | Atom::Break => former.clear(),
+        }
+    }
+    if !is_wide || atoms.iter().any(|atom| matches!(atom, Atom::Break | Atom::Unknown(_))) {
+        return atoms;
+    }
+    let directory = match atoms.into_iter().next() {
+        Some(Atom::Text(text, _)) => text.rfind('/').and_then(|at| text.get(..=at)).unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    vec![Atom::Text(directory, Quote::Quoted), Atom::Glob("*".to_owned())]
+}
+
 fn finish(runs: &mut Vec<Run>, open: &mut bool, globs: bool, fields: &mut Vec<Value>) {
     if std::mem::take(open) {
         let mut value = Value::default();
@@ -164,5 +198,18 @@ mod tests {
         assert_eq!(value.known().as_deref(), Some("*"));
         let value = &split(vec![Atom::Text("[".to_owned(), Quote::Bare)], " ", true)[0];
         assert_eq!(value.known().as_deref(), Some("["));
+    }
+
+    #[test]
+    fn an_extended_glob_of_zsh_may_be_any_file_beside_it() {
+        let bare = |text: &str| Atom::Text(text.to_owned(), Quote::Bare);
+        let group = |text: &str| Atom::Glob(text.to_owned());
+        let wide = |atoms: Vec<Atom>, ksh: bool| fields(widened(atoms, !ksh, ksh), " ");
+        assert_eq!(wide(vec![bare("^a")], false), ["*"]);
+        assert_eq!(wide(vec![bare("b/*~a")], false), ["b/*"]);
+        assert_eq!(wide(vec![group("(#i)"), bare("a")], false), ["*"]);
+        assert_eq!(wide(vec![bare("!"), group("(a)")], true), ["*"]);
+        assert_eq!(wide(vec![bare("a~1")], false), ["a~1"]);
+        assert_eq!(wide(vec![bare("^a")], true), ["^a"]);
     }
 }
