@@ -151,14 +151,7 @@ impl Walker<'_> {
             Builtin::Cd => self.cd(state, args),
             Builtin::Pushd => self.pushd(state, args),
             Builtin::Popd => popd(state, args),
-            Builtin::Declare | Builtin::Export => {
-                self.declare(state, context, name, args);
-                let prints =
-                    |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('p'));
-                if args.is_empty() || args.iter().any(prints) {
-                    self.print_variables(state, context, &operands(args).collect::<Vec<_>>(), span);
-                }
-            }
+            Builtin::Declare | Builtin::Export => self.declare_or_print(state, context, name, args, span),
             Builtin::Unset => unset(state, args),
             Builtin::Set if args.is_empty() => self.print_variables(state, context, &[], span),
             Builtin::Set => set(state, args),
@@ -320,7 +313,7 @@ impl Walker<'_> {
                 }
             }
             Builtin::Shopt => {
-                args.iter().filter_map(|field| field.value.known()).for_each(|option| state.set_glob_option(&option));
+                set_glob_options(state, args);
                 if args.iter().any(|field| field.value.is("lastpipe")) {
                     state.lastpipe = args.iter().any(|field| field.value.is("-s"));
                 }
@@ -328,6 +321,17 @@ impl Walker<'_> {
         }
         // These print the output of the commands that they run; the output of the others is not analysed.
         builtin.runs()
+    }
+
+    /// Performs `declare` and similar builtins, which can also print variables.
+    #[inline(never)]
+    fn declare_or_print(&mut self, state: &mut State, context: &Context, name: &str, args: &[Field], span: Span) {
+        self.declare(state, context, name, args);
+        let prints =
+            |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('p'));
+        if args.is_empty() || args.iter().any(prints) {
+            self.print_variables(state, context, &operands(args).collect::<Vec<_>>(), span);
+        }
     }
 
     /// Walks the output of the values of these variables, or of all variables with a taint.
@@ -471,6 +475,11 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Code, detail, span);
         }
     }
+}
+
+#[inline(never)]
+fn set_glob_options(state: &mut State, args: &[Field]) {
+    args.iter().filter_map(|field| field.value.known()).for_each(|option| state.set_glob_option(&option));
 }
 
 /// Returns the context inside a wrapper with this name.

@@ -32,7 +32,16 @@ impl SpanMap {
 }
 
 /// A translation of code to the grammar of bash.
-pub(super) type Translation = fn(&[u8]) -> Vec<u8>;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Translation {
+    Fish,
+    /// Of a shell whose pipes pass structured values.
+    Values,
+    /// Of such a shell that also has bash's redirections.
+    Streams,
+    /// Of a shell whose lines are commands or statements of Python.
+    Python,
+}
 
 /// The context of a command.
 #[derive(Clone, Debug, Default)]

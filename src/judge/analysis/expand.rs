@@ -94,8 +94,8 @@ impl<W: Walk> Expander<'_, W> {
         let mut atoms = Vec::new();
         self.atoms(state, context, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
         let ifs = self.separators(state);
-        if context.dialect == Dialect::Zsh && !state.noglob && (state.extended_glob || state.ksh_glob) {
-            atoms = split::widened(atoms, state.extended_glob, state.ksh_glob);
+        if context.dialect == Dialect::Zsh && (state.extended_glob || state.ksh_glob) {
+            split::widen(&mut atoms, state);
         }
         let mut values = split(atoms, &ifs, !state.noglob);
         if values.len() > MAX_FIELDS {

@@ -22,8 +22,24 @@ use crate::judge::syntax::structured::{self, Commands};
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// The languages whose code is translated before it is parsed.
-pub(super) const TRANSLATED: [(&str, Translation); 4] =
-    [("fish", syntax::fish::as_bash), ("nu", values_as_bash), ("elvish", streams_as_bash), ("xonsh", python_as_bash)];
+pub(super) const TRANSLATED: [(&str, Translation); 4] = [
+    ("fish", Translation::Fish),
+    ("nu", Translation::Values),
+    ("elvish", Translation::Streams),
+    ("xonsh", Translation::Python),
+];
+
+impl Translation {
+    /// Translates code to the grammar of bash.
+    pub fn translate(self, code: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Fish => syntax::fish::as_bash(code),
+            Self::Values => values_as_bash(code),
+            Self::Streams => streams_as_bash(code),
+            Self::Python => python_as_bash(code),
+        }
+    }
+}
 
 fn values_as_bash(code: &[u8]) -> Vec<u8> {
     let commands = Commands {
@@ -85,10 +101,7 @@ impl Walker<'_> {
         }
         let mut child = state.child(env);
         let mut inside = within(context, name).read_by(name, &source.language);
-        // `zsh -o option`, `zsh --option`
-        let given = self.facts.acts.get(act).filter(|_| inside.dialect == Dialect::Zsh);
-        let options = given.into_iter().flat_map(|act| &act.args).map_while(Value::known);
-        options.for_each(|option| child.set_glob_option(option.trim_start_matches('-')));
+        self.set_options(&mut child, &inside, act);
         self.startup(&mut child, &inside, span);
         let mut positional = source.positional.iter().map(|operand| operand.value.clone());
         match &source.from {
@@ -111,6 +124,17 @@ impl Walker<'_> {
             }
         }
         self.end_of_shell(&mut child);
+    }
+
+    /// Sets the options of a shell that its command line gives: `bash -xc code`, `zsh -o option`, `zsh --option`.
+    #[inline(never)]
+    fn set_options(&self, child: &mut State, inside: &Context, act: usize) {
+        let Some(act) = self.facts.acts.get(act) else { return };
+        child.traces = act.flags.iter().any(|flag| matches!(flag.name.as_str(), "-x" | "-v"));
+        if inside.dialect == Dialect::Zsh {
+            let options = act.args.iter().map_while(Value::known);
+            options.for_each(|option| child.set_glob_option(option.trim_start_matches('-')));
+        }
     }
 
     /// Walks the start-up file of a shell that the command names.

@@ -1,7 +1,7 @@
 //! Field splitting, globs and quote removal: turns the pieces of an expanded word into arguments.
 
 use super::act::{Piece, Unknown, Value};
-use super::state::Build as _;
+use super::state::{Build as _, State};
 
 /// The origin of a text in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +83,17 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
     fields
 }
 
+/// Widens the extended globs of zsh, by the options of the shell.
+#[inline(never)]
+pub(super) fn widen(atoms: &mut Vec<Atom>, state: &State) {
+    if !state.noglob {
+        *atoms = widened(std::mem::take(atoms), state.extended_glob, state.ksh_glob);
+    }
+}
+
 /// Replaces the last part of a path by `*` if it has an operator of zsh's extended globs (`^x`, `*~x`, `(#i)x`), or of
 /// those that it has in common with ksh (`!(x)`), which are not evaluated.
-pub(super) fn widened(atoms: Vec<Atom>, extended: bool, ksh: bool) -> Vec<Atom> {
+fn widened(atoms: Vec<Atom>, extended: bool, ksh: bool) -> Vec<Atom> {
     let mut has_wildcard = false;
     let mut former = String::new();
     let mut is_wide = false;

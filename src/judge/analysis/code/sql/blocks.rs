@@ -57,15 +57,12 @@ fn is_untrusted(tokens: &[Token]) -> bool {
     named.is_some_and(|language| !word_lists::SQL_TRUSTED_LANGUAGES.contains(&language.as_str()))
 }
 
-/// Returns the calls of the statement that an event or a trigger runs, as far as that statement is in the text and
-/// deletes or changes all rows, or drops something.
+/// Returns the calls of the statement that an event or a trigger runs, as far as that statement is in the text.
 pub(super) fn attached(tokens: &[Token]) -> Vec<Call> {
     let begins =
         |token: &Token| word(Some(token)).is_some_and(|word| word_lists::SQL_ATTACHED_WORDS.contains(&word.as_str()));
     let Some(at) = tokens.iter().rposition(begins) else { return Vec::new() };
-    let mut calls = step(tokens.get(at..).unwrap_or_default());
-    calls.retain(|call| !call.says("--where"));
-    calls
+    step(tokens.get(at..).unwrap_or_default())
 }
 
 /// Returns the index at which a statement begins in a step of a block. A lock (`SELECT … FOR UPDATE`) is not a
