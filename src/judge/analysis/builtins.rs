@@ -151,8 +151,9 @@ impl Walker<'_> {
             Builtin::Cd => self.cd(state, args),
             Builtin::Pushd => self.pushd(state, args),
             Builtin::Popd => popd(state, args),
-            Builtin::Declare | Builtin::Export => self.declare(state, context, name, args),
+            Builtin::Declare | Builtin::Export => self.declare_or_print(state, context, name, args, span),
             Builtin::Unset => unset(state, args),
+            Builtin::Set if args.is_empty() => self.print_variables(state, context, &[], span),
             Builtin::Set => set(state, args),
             Builtin::Shift => {
                 let count = operands(args).next().and_then(|field| field.value.known()?.parse().ok()).unwrap_or(1);
@@ -312,6 +313,7 @@ impl Walker<'_> {
                 }
             }
             Builtin::Shopt => {
+                set_glob_options(state, args);
                 if args.iter().any(|field| field.value.is("lastpipe")) {
                     state.lastpipe = args.iter().any(|field| field.value.is("-s"));
                 }
@@ -319,6 +321,32 @@ impl Walker<'_> {
         }
         // These print the output of the commands that they run; the output of the others is not analysed.
         builtin.runs()
+    }
+
+    /// Performs `declare` and similar builtins, which can also print variables.
+    #[inline(never)]
+    fn declare_or_print(&mut self, state: &mut State, context: &Context, name: &str, args: &[Field], span: Span) {
+        self.declare(state, context, name, args);
+        let prints =
+            |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('p'));
+        if args.is_empty() || args.iter().any(prints) {
+            self.print_variables(state, context, &operands(args).collect::<Vec<_>>(), span);
+        }
+    }
+
+    /// Walks the output of the values of these variables, or of all variables with a taint.
+    #[inline(never)]
+    fn print_variables(&mut self, state: &State, context: &Context, names: &[&Field], span: Span) {
+        let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let names: Vec<String> = if names.is_empty() {
+            state.tainted_names().collect()
+        } else {
+            names.iter().filter_map(|field| field.value.known_text()).collect()
+        };
+        for name in names.iter().filter(|name| is_name(name) && state.sets(name)) {
+            let line = format!("printf %s \"${{{name}[@]}}\"");
+            self.text(&mut state.fork(), &context.elsewhere(span), &line);
+        }
     }
 
     /// Performs `compgen -W words`, which are expanded again, and `-C command`, which runs.
@@ -447,6 +475,11 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Code, detail, span);
         }
     }
+}
+
+#[inline(never)]
+fn set_glob_options(state: &mut State, args: &[Field]) {
+    args.iter().filter_map(|field| field.value.known()).for_each(|option| state.set_glob_option(&option));
 }
 
 /// Returns the context inside a wrapper with this name.

@@ -31,14 +31,26 @@ impl SpanMap {
     }
 }
 
+/// A translation of code to the grammar of bash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Translation {
+    Fish,
+    /// Of a shell whose pipes pass structured values.
+    Values,
+    /// Of such a shell that also has bash's redirections.
+    Streams,
+    /// Of a shell whose lines are commands or statements of Python.
+    Python,
+}
+
 /// The context of a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
     pub spans: SpanMap,
     pub source: Source,
     pub dialect: Dialect,
-    /// Whether the text is fish code, which is translated to the grammar of bash.
-    pub fish: bool,
+    /// The translation of the text to the grammar of bash, if its own grammar differs.
+    pub translation: Option<Translation>,
     /// Whether it is in a condition, a loop or a function, and so may not run.
     pub conditional: bool,
     /// Whether it may run more than once, or later: it is in a loop, a function, a script or a trap.
@@ -68,10 +80,10 @@ impl Context {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
     }
 
-    /// Selects the grammar of this shell for inner texts, instead of fish's.
+    /// Selects the grammar of this shell for inner texts, instead of a translation.
     pub fn reads(&mut self, dialect: Dialect) {
         self.dialect = dialect;
-        self.fish = false;
+        self.translation = None;
     }
 
     /// Adds an enclosing wrapper.

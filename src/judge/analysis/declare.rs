@@ -144,10 +144,14 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
             }
             "-o" | "+o" => {
                 if let Some(option) = others.first().and_then(|field| field.value.known_text()) {
+                    if text == "-o" {
+                        state.set_glob_option(&option);
+                    }
                     match option.as_str() {
                         "errexit" => state.errexit = text == "-o",
                         "noglob" => state.noglob = text == "-o",
                         "allexport" => state.allexport = text == "-o",
+                        "xtrace" | "verbose" => state.traces = text == "-o",
                         _ => {}
                     }
                 }
@@ -160,6 +164,7 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
                         'e' => state.errexit = on,
                         'f' => state.noglob = on,
                         'a' => state.allexport = on,
+                        'x' | 'v' => state.traces = on,
                         _ => {}
                     }
                 }

@@ -14,9 +14,9 @@ use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::pattern::Pattern;
 use super::place::Place;
-use super::split::{Atom, Quote, split};
+use super::split::{self, Atom, Quote, split};
 use super::state::{Build as _, State, VariableValue, unknown};
-use crate::judge::syntax::tree::{ArrayElement, Part, Span, Word};
+use crate::judge::syntax::tree::{ArrayElement, Dialect, Part, Span, Word};
 
 /// An argument after expansion.
 #[derive(Clone, Debug)]
@@ -55,6 +55,7 @@ impl<W: Walk> Expander<'_, W> {
         let span = context.spans.map(word.span);
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
+            && !(state.extended_glob && text.contains(['^', '#']))
         {
             self.walk.input().spend(cost::FIELD);
             out.push(Field::text(text.as_str(), span));
@@ -93,6 +94,9 @@ impl<W: Walk> Expander<'_, W> {
         let mut atoms = Vec::new();
         self.atoms(state, context, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
         let ifs = self.separators(state);
+        if context.dialect == Dialect::Zsh && (state.extended_glob || state.ksh_glob) {
+            split::widen(&mut atoms, state);
+        }
         let mut values = split(atoms, &ifs, !state.noglob);
         if values.len() > MAX_FIELDS {
             self.walk.too_many_words(span);

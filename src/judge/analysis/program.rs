@@ -325,5 +325,6 @@ pub(super) fn is_installed(path: &str) -> bool {
 
 /// Reports whether code in this language is walked as shell code.
 pub fn is_shell(language: &str) -> bool {
-    matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
+    matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash")
+        || super::shells::TRANSLATED.iter().any(|(name, _)| *name == language)
 }

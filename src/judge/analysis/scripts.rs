@@ -39,6 +39,9 @@ impl Walker<'_> {
         let file = Operand { value: file.value.clone(), span: file.span };
         let context = within(context, "source");
         let secret = self.progress().is_secret(state, &file.value);
+        if let Some(path) = file.value.known().filter(|path| secret && state.traces && !path.contains('\'')) {
+            self.text(&mut state.fork(), &context.elsewhere(span), &format!("printf %s \"$(< '{path}')\""));
+        }
         self.script_file(state, &context, &file, span, None);
         // A variable with such a name that a file of secrets sets is a secret.
         let named: Vec<String> =

@@ -6,7 +6,7 @@ use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, U
 use super::analysis_input::AnalysisInput;
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
-use super::command_context::{Context, SpanMap};
+use super::command_context::{Context, SpanMap, Translation};
 use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
@@ -16,10 +16,63 @@ use super::state::{Build as _, State, VariableValue};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::invocation::Request;
+use crate::judge::rules::word_lists;
+use crate::judge::syntax;
+use crate::judge::syntax::structured::{self, Commands};
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The language whose code is translated before it is parsed.
-const FISH: &str = "fish";
+/// The languages whose code is translated before it is parsed.
+pub(super) const TRANSLATED: [(&str, Translation); 4] = [
+    ("fish", Translation::Fish),
+    ("nu", Translation::Values),
+    ("elvish", Translation::Streams),
+    ("xonsh", Translation::Python),
+];
+
+impl Translation {
+    /// Translates code to the grammar of bash.
+    pub fn translate(self, code: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Fish => syntax::fish::as_bash(code),
+            Self::Values => values_as_bash(code),
+            Self::Streams => streams_as_bash(code),
+            Self::Python => python_as_bash(code),
+        }
+    }
+}
+
+fn values_as_bash(code: &[u8]) -> Vec<u8> {
+    let commands = Commands {
+        plain: &word_lists::NU_COMPUTING_COMMANDS,
+        own: &word_lists::NU_COMMANDS,
+        unreadable: &word_lists::NU_DEFINING_COMMANDS,
+        prefix: "nu:",
+        external: "^",
+        redirects: false,
+    };
+    structured::as_bash(code, &commands)
+}
+
+fn streams_as_bash(code: &[u8]) -> Vec<u8> {
+    let commands = Commands {
+        plain: &word_lists::ELVISH_COMPUTING_COMMANDS,
+        own: &word_lists::ELVISH_COMMANDS,
+        unreadable: &word_lists::ELVISH_DEFINING_COMMANDS,
+        prefix: "elvish:",
+        external: "e:",
+        redirects: true,
+    };
+    structured::as_bash(code, &commands)
+}
+
+fn python_as_bash(code: &[u8]) -> Vec<u8> {
+    structured::python_shell_as_bash(code, &word_lists::XONSH_STATEMENT_WORDS, "xonsh:")
+}
+
+/// Returns the translation of code in this language, if it is translated.
+fn translation(language: &str) -> Option<Translation> {
+    TRANSLATED.iter().find(|(name, _)| *name == language).map(|(_, translation)| *translation)
+}
 
 impl Walker<'_> {
     /// Walks the code of an interpreter.
@@ -48,13 +101,15 @@ impl Walker<'_> {
         }
         let mut child = state.child(env);
         let mut inside = within(context, name).read_by(name, &source.language);
+        self.set_options(&mut child, &inside, act);
         self.startup(&mut child, &inside, span);
         let mut positional = source.positional.iter().map(|operand| operand.value.clone());
         match &source.from {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
                 child.positional = Rc::new(positional.collect());
-                inside.spans = if inside.fish { SpanMap::At(*at) } else { self.input.spans_of(context, *at, value) };
+                let is_translated = inside.translation.is_some();
+                inside.spans = if is_translated { SpanMap::At(*at) } else { self.input.spans_of(context, *at, value) };
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
@@ -69,6 +124,17 @@ impl Walker<'_> {
             }
         }
         self.end_of_shell(&mut child);
+    }
+
+    /// Sets the options of a shell that its command line gives: `bash -xc code`, `zsh -o option`, `zsh --option`.
+    #[inline(never)]
+    fn set_options(&self, child: &mut State, inside: &Context, act: usize) {
+        let Some(act) = self.facts.acts.get(act) else { return };
+        child.traces = act.flags.iter().any(|flag| matches!(flag.name.as_str(), "-x" | "-v"));
+        if inside.dialect == Dialect::Zsh {
+            let options = act.args.iter().map_while(Value::known);
+            options.for_each(|option| child.set_glob_option(option.trim_start_matches('-')));
+        }
     }
 
     /// Walks the start-up file of a shell that the command names.
@@ -306,7 +372,7 @@ fn dialect(name: &str, language: &str) -> Dialect {
 impl Context {
     /// Returns the context of a text that a program with this name parses, in this language.
     pub fn read_by(&self, name: &str, language: &str) -> Self {
-        Self { dialect: dialect(name, language), fish: language == FISH, ..self.clone() }
+        Self { dialect: dialect(name, language), translation: translation(language), ..self.clone() }
     }
 
     /// Returns the position of a construct in the command as given.

@@ -1,7 +1,7 @@
 //! Field splitting, globs and quote removal: turns the pieces of an expanded word into arguments.
 
 use super::act::{Piece, Unknown, Value};
-use super::state::Build as _;
+use super::state::{Build as _, State};
 
 /// The origin of a text in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,48 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
     }
     finish(&mut runs, &mut open, globs, &mut fields);
     fields
+}
+
+/// Widens the extended globs of zsh, by the options of the shell.
+#[inline(never)]
+pub(super) fn widen(atoms: &mut Vec<Atom>, state: &State) {
+    if !state.noglob {
+        *atoms = widened(std::mem::take(atoms), state.extended_glob, state.ksh_glob);
+    }
+}
+
+/// Replaces the last part of a path by `*` if it has an operator of zsh's extended globs (`^x`, `*~x`, `(#i)x`), or of
+/// those that it has in common with ksh (`!(x)`), which are not evaluated.
+fn widened(atoms: Vec<Atom>, extended: bool, ksh: bool) -> Vec<Atom> {
+    let mut has_wildcard = false;
+    let mut former = String::new();
+    let mut is_wide = false;
+    for atom in &atoms {
+        match atom {
+            Atom::Text(text, Quote::Bare) => {
+                has_wildcard |= text.contains(['*', '?', '[']);
+                let excludes = text.char_indices().any(|(at, c)| c == '~' && (at > 0 || !former.is_empty()));
+                is_wide |= extended && (text.contains(['^', '#']) || excludes && has_wildcard);
+                former.clone_from(text);
+            }
+            Atom::Glob(glob) => {
+                has_wildcard = true;
+                is_wide |= extended && glob.contains(['#', '^', '~']);
+                is_wide |= ksh && glob.starts_with('(') && former.ends_with(['!', '@', '+', '?', '*']);
+                former.clone_from(glob);
+            }
+            Atom::Text(text, _) => former.clone_from(text),
+            Atom::Unknown(_) | Atom::Break => former.clear(),
+        }
+    }
+    if !is_wide || atoms.iter().any(|atom| matches!(atom, Atom::Break | Atom::Unknown(_))) {
+        return atoms;
+    }
+    let directory = match atoms.into_iter().next() {
+        Some(Atom::Text(text, _)) => text.rfind('/').and_then(|at| text.get(..=at)).unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    vec![Atom::Text(directory, Quote::Quoted), Atom::Glob("*".to_owned())]
 }
 
 fn finish(runs: &mut Vec<Run>, open: &mut bool, globs: bool, fields: &mut Vec<Value>) {
@@ -164,5 +206,18 @@ mod tests {
         assert_eq!(value.known().as_deref(), Some("*"));
         let value = &split(vec![Atom::Text("[".to_owned(), Quote::Bare)], " ", true)[0];
         assert_eq!(value.known().as_deref(), Some("["));
+    }
+
+    #[test]
+    fn an_extended_glob_of_zsh_may_be_any_file_beside_it() {
+        let bare = |text: &str| Atom::Text(text.to_owned(), Quote::Bare);
+        let group = |text: &str| Atom::Glob(text.to_owned());
+        let wide = |atoms: Vec<Atom>, ksh: bool| fields(widened(atoms, !ksh, ksh), " ");
+        assert_eq!(wide(vec![bare("^a")], false), ["*"]);
+        assert_eq!(wide(vec![bare("b/*~a")], false), ["b/*"]);
+        assert_eq!(wide(vec![group("(#i)"), bare("a")], false), ["*"]);
+        assert_eq!(wide(vec![bare("!"), group("(a)")], true), ["*"]);
+        assert_eq!(wide(vec![bare("a~1")], false), ["a~1"]);
+        assert_eq!(wide(vec![bare("^a")], true), ["^a"]);
     }
 }

@@ -123,6 +123,12 @@ pub(super) struct State {
     pub noglob: bool,
     /// `set -a`: assigned variables are exported.
     pub allexport: bool,
+    /// `set -x`, `set -v`: the shell prints what it reads.
+    pub traces: bool,
+    /// `setopt extendedglob` of zsh
+    pub extended_glob: bool,
+    /// `setopt kshglob` of zsh
+    pub ksh_glob: bool,
     /// Whether the last command of a pipeline runs in this shell.
     pub lastpipe: bool,
 }
@@ -131,6 +137,29 @@ impl State {
     /// Creates the state of a shell in a directory.
     pub fn at(cwd: Option<Place>) -> Self {
         Self { cwd, ..Self::default() }
+    }
+
+    /// Sets an option of zsh for globs. Its name is written with or without underscores, in any case.
+    pub fn set_glob_option(&mut self, option: &str) {
+        let name: String = option.chars().filter(|c| !"_-".contains(*c)).map(|c| c.to_ascii_lowercase()).collect();
+        match name.as_str() {
+            "extendedglob" => self.extended_glob = true,
+            "noextendedglob" => self.extended_glob = false,
+            "kshglob" => self.ksh_glob = true,
+            "nokshglob" => self.ksh_glob = false,
+            _ => {}
+        }
+    }
+
+    /// Returns the names of the variables whose value has a taint.
+    pub fn tainted_names(&self) -> impl Iterator<Item = String> {
+        let is_tainted = |value: &VariableValue| match value {
+            VariableValue::Scalar(value) => value.taint() != Taint::default(),
+            VariableValue::Array(elements) => elements.iter().any(|(_, value)| value.taint() != Taint::default()),
+            VariableValue::Inherited | VariableValue::Unset => false,
+        };
+        let tainted = self.variables.iter().filter(move |(_, variable)| variable.values.iter().any(is_tainted));
+        tainted.map(|(name, _)| name.to_string())
     }
 
     /// Returns the place of a path relative to the working directory.
@@ -476,6 +505,9 @@ impl State {
         self.errexit &= other.errexit;
         self.noglob &= other.noglob;
         self.allexport |= other.allexport;
+        self.traces |= other.traces;
+        self.extended_glob |= other.extended_glob;
+        self.ksh_glob |= other.ksh_glob;
     }
 }
 

@@ -108,10 +108,24 @@ impl Walker<'_> {
         let prints = &catalog.program(name)?.prints;
         let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, &values));
         let (stdin, taint, _) = self.progress().stdin_of(state);
-        prints
-            .iter()
-            .filter(fits)
-            .find_map(|prints| self.described_output(state, context, name, prints.what, &values, (&stdin, taint)))
+        prints.iter().filter(fits).find_map(|prints| {
+            let at = prints.at.as_deref().filter(|_| prints.what == Printed::Place && context.remote.is_none());
+            match at.and_then(|at| self.usual_place(state, at)) {
+                Some(place) => Some(plain(place)),
+                None => self.described_output(state, context, name, prints.what, &values, (&stdin, taint)),
+            }
+        })
+    }
+
+    /// Returns the line with the usual place of an installation.
+    fn usual_place(&mut self, state: &State, at: &str) -> Option<Value> {
+        let (mut place, rest) = match at.strip_prefix('~') {
+            Some(rest) => (self.expand().home(state)?, rest),
+            None => (Value::default(), at),
+        };
+        place.push_text(rest);
+        place.push_text("\n");
+        Some(place)
     }
 
     /// Returns the output of a program by its description.

@@ -256,7 +256,7 @@ impl<'a> Walker<'a> {
 
     /// Parses and walks bytes in this shell.
     pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
-        let translated = context.fish.then(|| syntax::fish::as_bash(text));
+        let translated = context.translation.map(|translation| translation.translate(text));
         let mut text = translated.as_deref().unwrap_or(text);
         while self.reads(context, text.len()) {
             match syntax::parse(text, context.dialect) {
@@ -284,8 +284,8 @@ impl<'a> Walker<'a> {
                 hole => source.push_hole(self.expansion.hole(hole)),
             }
         }
-        if context.fish {
-            source = source.translated(syntax::fish::as_bash);
+        if let Some(translation) = context.translation {
+            source = source.translated(|text| translation.translate(text));
         }
         loop {
             match syntax::parse_source(&source, context.dialect) {
@@ -399,7 +399,7 @@ impl Context {
 
     /// Returns the context of a text that another shell parses.
     pub fn reading(&self, dialect: Dialect) -> Self {
-        Self { dialect, fish: false, ..self.clone() }
+        Self { dialect, translation: None, ..self.clone() }
     }
 }
 

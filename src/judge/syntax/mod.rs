@@ -25,6 +25,7 @@ mod zsh;
 pub mod fish;
 pub mod limits;
 pub mod parser;
+pub mod structured;
 pub mod tree;
 pub mod visit;
 

@@ -13,8 +13,8 @@ use super::{Said, root, sources};
 const WORDS: [(&str, &str); 5] = [
     (
         "languages, by the names that descriptions give them",
-        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python robot ruby rzsh sed sh \
-         sqlite3 zsh",
+        "ash awk bash cmd dash duckdb elvish ex fish gdb ipython ksh lua mongo nu perl php powershell python robot ruby rzsh \
+         sed sh sqlite3 xonsh zsh",
     ),
     ("names of source files and endings of file names", "m4 py zip"),
     (

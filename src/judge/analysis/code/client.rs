@@ -46,8 +46,12 @@ pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
     if let Some(call) = of_file(text) {
         return Some(call);
     }
-    if let Some(file) = line.strip_prefix("tee ").or_else(|| line.strip_prefix("\\T ")) {
-        return Some(copy("--to=", at(file.trim())));
+    // `tee FILE` of mysql, `\o FILE` and `\w FILE` of psql
+    const OUTPUTS: [&str; 6] = ["tee ", "\\T ", "\\o ", "\\out ", "\\w ", "\\write "];
+    if let Some(file) = OUTPUTS.iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
+        && !file.starts_with('|')
+    {
+        return Some(copy("--to=", at(file)));
     }
     if let Some(file) = line.strip_prefix(".open ") {
         let file = file.split_whitespace().last().unwrap_or_default();
@@ -98,6 +102,8 @@ mod tests {
         is(".backup main a.db", "copy", &["--to=a.db"]);
         is(".save a.db", "copy", &["--to=a.db"]);
         is(".restore a.db", "restore", &["a.db", "--from=a.db"]);
+        is("\\o a.txt", "copy", &["--to=a.txt"]);
+        is("\\w a.sql", "copy", &["--to=a.sql"]);
     }
 
     #[test]
@@ -106,6 +112,7 @@ mod tests {
         is(".sy rm x", "shell", &["rm x"]);
         is(".import |cat t", "shell", &["cat t"]);
         is(".output |cat", "shell", &["cat"]);
+        is("\\o |cat", "shell", &["cat"]);
     }
 
     #[test]

@@ -153,9 +153,12 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         verb.as_str(),
         "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
     ) {
-        // The server writes its log to another file.
+        // `SET PASSWORD`, and `SET GLOBAL general_log_file`: the server writes its log to another file.
         return match (verb.as_str(), files(rest)) {
-            ("set", files) if !files.is_empty() => vec![Call { facts: files, ..call("copy", Vec::new()) }],
+            ("set", _) if word(rest.first()).as_deref() == Some("password") => {
+                vec![call("alter", vec![Value::text("user")])]
+            }
+            ("set", files) if !files.is_empty() => vec![Call { facts: files, ..call("select-into-file", Vec::new()) }],
             _ => vec![call("session", Vec::new())],
         };
     }
@@ -165,7 +168,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     if word_lists::SQL_BLOCK_WORDS.contains(&verb.as_str()) {
         return blocks::step(rest);
     }
-    let (mut args, mut facts) = (Vec::new(), Vec::new());
+    let (mut args, mut facts, mut inside) = (Vec::new(), Vec::new(), Vec::new());
     match verb.as_str() {
         "drop" | "create" | "alter" => {
             let replaces = word(rest.first()).as_deref() == Some("or");
@@ -187,6 +190,14 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             rest = rest.get(1..).unwrap_or_default();
             let asks = verb == "create" && word(rest.first()).as_deref() == Some("if");
             skip(&mut rest, &["if", "not", "exists", "only", "concurrently"]);
+            // A library that becomes part of the server.
+            if verb == "create" && (has(rest, "soname") || follows(rest, "language", "c")) {
+                return vec![call("load", vec![Value::text("soname"), name(rest)])];
+            }
+            // What the server runs at a time, or at each change of a table.
+            if verb == "create" && word_lists::SQL_ATTACHING_KINDS.contains(&kind.as_str()) {
+                inside = blocks::attached(rest);
+            }
             args.push(Value::text(kind));
             args.push(name(rest));
             facts.extend((asks || replaces).then(|| Value::text("--replace")));
@@ -258,6 +269,21 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         | "call" | "do" | "exec" | "execute" | "vacuum" | "reindex" | "optimize" | "analyze" | "analyse" | "insert"
         | "merge" | "replace" | "rename" | "lock" | "restore" | "backup" | "undrop" | "refresh" | "cluster"
         | "comment" | "reassign" | "import" | "export" | "unload" | "system" | "install" => {
+            // ClickHouse writes files and tables of other hosts by inserting into a function.
+            if let [Token::Word(_), function, ..] = rest
+                && verb == "insert"
+                && word(Some(function)).as_deref() == Some("function")
+            {
+                let after = rest.get(2..).unwrap_or_default();
+                let target = after.iter().find_map(|token| match token {
+                    Token::Text(target) => Some(fact_of("--to=", target)),
+                    _ => None,
+                });
+                let from = after.iter().position(|token| word(Some(token)).is_some_and(|word| word == "select"));
+                facts.extend(target);
+                facts.extend(from.map(|at| files(after.get(at..).unwrap_or_default())).unwrap_or_default());
+                return vec![Call { facts, ..call("copy", Vec::new()) }];
+            }
             skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
             if verb == "attach" {
                 skip(&mut rest, &["database", "if", "not", "exists"]);
@@ -269,7 +295,14 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         // Unknown SQL is not a call.
         _ => return Vec::new(),
     }
-    vec![Call { facts, ..call(&verb, args) }]
+    inside.insert(0, Call { facts, ..call(&verb, args) });
+    inside
+}
+
+/// Reports whether a word is followed by this one, in any place.
+fn follows(tokens: &[Token], before: &str, wanted: &str) -> bool {
+    let is = |token: &Token, wanted: &str| word(Some(token)).is_some_and(|word| word == wanted);
+    tokens.windows(2).any(|pair| matches!(pair, [one, two] if is(one, before) && is(two, wanted)))
 }
 
 /// Reports whether a statement reads the passwords of accounts.

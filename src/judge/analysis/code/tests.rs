@@ -449,7 +449,7 @@ fn statements_and_commands_of_editors_say_which_files_they_write() {
     has("sql", "select 1 \\g /x/y", "copy(--to=/x/y)");
     has("sql", "pager rm x\nselect 1;", "shell(rm x)");
     has("sql", "tee /x/y", "copy(--to=/x/y)");
-    has("sql", "set global general_log_file='/x/y'", "copy(--to=/x/y)");
+    has("sql", "set global general_log_file='/x/y'", "select-into-file(--to=/x/y)");
     has("sql", ".import /x/y t", "load(--from=/x/y)");
     assert_eq!(seen("sql", "insert into t values ('to', '/x/y')"), ["insert(t)"]);
     has("ex", "autocmd VimEnter * !rm x", "exec(rm x)");

@@ -76,6 +76,8 @@ pub struct Prints {
     /// The arguments of such a run, word by word: a glob, a regular expression after `~`, or `...` for any number of
     /// words. Empty: any arguments.
     pub args: Vec<Vec<String>>,
+    /// The usual place of a [`Printed::Place`]: a leading tilde is the home directory.
+    pub at: Option<String>,
 }
 
 /// The known part of an output: the way in which it is computed, or its kind.

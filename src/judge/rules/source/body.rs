@@ -211,7 +211,7 @@ impl Body<'_> {
             self.problems.extend(problem);
             args.push(words);
         }
-        Prints { what: shape.what, args }
+        Prints { what: shape.what, args, at: shape.at.clone() }
     }
 
     pub fn runs(&mut self, shape: &RunsShape, scope: &[&OptionSpec]) -> Runs {

@@ -35,6 +35,8 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
             None => Some(text(rest)),
             Some(_) => None,
         },
+        // A language whose code can do everything on the server (`plpython3u`, `plperlu`).
+        "do" if is_untrusted(rest) => Some(unknown()),
         "do" => match rest.first() {
             // A block between plain quotes.
             Some(Token::Text(block)) => {
@@ -44,6 +46,23 @@ pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>>
         },
         _ => None,
     }
+}
+
+/// Reports whether code is written in another language than those of the database itself.
+fn is_untrusted(tokens: &[Token]) -> bool {
+    let named = tokens.windows(2).find_map(|pair| match pair {
+        [before, language] if word(Some(before)).as_deref() == Some("language") => word(Some(language)),
+        _ => None,
+    });
+    named.is_some_and(|language| !word_lists::SQL_TRUSTED_LANGUAGES.contains(&language.as_str()))
+}
+
+/// Returns the calls of the statement that an event or a trigger runs, as far as that statement is in the text.
+pub(super) fn attached(tokens: &[Token]) -> Vec<Call> {
+    let begins =
+        |token: &Token| word(Some(token)).is_some_and(|word| word_lists::SQL_ATTACHED_WORDS.contains(&word.as_str()));
+    let Some(at) = tokens.iter().rposition(begins) else { return Vec::new() };
+    step(tokens.get(at..).unwrap_or_default())
 }
 
 /// Returns the index at which a statement begins in a step of a block. A lock (`SELECT … FOR UPDATE`) is not a

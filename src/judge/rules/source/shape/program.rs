@@ -235,11 +235,16 @@ impl RunsShape {
 pub struct PrintsShape {
     pub what: Printed,
     pub args: Vec<Located<String>>,
+    pub at: Option<String>,
 }
 
 impl PrintsShape {
     fn read(from: &mut Fields<'_>) -> Self {
-        Self { what: from.need_or("what", Fields::word, Printed::Nothing).into_inner(), args: from.texts("args") }
+        Self {
+            what: from.need_or("what", Fields::word, Printed::Nothing).into_inner(),
+            args: from.texts("args"),
+            at: from.text("at").map(Located::into_inner),
+        }
     }
 }
 
