@@ -40,7 +40,8 @@ pub struct LanguageTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActOfCalls {
-    /// The name of the call in the descriptions of that language; [`OPENS`] for a call whose mode determines it.
+    /// The name of the call in the descriptions of that language; [`OPENS`] or [`OPENS_TO_WRITE`] for a call whose mode
+    /// determines it.
     #[serde(rename = "as")]
     pub described: String,
     /// Full names, or globs of full names whose last part is literal.
@@ -74,6 +75,9 @@ pub enum ActObject {
 
 /// The name of calls that open a file in a mode that a later argument specifies.
 pub const OPENS: &str = "open";
+
+/// The name of calls that open a file for writing if a later argument says so, and only name it otherwise.
+pub const OPENS_TO_WRITE: &str = "open-to-write";
 
 /// Names of variables and module members with the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,11 +10,14 @@ use super::scan::{Token, tokens};
 use super::{Call, Gap, Language, Slice, World, unknown, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::{ActObject, ActOfCalls, OPENS, last_part};
+use crate::judge::rules::languages::{ActObject, ActOfCalls, OPENS, OPENS_TO_WRITE, last_part};
 use crate::judge::rules::word_lists;
 
 /// Maximum number of tokens of a call.
 const REACH: usize = 64;
+
+/// The call that replaces the content of a file.
+const WRITES: &str = "writeFile";
 
 /// Parses all calls.
 pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
@@ -174,7 +177,11 @@ fn told(tokens: &[Token], at: usize, constants: &Constants<'_>, last: &[Value]) 
                 items.iter().map(Item::value).collect()
             }
         };
-        let name = if described.described == OPENS { mode(tokens, next) } else { &described.described };
+        let name = match described.described.as_str() {
+            OPENS => mode(tokens, next),
+            OPENS_TO_WRITE => Some(mode(tokens, next)).filter(|mode| *mode == WRITES)?,
+            name => name,
+        };
         let whole = described.arguments.is_empty() && open.is_some();
         Some(ToldCall { call: Call::new(name.to_owned(), args), next, whole })
     })
@@ -269,7 +276,7 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
     });
     let written =
         arguments.into_iter().any(writes) || inside.any(|name| word_lists::WRITING_MODE_WORDS.contains(&name));
-    if written { "writeFile" } else { "readFile" }
+    if written { WRITES } else { "readFile" }
 }
 
 /// Returns the last part of a name with several parts (`Sys.command`, `os:cmd`, `shell-command`), and the position
