@@ -50,18 +50,18 @@ impl CallReader<'_> {
             };
         }
         // The path is the first text, and no text gives the mode.
-        let path = || arguments.iter().find_map(|argument| argument.text.as_ref().map(Text::slice));
+        let path = arguments.iter().find_map(|argument| argument.text.as_ref().map(Text::slice));
         let has_mode = text(1).is_some_and(|_| text(0).is_some());
         // `open("x", { write: true, truncate: true })`
         let object = arguments.get(1).and_then(|argument| argument.list.as_deref()).unwrap_or_default();
-        if object.iter().any(|setting| setting.is("--truncate=true")) {
-            return call("open.write", path()?);
-        }
-        if !has_mode && self.has_flag(&CUTTING_FLAGS) {
-            return call("open.write", path()?);
-        }
-        if !has_mode && self.language != Language::Python && self.has_flag(&WRITING_FLAGS) {
-            return call("open.append", path()?);
+        let cuts = object.iter().any(|setting| setting.is("--truncate=true"));
+        if let Some(path) = path.filter(|_| cuts || !has_mode) {
+            if cuts || self.has_flag(&CUTTING_FLAGS) {
+                return call("open.write", path);
+            }
+            if self.language != Language::Python && self.has_flag(&WRITING_FLAGS) {
+                return call("open.append", path);
+            }
         }
         // `IO::File->new("x", "w")`, `IO::File->new(">x")`
         if self.language == Language::Perl && (last == "new" || text(0).is_some()) {
