@@ -4,6 +4,7 @@
 //! other modules of the build script.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,8 @@ pub struct LanguageTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActOfCalls {
-    /// The name of the call in the descriptions of that language; [`OPENS`] for a call whose mode determines it.
+    /// The name of the call in the descriptions of that language; [`OPENS`] or [`OPENS_TO_WRITE`] for a call whose mode
+    /// determines it.
     #[serde(rename = "as")]
     pub described: String,
     /// Full names, or globs of full names whose last part is literal.
@@ -47,10 +49,35 @@ pub struct ActOfCalls {
     /// Whether nothing else has such a name. In code on a command line it then counts at any position.
     #[serde(default)]
     pub mentioned: bool,
+    /// What it falls on.
+    #[serde(default)]
+    pub on: ActObject,
+    /// The positions of the arguments that it falls on, counted from 0; the first one if there are none.
+    #[serde(default)]
+    pub arguments: Vec<usize>,
+    /// The names of an argument that stands for the last of these positions.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+}
+
+/// What the act of a call falls on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActObject {
+    /// Its arguments.
+    #[default]
+    Arguments,
+    /// The object whose method it is.
+    Receiver,
+    /// The object of which it is a member, if a value is assigned to that member.
+    Assigned,
 }
 
 /// The name of calls that open a file in a mode that a later argument specifies.
 pub const OPENS: &str = "open";
+
+/// The name of calls that open a file for writing if a later argument says so, and only name it otherwise.
+pub const OPENS_TO_WRITE: &str = "open-to-write";
 
 /// Names of variables and module members with the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,8 +269,7 @@ struct NamedAct {
     language: Language,
     /// A glob of the full name.
     pattern: String,
-    described: String,
-    mentioned: bool,
+    act: Arc<ActOfCalls>,
 }
 
 impl LanguageIndex {
@@ -259,11 +285,10 @@ impl LanguageIndex {
                     known.holds.entry(name.clone()).or_default().push((language, held.what, held.program.clone()));
                 }
             }
-            for (act, language) in table.acts.iter().filter_map(|act| Some((act, language?))) {
+            for (act, language) in table.acts.into_iter().filter_map(|act| Some((Arc::new(act), language?))) {
                 for call in &act.calls {
-                    let (pattern, described) = (call.clone(), act.described.clone());
-                    let act = NamedAct { language, pattern, described, mentioned: act.mentioned };
-                    known.acts.entry(last_part(call).to_owned()).or_default().push(act);
+                    let act = NamedAct { language, pattern: call.clone(), act: Arc::clone(&act) };
+                    known.acts.entry(last_part(call).trim_start_matches('*').to_owned()).or_default().push(act);
                 }
             }
             for result in table.results {
@@ -298,21 +323,18 @@ impl LanguageIndex {
         own.map(|(_, result)| result).filter(fits)
     }
 
-    /// Returns the name in descriptions of a call whose arguments are evaluated, by its full name.
-    #[must_use]
-    pub fn act(&self, language: Language, callee: &str) -> Option<&str> {
-        self.named_act(language, callee).map(|act| act.described.as_str())
+    /// Returns the descriptions of a call whose arguments are evaluated, by its full name, in the order in which they
+    /// are tried.
+    pub fn acts<'n>(&'n self, language: Language, callee: &'n str) -> impl Iterator<Item = &'n ActOfCalls> {
+        let all = self.acts.get(last_part(callee)).map(Vec::as_slice).unwrap_or_default();
+        let fits = move |act: &&NamedAct| act.language == language && glob::text(&act.pattern, callee);
+        all.iter().filter(fits).map(|named| &*named.act)
     }
 
-    /// Returns the same for a name that nothing else has.
+    /// Returns the name in descriptions of a call with a name that nothing else has.
     #[must_use]
-    pub fn mentioned(&self, language: Language, callee: &str) -> Option<&str> {
-        self.named_act(language, callee).filter(|act| act.mentioned).map(|act| act.described.as_str())
-    }
-
-    fn named_act(&self, language: Language, callee: &str) -> Option<&NamedAct> {
-        let all = self.acts.get(last_part(callee))?;
-        all.iter().find(|act| act.language == language && glob::text(&act.pattern, callee))
+    pub fn mentioned<'n>(&'n self, language: Language, callee: &'n str) -> Option<&'n str> {
+        self.acts(language, callee).find(|act| act.mentioned).map(|act| act.described.as_str())
     }
 }
 

@@ -123,6 +123,7 @@ fn ex_line(text: Slice<'_>, bars: usize, calls: &mut Vec<Call>) {
         }
         "call" | "echo" | "echom" | "let" | "put" | "if" | "eval" => {
             named_calls(at(rest), &word_lists::VIM_RUNNING_FUNCTIONS, "exec", 0, calls);
+            named_calls(at(rest), &["libcall", "libcallnr"], "load-library", 0, calls);
             named_calls(at(rest), &["delete"], "delete", 0, calls);
             named_calls(at(rest), &["writefile", "rename"], "write", usize::MAX, calls);
             named_calls(at(rest), &["readfile"], "read", 0, calls);
@@ -188,6 +189,23 @@ pub fn gdb(text: Slice<'_>) -> Vec<Call> {
                 }
             }
             "generate-core-file" | "gcore" if !rest.is_empty() => calls.push(call("write", at(rest.trim()))),
+            "plugin" => {
+                let (_, file) =
+                    rest.split_once(char::is_whitespace).filter(|(how, _)| *how == "load").unwrap_or_default();
+                calls.extend((!file.is_empty()).then(|| call("load-library", at(file.trim()))));
+            }
+            // The program is started with this variable.
+            "set" => {
+                let setting = rest
+                    .split_once(char::is_whitespace)
+                    .filter(|(what, _)| "environment".starts_with(*what) && what.len() > 2);
+                let pair =
+                    setting.and_then(|(_, pair)| pair.trim().split_once(|c: char| c == '=' || c.is_whitespace()));
+                if let Some((name, value)) = pair {
+                    let value = value.trim_start_matches(['=', ' ']);
+                    calls.push(call("set-variable", &Text::joined([at(name.trim()), "=".into(), at(value)])));
+                }
+            }
             "pipe" | "|" => {
                 if let Some((_, command)) = rest.rsplit_once('|') {
                     calls.push(call("exec", at(command.trim())));

@@ -120,6 +120,92 @@ impl<'a> Evaluation<'a> {
         (all, at)
     }
 
+    /// Evaluates the arguments of a call without brackets around them: `f "a" x`, `f "a", x`.
+    pub fn juxtaposed(&self, mut at: usize) -> Vec<Values> {
+        let mut all = Vec::new();
+        let end = at + REACH;
+        while all.len() < MAX_VALUES && at < end {
+            let (values, next) = match self.tokens.get(at) {
+                None | Some(Token::Line | Token::Mark(')' | ']' | '}' | ';' | '|')) => break,
+                Some(Token::Mark('(')) => self.in_brackets(at),
+                Some(Token::Text(_) | Token::Name(_)) => self.expression(at, 1),
+                Some(Token::Number(_)) => (None, at + 1),
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            all.push(values);
+            at = next.max(at + 1);
+        }
+        all
+    }
+
+    /// Evaluates an expression in brackets, which may be a call whose name is in them: `(f "a")`. `at` is the opening
+    /// bracket.
+    fn in_brackets(&self, at: usize) -> (Values, usize) {
+        let close = self.closing(at + 1);
+        let (of, behind) = self.dotted(at + 1);
+        // `(clojure.java.io/file "x")`, `(java.io.File. "x")`
+        let (of, behind) = match self.name(behind + 1).filter(|_| self.mark(behind, '/')) {
+            Some(name) => (format!("{of}.{name}"), behind + 2),
+            None => (of, behind + usize::from(self.mark(behind, '.'))),
+        };
+        let is_call = self.name(at + 1).is_some() && matches!(self.tokens.get(behind), Some(Token::Text(_)));
+        let (first, _) = if is_call { self.term(behind, MAX_DEPTH) } else { (None, behind) };
+        let values = match first {
+            Some(first) => self.given(&of, None, &[Some(first)]),
+            None if is_call => None,
+            None => self.expression(at, 1).0,
+        };
+        (values, close + 1)
+    }
+
+    /// Returns the position of the bracket that closes what `at` is in.
+    pub fn closing(&self, at: usize) -> usize {
+        let mut open: u32 = 0;
+        let closes = |token: &Token| {
+            match token {
+                Token::Mark('(') => open += 1,
+                Token::Mark(')') if open == 0 => return true,
+                Token::Mark(')') => open -= 1,
+                _ => {}
+            }
+            false
+        };
+        self.tokens.iter().skip(at).take(REACH).position(closes).map_or(at + REACH, |length| at + length)
+    }
+
+    /// Reports whether an argument without brackets begins here.
+    pub fn is_argument(&self, at: usize) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Text(_))) || self.mark(at, '(') || self.bound_here(at)
+    }
+
+    fn bound_here(&self, at: usize) -> bool {
+        self.name(at).is_some_and(|name| self.bound.contains_key(name))
+    }
+
+    /// Reports whether a value is assigned to what ends here.
+    pub fn assigns(&self, at: usize) -> bool {
+        self.mark(at, '=') && !self.mark(at + 1, '=') && !self.mark(at + 1, '~')
+    }
+
+    /// Evaluates the argument with one of these names, in the arguments that begin at `at`: `f(x, file = "a")`.
+    pub fn keyword(&self, at: usize, names: &[String]) -> Values {
+        let mut open: u32 = 0;
+        for index in at..at + REACH {
+            match self.tokens.get(index)? {
+                Token::Mark('(' | '[' | '{') => open += 1,
+                Token::Mark(')' | ']' | '}') => open = open.checked_sub(1)?,
+                Token::Name(name) if open == 0 && self.assigns(index + 1) && names.contains(name) => {
+                    return self.expression(index + 2, 1).0;
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// Returns the end of the argument.
     pub fn to_comma(&self, mut at: usize, close: char) -> usize {
         let mut open: u32 = 0;

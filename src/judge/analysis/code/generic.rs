@@ -4,17 +4,20 @@
 //! "…"`, `System.cmd("rm", ["-rf", …])`, `"…".execute()`. An undescribed name is not an act.
 
 use super::constants::Constants;
-use super::evaluation::{Evaluation, Item};
+use super::evaluation::{Evaluation, Item, Values};
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Language, Slice, World, unknown, value};
+use super::{Call, Gap, Language, Slice, World, unknown, value};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::catalog::languages;
-use crate::judge::rules::languages::{OPENS, last_part};
+use crate::judge::rules::languages::{ActObject, ActOfCalls, OPENS, OPENS_TO_WRITE, last_part};
 use crate::judge::rules::word_lists;
 
 /// Maximum number of tokens of a call.
 const REACH: usize = 64;
+
+/// The call that replaces the content of a file.
+const WRITES: &str = "writeFile";
 
 /// Parses all calls.
 pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
@@ -38,10 +41,13 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
         passed = passed.max(at + 1);
         match token {
             Token::Name(_) => {
-                if let Some((call, next)) = told(&tokens, at, &constants) {
-                    calls.push(call);
-                    at = next;
-                    continue;
+                if let Some(found) = told(&tokens, at, &constants, &last) {
+                    last.clone_from(&found.call.args);
+                    calls.push(found.call);
+                    if found.whole {
+                        at = found.next;
+                        continue;
+                    }
                 }
                 let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
                 let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
@@ -119,25 +125,101 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     calls
 }
 
-/// Returns a described call with evaluated arguments, and the position after its name, if the code determines them.
-fn told(tokens: &[Token], at: usize, constants: &Constants<'_>) -> Option<(Call, usize)> {
+/// A described call with evaluated arguments.
+struct ToldCall {
+    call: Call,
+    /// The position after its name.
+    next: usize,
+    /// Whether the call has no other meaning.
+    whole: bool,
+}
+
+/// Returns the described call that begins at `at`, if the code determines its arguments. `last` are the arguments of the
+/// call before it.
+fn told(tokens: &[Token], at: usize, constants: &Constants<'_>, last: &[Value]) -> Option<ToldCall> {
     let evaluation = constants.evaluation();
-    let (whole, next) = evaluation.dotted(at);
+    let (dotted, next) = evaluation.dotted(at);
     // A method of the value of a name.
-    let method = whole.split_once('.').and_then(|(of, method)| Some((evaluation.named(of)?, method)));
-    let act = |name: &str| languages().act(Language::Other, name);
-    let described = act(&whole).or_else(|| act(method?.1))?;
-    let items: Vec<Item> = match evaluation.opens(next) {
-        Some(open) => {
-            let (arguments, _) = evaluation.list(open, ')', 0);
-            let first = arguments.into_iter().next().flatten();
-            first.or_else(|| method.map(|(of, _)| of.to_vec()))?
-        }
-        None if is_handed_on(tokens, at) => constants.found()?.to_vec(),
-        None => return None,
-    };
-    let described = if described == OPENS { mode(tokens, next) } else { described };
-    Some((Call::new(described.to_owned(), items.iter().map(Item::value).collect()), next))
+    let method = dotted.split_once('.').and_then(|(of, method)| Some((evaluation.named(of)?, method)));
+    // `file:delete`, `delete-file`
+    let (joined, behind) = whole(tokens, at);
+    let named = |name, next| languages().acts(Language::Other, name).map(move |act| (act, next));
+    let methods = method.into_iter().flat_map(|(_, name)| named(name, next));
+    let others =
+        Some(joined.as_str()).filter(|joined| *joined != dotted).into_iter().flat_map(|name| named(name, behind));
+    named(&dotted, next).chain(methods).chain(others).find_map(|(described, next)| {
+        // `rm! "x"`
+        let next = next + usize::from(evaluation.mark(next, '!') && evaluation.is_argument(next + 1));
+        let open = evaluation.opens(next).filter(|open| !is_in_brackets(tokens, at, evaluation.closing(*open)));
+        let args: Vec<Value> = match described.on {
+            ActObject::Assigned if !evaluation.assigns(next) => return None,
+            ActObject::Assigned | ActObject::Receiver => match method {
+                Some((of, _)) => of.iter().map(Item::value).collect(),
+                None => receiver(tokens, at, last)?,
+            },
+            ActObject::Arguments => {
+                // `(with-open-file (s "x" …) …)`
+                let is_bound = described.described == OPENS && evaluation.mark(next, '(');
+                let bound = || evaluation.juxtaposed(next + 1).into_iter().nth(1).filter(|_| is_bound)?;
+                let items = match open {
+                    Some(open) => {
+                        let (arguments, _) = evaluation.list(open, ')', 0);
+                        let told = chosen(described, &arguments, || evaluation.keyword(open, &described.keywords));
+                        let own = || method.filter(|_| described.arguments.is_empty()).map(|(of, _)| of.to_vec());
+                        told.or_else(own).or_else(bound)?
+                    }
+                    None if evaluation.is_argument(next) || is_first(tokens, at) => {
+                        chosen(described, &evaluation.juxtaposed(next), || None).or_else(bound)?
+                    }
+                    None if is_handed_on(tokens, at) => constants.found()?.to_vec(),
+                    None => return None,
+                };
+                items.iter().map(Item::value).collect()
+            }
+        };
+        let name = match described.described.as_str() {
+            OPENS => mode(tokens, next),
+            OPENS_TO_WRITE => Some(mode(tokens, next)).filter(|mode| *mode == WRITES)?,
+            name => name,
+        };
+        let whole = described.arguments.is_empty() && open.is_some();
+        Some(ToldCall { call: Call::new(name.to_owned(), args), next, whole })
+    })
+}
+
+/// Reports whether the name at `at` is the first thing in brackets.
+fn is_first(tokens: &[Token], at: usize) -> bool {
+    at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('('))
+}
+
+/// Reports whether the name at `at` is in the brackets of its call, as in Lisp, although a bracket follows it, which
+/// `close` ends: `(copy (file "x") (file "y"))`.
+fn is_in_brackets(tokens: &[Token], at: usize, close: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+    matches!(before, Some(Token::Mark('(' | '/')))
+        && matches!(tokens.get(close + 1), Some(Token::Text(_) | Token::Name(_) | Token::Mark('(')))
+}
+
+/// Returns the arguments that an act falls on, if one of them is known. `keyword` is called for the argument that
+/// stands for the last of them.
+fn chosen(act: &ActOfCalls, arguments: &[Values], keyword: impl FnOnce() -> Values) -> Values {
+    let at = |position: usize| arguments.get(position).cloned().flatten();
+    let (last, before) = act.arguments.split_last().unwrap_or((&0, &[]));
+    let mut all: Vec<Values> = before.iter().map(|position| at(*position)).collect();
+    all.push(keyword().or_else(|| at(*last)));
+    let unknown = || vec![Item::Text(Gap::Value.into())];
+    let is_told = all.iter().any(Option::is_some);
+    is_told.then(|| all.into_iter().flat_map(|values| values.unwrap_or_else(unknown)).collect())
+}
+
+/// Returns the object of the method at `at`: a text, or the arguments of the call before it.
+fn receiver(tokens: &[Token], at: usize, last: &[Value]) -> Option<Vec<Value>> {
+    let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+    match before(2).filter(|_| before(1) == Some(&Token::Mark('.')))? {
+        Token::Text(text) => Some(vec![value(text)]),
+        Token::Mark(')') if !last.is_empty() => Some(last.to_vec()),
+        _ => None,
+    }
 }
 
 /// Reports whether a name is passed as a function.
@@ -161,8 +243,9 @@ fn unseen(tokens: &[Token], at: usize, (full_name, next): (&str, usize), world: 
     let name = last_part(full_name);
     let handle = name.strip_prefix('@');
     let by_place =
-        || languages().act(Language::Other, handle.unwrap_or(name)).filter(|_| is_method || handle.is_some());
-    let described = languages().mentioned(Language::Other, full_name).or_else(by_place)?;
+        || languages().acts(Language::Other, handle.unwrap_or(name)).next().filter(|_| is_method || handle.is_some());
+    let described =
+        languages().mentioned(Language::Other, full_name).or_else(|| Some(by_place()?.described.as_str()))?;
     (world.acts)(described).then(|| Call::new(described.to_owned(), vec![unknown()]))
 }
 
@@ -175,7 +258,25 @@ fn mode(tokens: &[Token], at: usize) -> &'static str {
     };
     let arguments =
         tokens.iter().skip(at).take(REACH).take_while(|token| !matches!(token, Token::Mark(';' | '{') | Token::Line));
-    if arguments.into_iter().any(writes) { "writeFile" } else { "readFile" }
+    let mut open: u32 = 0;
+    // Words that are common elsewhere count only in the arguments.
+    let inside = tokens.iter().skip(at).take(REACH).take_while(|token| {
+        match token {
+            Token::Mark('(' | '[') => open += 1,
+            Token::Mark(')' | ']') if open <= 1 => return false,
+            Token::Mark(')' | ']') => open -= 1,
+            Token::Line => return false,
+            _ => {}
+        }
+        true
+    });
+    let mut inside = inside.filter_map(|token| match token {
+        Token::Name(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let written =
+        arguments.into_iter().any(writes) || inside.any(|name| word_lists::WRITING_MODE_WORDS.contains(&name));
+    if written { WRITES } else { "readFile" }
 }
 
 /// Returns the last part of a name with several parts (`Sys.command`, `os:cmd`, `shell-command`), and the position

@@ -3,9 +3,10 @@
 use super::expression::Expression;
 use super::scan::Token;
 use super::statements::CallReader;
-use super::{Call, Gap, Language, Slice, value};
+use super::{Call, Gap, Language, Slice, Text, value};
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::VariableMeaning;
+use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
     /// Returns the value of a variable of the environment; only the home directory is known.
@@ -40,23 +41,45 @@ impl CallReader<'_> {
             return call("pipe", command);
         }
         let last = callee.rsplit('.').next()?;
-        if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
+        let is_opening = |name: &str| word_lists::OPENING_CALLS.contains(&name);
+        if !is_opening(last) && !is_opening(callee) {
             return self.opens_by_its_mode(callee, arguments);
         }
         if callee == "os.open" {
-            let flag = |flags: &[&str]| {
-                let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
-                self.tokens.iter().any(named)
-            };
             // The flags as numbers of the operating system.
             let number =
                 arguments.get(1).and_then(|flags| flags.raw.as_ref()?.known()?.parse::<u32>().ok()).unwrap_or(0);
             let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
-            return match (cuts || flag(&["O_TRUNC"]), writes || flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
+            return match (cuts || self.has_flag(&CUTTING_FLAGS), writes || self.has_flag(&WRITING_FLAGS)) {
                 (true, _) => call("os.truncate", text(0)?),
                 (_, true) => call("open.append", text(0)?),
                 _ => None,
             };
+        }
+        // The path is the first text, and no text gives the mode.
+        let path = arguments.iter().find_map(|argument| argument.text.as_ref().map(Text::slice));
+        let has_mode = text(1).is_some_and(|_| text(0).is_some());
+        // `open("x", { write: true, truncate: true })`
+        let object = arguments.get(1).and_then(|argument| argument.list.as_deref()).unwrap_or_default();
+        let cuts = object.iter().any(|setting| setting.is("--truncate=true"));
+        if let Some(path) = path.filter(|_| cuts || !has_mode) {
+            if cuts || self.has_flag(&CUTTING_FLAGS) {
+                return call("open.write", path);
+            }
+            if self.language != Language::Python && self.has_flag(&WRITING_FLAGS) {
+                return call("open.append", path);
+            }
+        }
+        // `IO::File->new("x", "w")`, `IO::File->new(">x")`
+        if self.language == Language::Perl && (last == "new" || text(0).is_some()) {
+            let both = text(0)?;
+            let path = both.cut(|both| both.trim_start_matches(['>', '<', '+', ' ']));
+            let marks = both.rough().get(..both.len() - path.len()).unwrap_or_default();
+            let by_letter = || written_by_mode(text(1)?.known()?);
+            return call(
+                by_letter().unwrap_or_else(|| opened_by_marks(text(1).map_or(marks, |mode| mode.rough()))),
+                path,
+            );
         }
         if self.language == Language::Perl {
             let both = text(1)?.trim();
@@ -85,7 +108,7 @@ impl CallReader<'_> {
         }
         let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
         let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.slice());
-        let own = callee.contains("Path") && subject.is_some();
+        let own = subject.is_some() && (callee.contains("Path") || text(1).is_none());
         let mode = text(usize::from(!own)).or(named).filter(|mode| mode.len() < 6);
         let paths = match (own, arguments.first()) {
             (true, _) => vec![value(subject?)],
@@ -105,6 +128,12 @@ impl CallReader<'_> {
             _ => return None,
         };
         Some(Call::new(opened.to_owned(), paths))
+    }
+
+    /// Reports whether the code contains one of these names of flags.
+    fn has_flag(&self, flags: &[&str]) -> bool {
+        let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.trim_start_matches("&")));
+        self.tokens.iter().any(named)
     }
 
     /// Returns the call for opening a file if another call has a path and a mode for writing: `ZipFile("x", "w")`,
@@ -166,6 +195,12 @@ impl CallReader<'_> {
 }
 
 /// Returns the effect of a mode of Perl: `>`, `+<`, `>>:utf8`.
+/// Names of flags with which opening a file empties it.
+const CUTTING_FLAGS: [&str; 3] = ["O_TRUNC", "TRUNC", "OVERWRITE"];
+
+/// Names of flags with which a file is opened to be written.
+const WRITING_FLAGS: [&str; 6] = ["O_WRONLY", "O_CREAT", "O_APPEND", "WRONLY", "CREAT", "APPEND"];
+
 fn opened_by_marks(mode: &str) -> &'static str {
     if mode.contains(">>") {
         "open.append"

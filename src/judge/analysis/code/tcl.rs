@@ -1,6 +1,7 @@
 //! Tcl and Expect: commands that run programs or delete files.
 
 use super::{Call, Gap, Slice, Text, TextItem, value};
+use crate::judge::rules::word_lists;
 
 /// Parses a script: all commands, including those in braces and brackets.
 pub fn read(text: Slice<'_>) -> Vec<Call> {
@@ -46,12 +47,19 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
                 ("system", vec![value(pipe.slice().cut(|pipe| pipe.trim_start_matches('|')))])
             }
             (["open", _, mode, ..], [_, file, ..]) if mode.contains(['w', 'a', '+']) => ("write", vec![value(file)]),
-            (["file", "delete", ..], _) => ("delete", plain(behind(2))),
+            (["file", what, ..], _) if let Some(callee) = on_files(what) => (callee, plain(behind(2))),
+            (["load", ..], _) => ("load", all(behind(1))),
             _ => continue,
         };
         calls.push(Call::new(callee.to_owned(), args));
     }
     calls
+}
+
+/// Returns the name of the call for a command on files.
+fn on_files(command: &str) -> Option<&'static str> {
+    let named = word_lists::TCL_FILE_COMMANDS.iter().find(|(name, _)| *name == command);
+    named.map(|(_, callee)| *callee)
 }
 
 /// Returns the words of each command. A variable or a command in a word is a gap.

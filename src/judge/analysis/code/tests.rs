@@ -862,3 +862,64 @@ fn text_that_is_turned_around_is_known() {
     has("perl", "exec {'/bin/rm'} ('ls', '-rf', 'src');", "exec(/bin/rm, -rf, src)");
     has("perl", "system {'/bin/rm'} 'ls', '-rf', 'src';", "system(/bin/rm, -rf, src)");
 }
+
+#[test]
+fn files_that_other_languages_write_are_found_at_their_positions() {
+    // Arguments by position and by name.
+    has("other", "write.csv(mtcars, \"a.csv\")", "writeFile(a.csv)");
+    has("other", "write.csv(mtcars, file = \"a.csv\", row.names = FALSE)", "writeFile(a.csv)");
+    has("other", "png(filename = \"a.png\")", "writeFile(a.png)");
+    has("other", "cp(\"a\", \"b\"; force = true)", "writeFile(b)");
+    has("other", "os.Rename(from, \"b\")", "rename(?, b)");
+    has("other", "file:rename(\"a\", \"b\")", "rename(a, b)");
+    has("other", "new java.io.FileWriter(\"a\").close()", "writeFile(a)");
+    assert!(!seen("other", "write.csv(x, name)").iter().any(|call| call.starts_with("writeFile")));
+    // The object of a method, and of a member to which a value is assigned.
+    has("other", "new File(\"a\").writeText(\"b\")", "writeFile(a)");
+    has("other", "new File(\"a\").text = \"b\"", "writeFile(a)");
+    has("other", "\"a\".IO.spurt(\"b\")", "writeFile(a)");
+    assert!(!seen("other", "println(new File(\"a\").text)").iter().any(|call| call.starts_with("writeFile")));
+    assert!(!seen("other", "new File(\"a\").text == \"b\"").iter().any(|call| call.starts_with("writeFile")));
+    // Calls without brackets around their arguments, or with the name in them.
+    has("other", "let c = open_out \"a\"", "writeFile(a)");
+    has("other", "(spit \"a\" \"b\")", "writeFile(a)");
+    has("other", "(clojure.java.io/copy (slurp \"a\") (java.io.File. \"b\"))", "writeFile(b)");
+    has("other", "(open \"a\" :direction :output :if-exists :supersede)", "writeFile(a)");
+    has("other", "(with-open-file (s \"a\" :direction :output) (print 1 s))", "writeFile(a)");
+    has("other", "(with-open-file (s \"a\") (read s))", "readFile(a)");
+    has("other", "File.rename! \"a\", \"b\"", "rename(a, b)");
+    has("other", "close(file(\"a\", \"w\"))", "writeFile(a)");
+    // The file is only named, and may be the one that is written.
+    assert!(!seen("other", "(copy (file \"a\") (file \"b\"))").iter().any(|call| call == "readFile(b)"));
+    // Words for writing count only in the arguments.
+    has("other", "open(\"a\", [:write])", "writeFile(a)");
+    assert!(!seen("other", "f(open(\"a\"), write)").iter().any(|call| call == "writeFile(a)"));
+}
+
+#[test]
+fn files_are_opened_by_flags_and_modes_of_each_language() {
+    has("perl", "sysopen(my $f, 'a', O_WRONLY|O_TRUNC)", "open.write(a)");
+    has("perl", "sysopen F, 'a', O_WRONLY|O_APPEND", "open.append(a)");
+    has("perl", "IO::File->new('a', 'w')", "open.write(a)");
+    has("perl", "IO::File->new('>a')", "open.write(a)");
+    assert!(!seen("perl", "IO::File->new('a')").iter().any(|call| call.starts_with("open.")));
+    has("php", "new SplFileObject('a', 'w');", "open.write(a)");
+    has("php", "(new SplFileInfo('a'))->openFile('w');", "open.write(a)");
+    has("ruby", "File.new('a', File::TRUNC|File::WRONLY)", "open.write(a)");
+    has("ruby", "$stdout.reopen('a', 'w')", "open.write(a)");
+    assert!(!seen("ruby", "File.new('a', 'r')").iter().any(|call| call.starts_with("open.")));
+    has("js", "Deno.openSync('a', { write: true, truncate: true })", "open.write(a)");
+    assert!(!seen("js", "Deno.openSync('a', { read: true })").iter().any(|call| call.starts_with("open.")));
+}
+
+#[test]
+fn debuggers_and_scripts_load_libraries_and_set_variables() {
+    has("gdb", "plugin load ./a.so", "load-library(./a.so)");
+    has("gdb", "set environment LD_PRELOAD ./a.so", "set-variable(LD_PRELOAD=./a.so)");
+    assert_eq!(seen("gdb", "set pagination off"), [""; 0]);
+    assert_eq!(seen("gdb", "plugin list"), [""; 0]);
+    has("ex", "call libcall('./a.so', 'f', 1)", "load-library(./a.so)");
+    has("tcl", "load ./a.so", "load(./a.so)");
+    has("tcl", "file copy -force -- a b", "copy-file(a, b)");
+    has("tcl", "file rename a b", "move-file(a, b)");
+}
