@@ -344,7 +344,7 @@ fn a_description_says_what_no_program_of_guard_knows() {
         ("", "renames = true", "ours && rm -rf missing", 1, 3),
         ("renames = true", "makes = true", "ours missing && rm -rf missing", 3, 1),
         ("", "tree = { changes = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf build", 1, 3),
-        ("", "tree = { moves = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf /tmp/x/y", 1, 3),
+        ("", "tree = { moves = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf build", 1, 3),
         (
             "options = [\"-v=\"]\nwraps = [{ skip = 1, remote = \"container\" }]",
             "mounts = [\"-v\"]",
