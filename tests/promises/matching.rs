@@ -178,7 +178,7 @@ fn ordinary_commands_find_nothing_and_ask_at_most_where_they_write() {
         ("git status", 0),
         ("git diff HEAD~1", 0),
         // Asks about the code that it would load by name.
-        ("cargo build", 4),
+        ("cargo build", 5),
         ("echo 'rm -rf /'", 0),
         // Asks for the target of the path that it reads.
         ("grep -rn 'DROP TABLE' src", 1),

@@ -55,13 +55,15 @@ impl Walker<'_> {
         let inner = context.guarded();
         // The states in which the list may end early.
         let mut ends: Vec<State> = Vec::new();
+        // Where the list may end matters most for what it assigns.
+        let assigns = item.rest.iter().any(|(_, pipeline)| assigns(pipeline));
         let mut previous = &item.first;
         for (join, pipeline) in &item.rest {
             if !self.has_fuel(context, pipeline.span) {
                 break;
             }
             let before = self.input.fork(state);
-            let succeeds = self.input.certainly_succeeds(state, previous);
+            let succeeds = assigns && self.input.certainly_succeeds(state, previous);
             previous = pipeline;
             let first = self.facts.acts.len();
             match join {
@@ -189,6 +191,11 @@ impl Walker<'_> {
             state.positional = outer;
         }
     }
+}
+
+/// Reports whether a pipeline only assigns variables.
+fn assigns(pipeline: &Pipeline) -> bool {
+    matches!(pipeline.commands.as_slice(), [Command::Simple(simple)] if simple.words.is_empty() && !simple.assignments.is_empty())
 }
 
 /// Reports whether nothing after this pipeline runs: `exit`, `return` and similar commands.
