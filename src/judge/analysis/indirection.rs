@@ -114,8 +114,7 @@ impl Walker<'_> {
             }
             Follow::Entrypoint => {
                 if let Some(started) = entrypoint::started(ran) {
-                    let reading = Reading { inner: vec![started], ..Reading::default() };
-                    self.inner(state, context, ProgramRun::in_place_of(name, &reading, span));
+                    self.in_place_of(state, context, name, started, span);
                 }
             }
             Follow::Makefile => {
@@ -295,6 +294,11 @@ impl Walker<'_> {
             adds: Added::Nothing,
             replace: None,
         };
+        self.in_place_of(state, context, wrapper, inner, span);
+    }
+
+    /// Walks a command that a program starts in its place.
+    fn in_place_of(&mut self, state: &State, context: &Context, wrapper: &str, inner: InnerCommand, span: Span) {
         let reading = Reading { inner: vec![inner], ..Reading::default() };
         self.inner(state, context, ProgramRun::in_place_of(wrapper, &reading, span));
     }

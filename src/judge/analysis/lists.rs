@@ -63,11 +63,10 @@ impl Walker<'_> {
                 break;
             }
             let before = self.input.fork(state);
-            let succeeds = assigns && self.input.certainly_succeeds(state, previous);
-            previous = pipeline;
             let first = self.facts.acts.len();
             match join {
                 Join::And => {
+                    let succeeds = assigns && self.input.certainly_succeeds(state, previous);
                     // The previous pipeline succeeded, so a `cd` in it did too.
                     state.doubt.clear();
                     self.pipeline(state, &inner.without(&told.succeeded), pipeline);
@@ -93,6 +92,7 @@ impl Walker<'_> {
                     }
                 }
             }
+            previous = pipeline;
         }
         for end in &ends {
             state.join(end);

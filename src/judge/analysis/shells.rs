@@ -29,44 +29,34 @@ pub(super) const TRANSLATED: [(&str, Translation); 4] = [
     ("xonsh", Translation::Python),
 ];
 
+const NU: Commands = Commands {
+    plain: &word_lists::NU_COMPUTING_COMMANDS,
+    own: &word_lists::NU_COMMANDS,
+    unreadable: &word_lists::NU_DEFINING_COMMANDS,
+    prefix: "nu:",
+    external: "^",
+    redirects: false,
+};
+
+const ELVISH: Commands = Commands {
+    plain: &word_lists::ELVISH_COMPUTING_COMMANDS,
+    own: &word_lists::ELVISH_COMMANDS,
+    unreadable: &word_lists::ELVISH_DEFINING_COMMANDS,
+    prefix: "elvish:",
+    external: "e:",
+    redirects: true,
+};
+
 impl Translation {
     /// Translates code to the grammar of bash.
     pub fn translate(self, code: &[u8]) -> Vec<u8> {
         match self {
             Self::Fish => syntax::fish::as_bash(code),
-            Self::Values => values_as_bash(code),
-            Self::Streams => streams_as_bash(code),
-            Self::Python => python_as_bash(code),
+            Self::Values => structured::as_bash(code, &NU),
+            Self::Streams => structured::as_bash(code, &ELVISH),
+            Self::Python => structured::python_shell_as_bash(code, &word_lists::XONSH_STATEMENT_WORDS, "xonsh:"),
         }
     }
-}
-
-fn values_as_bash(code: &[u8]) -> Vec<u8> {
-    let commands = Commands {
-        plain: &word_lists::NU_COMPUTING_COMMANDS,
-        own: &word_lists::NU_COMMANDS,
-        unreadable: &word_lists::NU_DEFINING_COMMANDS,
-        prefix: "nu:",
-        external: "^",
-        redirects: false,
-    };
-    structured::as_bash(code, &commands)
-}
-
-fn streams_as_bash(code: &[u8]) -> Vec<u8> {
-    let commands = Commands {
-        plain: &word_lists::ELVISH_COMPUTING_COMMANDS,
-        own: &word_lists::ELVISH_COMMANDS,
-        unreadable: &word_lists::ELVISH_DEFINING_COMMANDS,
-        prefix: "elvish:",
-        external: "e:",
-        redirects: true,
-    };
-    structured::as_bash(code, &commands)
-}
-
-fn python_as_bash(code: &[u8]) -> Vec<u8> {
-    structured::python_shell_as_bash(code, &word_lists::XONSH_STATEMENT_WORDS, "xonsh:")
 }
 
 /// Returns the translation of code in this language, if it is translated.

@@ -5,7 +5,7 @@
 //! The names of commands are data of the caller.
 
 /// A text because of which the translation does not parse, even in quotes.
-const UNREADABLE: &[u8] = b" )$(";
+const UNREADABLE: &str = " )$(";
 
 /// The maximum nesting depth of blocks.
 const MAX_DEPTH: u32 = 64;
@@ -34,7 +34,7 @@ pub fn as_bash(code: &[u8], commands: &Commands) -> Vec<u8> {
     let mut out = Vec::with_capacity(code.len() + 16);
     reader.block(None, &mut out);
     if !reader.rest.is_empty() {
-        out.extend_from_slice(UNREADABLE);
+        out.extend_from_slice(UNREADABLE.as_bytes());
     }
     out
 }
@@ -65,7 +65,7 @@ impl Reader<'_> {
     fn block(&mut self, closer: Option<u8>, out: &mut Vec<u8>) {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            out.extend_from_slice(UNREADABLE);
+            out.extend_from_slice(UNREADABLE.as_bytes());
             self.rest = &[];
             return;
         }
@@ -74,7 +74,7 @@ impl Reader<'_> {
             match self.rest.first() {
                 None => {
                     if closer.is_some() {
-                        out.extend_from_slice(UNREADABLE);
+                        out.extend_from_slice(UNREADABLE.as_bytes());
                     }
                     break;
                 }
@@ -83,7 +83,7 @@ impl Reader<'_> {
                     break;
                 }
                 Some(b')' | b'}' | b']') => {
-                    out.extend_from_slice(UNREADABLE);
+                    out.extend_from_slice(UNREADABLE.as_bytes());
                     break;
                 }
                 Some(b' ' | b'\t' | b'\r') => self.skip(1),
@@ -214,7 +214,7 @@ impl Reader<'_> {
         loop {
             match self.rest.first().copied() {
                 None => {
-                    word.text.extend_from_slice(UNREADABLE);
+                    word.text.extend_from_slice(UNREADABLE.as_bytes());
                     return;
                 }
                 // Escapes other than those of quotes and backslashes are not read.
@@ -278,7 +278,7 @@ impl Reader<'_> {
                 }
             }
         }
-        word.inner.push(UNREADABLE.to_vec());
+        word.inner.push(UNREADABLE.as_bytes().to_vec());
     }
 
     /// Writes a command in bash's grammar.
@@ -295,7 +295,7 @@ impl Reader<'_> {
         if let Some(at) = words.iter().position(|word| is(word, "=")).filter(|at| *at > 0) {
             let kept = name.is_some_and(|name| listed(self.commands.plain, name));
             if !kept {
-                out.extend_from_slice(UNREADABLE);
+                out.extend_from_slice(UNREADABLE.as_bytes());
             }
             self.command(words.get(at + 1..).unwrap_or_default(), out);
             return;
@@ -311,7 +311,7 @@ impl Reader<'_> {
         let known = name.is_some_and(|name| !listed(self.commands.unreadable, name));
         let told = rest.iter().all(|word| !word.dynamic && !word.text.is_empty());
         if !told || first.dynamic || (name.is_some() && !known) || !first.inner.is_empty() {
-            out.extend_from_slice(UNREADABLE);
+            out.extend_from_slice(UNREADABLE.as_bytes());
             return;
         }
         match name {
@@ -324,7 +324,7 @@ impl Reader<'_> {
                 out.extend_from_slice(external.as_bytes());
             }
             Some(name) if name.contains(':') && self.commands.redirects => {
-                out.extend_from_slice(UNREADABLE);
+                out.extend_from_slice(UNREADABLE.as_bytes());
                 return;
             }
             _ => out.extend_from_slice(&first.text),
@@ -349,7 +349,7 @@ impl Reader<'_> {
                 out.extend_from_slice(&word.text);
                 match words.get(at + 1) {
                     Some(target) if !target.dynamic => out.extend_from_slice(&target.text),
-                    Some(_) => out.extend_from_slice(UNREADABLE),
+                    Some(_) => out.extend_from_slice(UNREADABLE.as_bytes()),
                     None => {}
                 }
             }
@@ -370,7 +370,7 @@ pub fn python_shell_as_bash(code: &[u8], statements: &[&str], prefix: &str) -> V
         }
         if is_python(line.trim(), statements) {
             if holds_commands(line) {
-                out.push_str(" )$(");
+                out.push_str(UNREADABLE);
             }
             group.push_str(line);
             group.push('\n');
@@ -379,7 +379,7 @@ pub fn python_shell_as_bash(code: &[u8], statements: &[&str], prefix: &str) -> V
         // A command inside a statement of Python.
         if line.starts_with([' ', '\t']) || ["@(", "@$(", "${", "$[", "!(", "!["].iter().any(|mark| line.contains(mark))
         {
-            out.push_str(" )$(");
+            out.push_str(UNREADABLE);
         }
         flush(&mut group, prefix, &mut out);
         let line = line.replace(" and ", " && ").replace(" or ", " || ");
