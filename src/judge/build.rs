@@ -29,10 +29,12 @@ mod judge {
         pub mod expression;
         pub mod glob;
         pub mod languages;
+        pub mod line_commands;
         pub mod model;
         pub mod packages;
         pub mod problem;
         pub mod secrets;
+        pub mod shell_languages;
         pub mod source;
         pub mod source_files;
         pub mod subs;
@@ -49,8 +51,10 @@ use judge::agents::model::{Agent, Form, Template};
 use judge::lexicon::Lexicon;
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::languages::Languages;
+use judge::rules::line_commands::LineLanguages;
 use judge::rules::model::PackageList;
 use judge::rules::secrets::SecretArguments;
+use judge::rules::shell_languages::ShellLanguages;
 use judge::rules::source::{NoLayers, read_all};
 use judge::rules::source_files::SourceFiles;
 use judge::rules::word_list::WordLists;
@@ -63,6 +67,12 @@ const LEXICON: &str = "guess/tools.toml";
 
 /// The meaning of names in programming languages.
 const LANGUAGES: &str = "languages/names.toml";
+
+/// The commands of languages with one command per line.
+const LINE_COMMANDS: &str = "languages/commands.toml";
+
+/// The shells whose code is translated.
+const SHELLS: &str = "languages/shells.toml";
 
 /// The names of files that contain code.
 const SOURCE_FILES: &str = "languages/files.toml";
@@ -125,6 +135,21 @@ fn build() -> Result<(), Box<dyn Error>> {
     if postcard::from_bytes::<Languages>(&names)? != languages {
         return Err("the names of languages do not come back from the store".into());
     }
+    let commands = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LINE_COMMANDS))?;
+    let commands: LineLanguages =
+        toml::from_str(&commands).map_err(|error| format!("patterns/{LINE_COMMANDS}: {error}"))?;
+    commands.check().map_err(|error| format!("patterns/{LINE_COMMANDS}: {error}"))?;
+    let line_commands = postcard::to_allocvec(&commands)?;
+    if postcard::from_bytes::<LineLanguages>(&line_commands)? != commands {
+        return Err("the commands of languages do not come back from the store".into());
+    }
+    let shells = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SHELLS))?;
+    let shells: ShellLanguages = toml::from_str(&shells).map_err(|error| format!("patterns/{SHELLS}: {error}"))?;
+    shells.check().map_err(|error| format!("patterns/{SHELLS}: {error}"))?;
+    let shell_languages = postcard::to_allocvec(&shells)?;
+    if postcard::from_bytes::<ShellLanguages>(&shell_languages)? != shells {
+        return Err("the shells do not come back from the store".into());
+    }
     let sources = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SOURCE_FILES))?;
     let sources: SourceFiles = toml::from_str(&sources).map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
     sources.check().map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
@@ -138,6 +163,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     std::fs::write(out.join("lexicon.bin"), words)?;
     std::fs::write(out.join("languages.bin"), names)?;
+    std::fs::write(out.join("line_commands.bin"), line_commands)?;
+    std::fs::write(out.join("shells.bin"), shell_languages)?;
     std::fs::write(out.join("secrets.bin"), secret_arguments)?;
     std::fs::write(out.join("sources.bin"), source_files)?;
     std::fs::write(out.join("word_lists.rs"), word_lists()?)?;

@@ -6,6 +6,7 @@ use super::act::{Disguise, OpaqueReason, Remote, Source};
 use super::paths::NormalPath;
 use super::recursion::ActiveCall;
 use crate::judge::rules::model::Language;
+use crate::judge::rules::shell_languages::ShellLanguage;
 use crate::judge::syntax::tree::{Dialect, ParseError, Span};
 
 /// The mapping of positions in the parsed text to positions in the command as given.
@@ -31,26 +32,14 @@ impl SpanMap {
     }
 }
 
-/// A translation of code to the grammar of bash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Translation {
-    Fish,
-    /// Of a shell whose pipes pass structured values.
-    Values,
-    /// Of such a shell that also has bash's redirections.
-    Streams,
-    /// Of a shell whose lines are commands or statements of Python.
-    Python,
-}
-
 /// The context of a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
     pub spans: SpanMap,
     pub source: Source,
     pub dialect: Dialect,
-    /// The translation of the text to the grammar of bash, if its own grammar differs.
-    pub translation: Option<Translation>,
+    /// The shell whose code is translated to the grammar of bash, if its own grammar differs.
+    pub translation: Option<&'static ShellLanguage>,
     /// Whether it is in a condition, a loop or a function, and so may not run.
     pub conditional: bool,
     /// Whether it may run more than once, or later: it is in a loop, a function, a script or a trap.

@@ -16,6 +16,7 @@ use super::state::{State, VariableValue, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::risk::Tier;
+use crate::judge::rules::catalog::shell_languages;
 use crate::judge::rules::model::Program;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
@@ -325,6 +326,5 @@ pub(super) fn is_installed(path: &str) -> bool {
 
 /// Reports whether code in this language is walked as shell code.
 pub fn is_shell(language: &str) -> bool {
-    matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash")
-        || super::shells::TRANSLATED.iter().any(|(name, _)| *name == language)
+    matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash") || shell_languages().of(language).is_some()
 }

@@ -6,7 +6,7 @@ use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, U
 use super::analysis_input::AnalysisInput;
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
-use super::command_context::{Context, SpanMap, Translation};
+use super::command_context::{Context, SpanMap};
 use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
@@ -16,52 +16,29 @@ use super::state::{Build as _, State, VariableValue};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::invocation::Request;
-use crate::judge::rules::word_lists;
+use crate::judge::rules::catalog::shell_languages;
+use crate::judge::rules::shell_languages::{Grammar, ShellLanguage};
 use crate::judge::syntax;
 use crate::judge::syntax::structured::{self, Commands};
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The languages whose code is translated before it is parsed.
-pub(super) const TRANSLATED: [(&str, Translation); 4] = [
-    ("fish", Translation::Fish),
-    ("nu", Translation::Values),
-    ("elvish", Translation::Streams),
-    ("xonsh", Translation::Python),
-];
-
-const NU: Commands = Commands {
-    plain: &word_lists::NU_COMPUTING_COMMANDS,
-    own: &word_lists::NU_COMMANDS,
-    unreadable: &word_lists::NU_DEFINING_COMMANDS,
-    prefix: "nu:",
-    external: "^",
-    redirects: false,
-};
-
-const ELVISH: Commands = Commands {
-    plain: &word_lists::ELVISH_COMPUTING_COMMANDS,
-    own: &word_lists::ELVISH_COMMANDS,
-    unreadable: &word_lists::ELVISH_DEFINING_COMMANDS,
-    prefix: "elvish:",
-    external: "e:",
-    redirects: true,
-};
-
-impl Translation {
-    /// Translates code to the grammar of bash.
-    pub fn translate(self, code: &[u8]) -> Vec<u8> {
-        match self {
-            Self::Fish => syntax::fish::as_bash(code),
-            Self::Values => structured::as_bash(code, &NU),
-            Self::Streams => structured::as_bash(code, &ELVISH),
-            Self::Python => structured::python_shell_as_bash(code, &word_lists::XONSH_STATEMENT_WORDS, "xonsh:"),
+/// Translates code of a shell to the grammar of bash.
+pub(super) fn translate(shell: &ShellLanguage, code: &[u8]) -> Vec<u8> {
+    match shell.grammar {
+        Grammar::Fish => syntax::fish::as_bash(code),
+        Grammar::Structured => {
+            let commands = Commands {
+                computing: &shell.computing,
+                own: &shell.own,
+                unreadable: &shell.unreadable,
+                prefix: &shell.prefix,
+                external: &shell.external,
+                redirects: shell.redirects,
+            };
+            structured::as_bash(code, &commands)
         }
+        Grammar::Python => structured::python_shell_as_bash(code, &shell.statements, &shell.prefix),
     }
-}
-
-/// Returns the translation of code in this language, if it is translated.
-fn translation(language: &str) -> Option<Translation> {
-    TRANSLATED.iter().find(|(name, _)| *name == language).map(|(_, translation)| *translation)
 }
 
 impl Walker<'_> {
@@ -362,7 +339,7 @@ fn dialect(name: &str, language: &str) -> Dialect {
 impl Context {
     /// Returns the context of a text that a program with this name parses, in this language.
     pub fn read_by(&self, name: &str, language: &str) -> Self {
-        Self { dialect: dialect(name, language), translation: translation(language), ..self.clone() }
+        Self { dialect: dialect(name, language), translation: shell_languages().of(language), ..self.clone() }
     }
 
     /// Returns the position of a construct in the command as given.

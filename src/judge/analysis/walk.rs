@@ -29,6 +29,7 @@ use super::place::Place;
 use super::progress::WalkProgress;
 use super::resolve::Lookup;
 use super::script_lines::Lines;
+use super::shells::translate;
 use super::state::{Build as _, DefinedFunction, State};
 use super::streams::{ProcessSubstitutions, Sink, SinkId, WaitingReader};
 use super::walk_limits::Limits;
@@ -256,7 +257,7 @@ impl<'a> Walker<'a> {
 
     /// Parses and walks bytes in this shell.
     pub fn bytes(&mut self, state: &mut State, context: &Context, text: &[u8]) {
-        let translated = context.translation.map(|translation| translation.translate(text));
+        let translated = context.translation.map(|translation| translate(translation, text));
         let mut text = translated.as_deref().unwrap_or(text);
         while self.reads(context, text.len()) {
             match syntax::parse(text, context.dialect) {
@@ -285,7 +286,7 @@ impl<'a> Walker<'a> {
             }
         }
         if let Some(translation) = context.translation {
-            source = source.translated(|text| translation.translate(text));
+            source = source.translated(|text| translate(translation, text));
         }
         loop {
             match syntax::parse_source(&source, context.dialect) {

@@ -25,9 +25,11 @@ pub use self::lists::{Hosts, Packages, Paths, covers};
 pub use super::blob::Features;
 use super::blob::pack;
 use super::index::Index;
+use super::line_commands::LineLanguages;
 use super::model::{Examples, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
+use super::shell_languages::ShellLanguages;
 use super::source;
 use super::source_files::SourceFiles;
 use crate::judge::lexicon::{Lexicon, LexiconIndex as Words};
@@ -38,6 +40,10 @@ static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"))
 
 /// The meaning of names in programming languages.
 static LANGUAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/languages.bin"));
+/// The commands of languages with one command per line.
+static LINE_COMMANDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/line_commands.bin"));
+/// The shells whose code is translated.
+static SHELLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shells.bin"));
 static SECRETS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/secrets.bin"));
 /// The names of files that contain code.
 static SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.bin"));
@@ -49,6 +55,22 @@ pub fn languages() -> &'static languages::LanguageIndex {
     static READ: OnceLock<languages::LanguageIndex> = OnceLock::new();
     // The build script decodes everything that it packs. With the empty default, names would have no meaning.
     READ.get_or_init(|| languages::LanguageIndex::new(postcard::from_bytes(LANGUAGES).unwrap_or_default()))
+}
+
+/// Returns the commands of languages with one command per line.
+#[must_use]
+pub fn line_commands() -> &'static LineLanguages {
+    static READ: OnceLock<LineLanguages> = OnceLock::new();
+    // The build script decodes everything that it packs.
+    READ.get_or_init(|| postcard::from_bytes(LINE_COMMANDS).unwrap_or_default())
+}
+
+/// Returns the shells whose code is translated to bash's grammar.
+#[must_use]
+pub fn shell_languages() -> &'static ShellLanguages {
+    static READ: OnceLock<ShellLanguages> = OnceLock::new();
+    // The build script decodes everything that it packs.
+    READ.get_or_init(|| postcard::from_bytes(SHELLS).unwrap_or_default())
 }
 
 /// Returns the names of files that contain code.

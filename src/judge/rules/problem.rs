@@ -58,6 +58,10 @@ pub enum TableError {
     Holds(Vec<String>),
     #[error("{0:?} needs a text if and only if it gives one")]
     Gives(Vec<String>),
+    #[error(
+        "{0:?} needs words, a call unless it contains other calls, and names if and only if it takes an option or setting"
+    )]
+    LineCommand(Vec<String>),
     #[error("{0:?} has neither endings nor files")]
     NoFiles(String),
     #[error("the list {0:?} needs entries of one kind: words, pairs, counts or by-language")]

@@ -12,24 +12,24 @@ const MAX_DEPTH: u32 = 64;
 
 /// The commands of such a shell.
 #[derive(Clone, Copy, Debug)]
-pub struct Commands {
+pub struct Commands<'a> {
     /// Commands that only compute values. A name that ends in a colon stands for all names that begin with it.
-    pub plain: &'static [&'static str],
+    pub computing: &'a [String],
     /// Commands of the shell with effects, which are described with the prefix.
-    pub own: &'static [&'static str],
+    pub own: &'a [String],
     /// Commands that change the meaning of later ones.
-    pub unreadable: &'static [&'static str],
+    pub unreadable: &'a [String],
     /// The prefix of the names of its own commands in descriptions.
-    pub prefix: &'static str,
+    pub prefix: &'a str,
     /// What can stand before the name of an external program.
-    pub external: &'static str,
+    pub external: &'a str,
     /// Whether `<` and `>` redirect, a quoted first word is a command, and a value that stands first is one too.
     pub redirects: bool,
 }
 
 /// Translates code to bash code.
 #[must_use]
-pub fn as_bash(code: &[u8], commands: &Commands) -> Vec<u8> {
+pub fn as_bash(code: &[u8], commands: &Commands<'_>) -> Vec<u8> {
     let mut reader = Reader { rest: code, commands: *commands, depth: 0 };
     let mut out = Vec::with_capacity(code.len() + 16);
     reader.block(None, &mut out);
@@ -56,7 +56,7 @@ struct Word {
 
 struct Reader<'a> {
     rest: &'a [u8],
-    commands: Commands,
+    commands: Commands<'a>,
     depth: u32,
 }
 
@@ -288,12 +288,12 @@ impl Reader<'_> {
         };
         let is = |word: &Word, text: &str| word.bare.as_deref() == Some(text.as_bytes());
         let name = first.bare.as_deref().and_then(|bare| std::str::from_utf8(bare).ok());
-        let listed = |list: &[&str], name: &str| {
-            list.iter().any(|known| *known == name || (known.ends_with(':') && name.starts_with(known)))
+        let listed = |list: &[String], name: &str| {
+            list.iter().any(|known| known == name || (known.ends_with(':') && name.starts_with(known.as_str())))
         };
         // `let x = command`
         if let Some(at) = words.iter().position(|word| is(word, "=")).filter(|at| *at > 0) {
-            let kept = name.is_some_and(|name| listed(self.commands.plain, name));
+            let kept = name.is_some_and(|name| listed(self.commands.computing, name));
             if !kept {
                 out.extend_from_slice(UNREADABLE.as_bytes());
             }
@@ -304,7 +304,7 @@ impl Reader<'_> {
             Some(name) => name.starts_with(|c: char| c.is_ascii_digit() || c == '-'),
             None => !self.commands.redirects,
         };
-        if value || name.is_some_and(|name| listed(self.commands.plain, name)) {
+        if value || name.is_some_and(|name| listed(self.commands.computing, name)) {
             self.computed(words, out);
             return;
         }
@@ -360,7 +360,7 @@ impl Reader<'_> {
 /// Translates code of xonsh, in which each line is a statement of Python, which begins with one of `statements`, or a
 /// command. `python` and `source` behind the prefix are the names of the commands that run Python code, and another file.
 #[must_use]
-pub fn python_shell_as_bash(code: &[u8], statements: &[&str], prefix: &str) -> Vec<u8> {
+pub fn python_shell_as_bash(code: &[u8], statements: &[String], prefix: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(code);
     let mut out = String::new();
     let mut group = String::new();
@@ -401,9 +401,9 @@ fn flush(group: &mut String, prefix: &str, out: &mut String) {
 }
 
 /// Reports whether a line is a statement of Python instead of a command.
-fn is_python(line: &str, statements: &[&str]) -> bool {
+fn is_python(line: &str, statements: &[String]) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
-    if statements.contains(&first) || line.starts_with(['"', '\'', '(', '[', '{', ')', ']', '}', '@']) {
+    if statements.iter().any(|word| word == first) || line.starts_with(['"', '\'', '(', '[', '{', ')', ']', '}', '@']) {
         return true;
     }
     let name = line.trim_start_matches('$');
@@ -423,24 +423,39 @@ mod tests {
     use super::*;
     use crate::judge::syntax::{self, tree::Dialect};
 
-    const VALUES: Commands = Commands {
-        plain: &["ls", "where", "each", "let", "echo", "str"],
-        own: &["open", "save"],
-        unreadable: &["def"],
-        prefix: "v:",
-        external: "^",
-        redirects: false,
-    };
-    const STREAMS: Commands = Commands {
-        plain: &["print", "each", "for", "str:"],
-        own: &["slurp"],
-        unreadable: &["use"],
-        prefix: "s:",
-        external: "e:",
-        redirects: true,
-    };
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
 
-    fn translated(line: &str, commands: &Commands) -> String {
+    /// Translates code of a shell without redirections.
+    fn values(line: &str) -> String {
+        let (computing, own) = (words(&["ls", "where", "each", "let", "echo", "str"]), words(&["open", "save"]));
+        let commands = Commands {
+            computing: &computing,
+            own: &own,
+            unreadable: &words(&["def"]),
+            prefix: "v:",
+            external: "^",
+            redirects: false,
+        };
+        translated(line, &commands)
+    }
+
+    /// Translates code of a shell with redirections.
+    fn streams(line: &str) -> String {
+        let (computing, own) = (words(&["print", "each", "for", "str:"]), words(&["slurp"]));
+        let commands = Commands {
+            computing: &computing,
+            own: &own,
+            unreadable: &words(&["use"]),
+            prefix: "s:",
+            external: "e:",
+            redirects: true,
+        };
+        translated(line, &commands)
+    }
+
+    fn translated(line: &str, commands: &Commands<'_>) -> String {
         String::from_utf8(as_bash(line.as_bytes(), commands)).unwrap()
     }
 
@@ -461,7 +476,7 @@ mod tests {
             ("rm (open a)", "rm $(v:open a\n)"),
             ("echo \"it's\" # rm x", "{ :\n}"),
         ] {
-            assert_eq!(translated(line, &VALUES), bash);
+            assert_eq!(values(line), bash);
             assert!(parses(bash), "{bash}");
         }
         for (line, bash) in [
@@ -472,7 +487,7 @@ mod tests {
             ("'rm' a", "'rm' a"),
             ("for x [a] { rm b }", "{ :\nrm b\n}"),
         ] {
-            assert_eq!(translated(line, &STREAMS).replace("< a", "<a"), bash);
+            assert_eq!(streams(line).replace("< a", "<a"), bash);
             assert!(parses(bash), "{bash}");
         }
     }
@@ -482,19 +497,20 @@ mod tests {
         for line in
             ["rm $x", "ls | each {|f| rm $f.name }", "def f [] { ls }", "$env.PATH = a", "rm {a}", "ls )", "(", "rm 'a"]
         {
-            assert!(!parses(&translated(line, &VALUES)), "{line}");
+            assert!(!parses(&values(line)), "{line}");
         }
         for line in
             ["$f a", "use ./x", "os:remove a", "rm $x", "(a)", "print a > $x", &"{".repeat(1000), &"[".repeat(1000)]
         {
-            assert!(!parses(&translated(line, &STREAMS)), "{line}");
+            assert!(!parses(&streams(line)), "{line}");
         }
     }
 
     #[test]
     fn statements_of_python_and_commands_are_told_apart() {
-        let read =
-            |code: &str| String::from_utf8(python_shell_as_bash(code.as_bytes(), &["import", "for"], "x:")).unwrap();
+        let read = |code: &str| {
+            String::from_utf8(python_shell_as_bash(code.as_bytes(), &words(&["import", "for"]), "x:")).unwrap()
+        };
         assert_eq!(read("rm -rf a and ls"), "rm -rf a && ls\n");
         assert_eq!(read("source a.xsh"), "x:source a.xsh\n");
         assert_eq!(read("import os\nos.remove('a')"), "x:python 'import os\nos.remove('\\''a'\\'')\n'\n");

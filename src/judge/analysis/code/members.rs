@@ -194,13 +194,13 @@ impl CallReader<'_> {
     }
 }
 
-/// Returns the effect of a mode of Perl: `>`, `+<`, `>>:utf8`.
 /// Names of flags with which opening a file empties it.
 const CUTTING_FLAGS: [&str; 3] = ["O_TRUNC", "TRUNC", "OVERWRITE"];
 
 /// Names of flags with which a file is opened to be written.
 const WRITING_FLAGS: [&str; 6] = ["O_WRONLY", "O_CREAT", "O_APPEND", "WRONLY", "CREAT", "APPEND"];
 
+/// Returns the effect of a mode of Perl: `>`, `+<`, `>>:utf8`.
 fn opened_by_marks(mode: &str) -> &'static str {
     if mode.contains(">>") {
         "open.append"

@@ -14,13 +14,13 @@ mod cmd;
 mod command;
 mod constants;
 mod database;
-mod editors;
 mod element_texts;
 mod evaluation;
 mod expression;
 mod functions;
 mod generic;
 mod globs;
+mod line_commands;
 mod lists;
 mod loops;
 mod members;
@@ -31,6 +31,7 @@ mod processes;
 mod results;
 mod scan;
 mod sed_redis;
+mod shell_statements;
 mod sql;
 mod statements;
 mod strings;
@@ -161,12 +162,11 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead 
         Language::Redis => sed_redis::redis(text),
         Language::Powershell => powershell::read(text, world.home),
         Language::Cmd => cmd::read(text),
-        Language::Ex => editors::ex(text, world.home),
-        Language::Gdb => editors::gdb(text),
-        Language::Ipython => editors::ipython(text),
+        Language::Ex | Language::Gdb => line_commands::read(language, text, world.home),
+        Language::Ipython => shell_statements::ipython(text),
         Language::Tcl => tcl::read(text),
-        Language::M4 => editors::m4(text),
-        Language::Applescript => editors::applescript(text),
+        Language::M4 => shell_statements::m4(text),
+        Language::Applescript => shell_statements::applescript(text),
         Language::Other => generic::read(text, world),
     };
     let cut = calls.len() > MAX_CALLS;
