@@ -231,8 +231,12 @@ impl CallReader<'_> {
                 }
             }
             Some(module) => {
-                let module = Expression::of_name(bare(module));
-                names.into_iter().take(1).for_each(|name| _ = self.bound.insert(name, module.clone()));
+                // The result of a call is not the function.
+                let called = (self.world.knows)(module) && !(self.world.fetches)(module);
+                let carried = if called { of.carried.clone() } else { Vec::new() };
+                let value =
+                    Expression { called, carried, secret: called && of.secret, ..Expression::of_name(bare(module)) };
+                names.into_iter().take(1).for_each(|name| _ = self.bound.insert(name, value.clone()));
             }
             None if !parts => self.stand_for(&names, of),
             None => {}

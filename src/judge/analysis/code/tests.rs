@@ -923,3 +923,14 @@ fn debuggers_and_scripts_load_libraries_and_set_variables() {
     has("tcl", "file copy -force -- a b", "copy-file(a, b)");
     has("tcl", "file rename a b", "move-file(a, b)");
 }
+
+#[test]
+fn what_a_promise_gives_is_not_the_function_that_promised_it() {
+    for text in [
+        "fs.readFile('a').then(t => fs.writeFile('b', t))",
+        "fs.readFile('a').then(function (t) { fs.writeFile('b', t) })",
+    ] {
+        has("js", text, "fs.writeFile(b, ?)");
+        assert!(!seen("js", text).contains(&"fs.readFile(b)".to_owned()), "{text}");
+    }
+}
