@@ -25,6 +25,7 @@ mod lists;
 mod loops;
 mod members;
 mod names;
+mod opening;
 mod paths;
 mod powershell;
 mod processes;
