@@ -54,17 +54,13 @@ const KNOWN: [(&str, &str, &str); 15] = [
 ];
 
 /// Functions and keywords of the languages that a file parses, which are also names of programs.
-const READ: [(&str, &str); 18] = [
+const READ: [(&str, &str); 17] = [
     ("judge/analysis/code/call.rs", "find import unlink"),
     ("judge/analysis/code/statements.rs", "import open say"),
     ("judge/analysis/code/client.rs", "open"),
     ("judge/analysis/code/results.rs", "base64"),
-    ("judge/analysis/code/members.rs", "open"),
+    ("judge/analysis/code/opening.rs", "open"),
     ("judge/analysis/code/database.rs", "sqlite sudo"),
-    (
-        "judge/analysis/code/editors.rs",
-        "compile expr gcore guile import make pi python3 rename rmdir truncate unlink up w",
-    ),
     ("judge/analysis/code/expression.rs", "open rmdir unlink"),
     ("judge/analysis/code/loops.rs", "sum"),
     ("judge/analysis/code/names.rs", "fetch join locate"),

@@ -223,6 +223,14 @@ impl CallReader<'_> {
         {
             callee = "Function".into();
         }
+        // `timeit(lambda: f(x))`: the function is called; its code was parsed.
+        let is_function = |argument: &Expression| {
+            argument.lambda || argument.text.is_none() && argument.name.is_some() && !argument.called
+        };
+        if word_lists::CODE_OR_FUNCTION_CALLS.contains(&callee.as_str()) && arguments.first().is_some_and(is_function) {
+            let function = arguments.remove(0);
+            function.name.iter().for_each(|name| self.functions.called(name, &[]));
+        }
         // `new Function("a", "b", "code")`
         if callee == "Function" && arguments.len() > 1 {
             arguments = arguments.split_off(arguments.len() - 1);

@@ -38,6 +38,8 @@ pub(super) struct Expression {
     pub called: bool,
     /// Whether it is the whole environment, or a variable in it whose name suggests a secret.
     pub secret: bool,
+    /// Whether it is a function that is defined where it is used.
+    pub lambda: bool,
 }
 
 impl Expression {
@@ -241,7 +243,8 @@ impl CallReader<'_> {
                 if matches!(name.as_str(), "await" | "new" | "not" | "lambda" | "function" | "my" | "our") =>
             {
                 self.at += 1;
-                return self.operand(depth + 1);
+                let operand = self.operand(depth + 1);
+                return Expression { lambda: operand.lambda || name == "lambda", ..operand };
             }
             // `name := value`
             Token::Name(name) if self.language == Language::Python && self.mark(1, ':') && self.mark(2, '=') => {

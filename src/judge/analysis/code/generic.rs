@@ -26,8 +26,8 @@ pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
 
 fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     let tokens = tokens(Language::Other, text);
-    // A line with a leading `!` is a shell command, in gnuplot and others.
-    let commands = text.lines().filter_map(|line| line.find(|line| line.trim_start().strip_prefix('!')));
+    // A line with a leading `!` or `:!` is a shell command, in gnuplot, GHCi and others.
+    let commands = text.lines().filter_map(|line| line.find(shell_command));
     let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
     // The arguments of the previous call.
     let mut last: Vec<Value> = Vec::new();
@@ -123,6 +123,11 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
         }
     }
     calls
+}
+
+/// Returns the text behind the mark of a shell command.
+fn shell_command(line: &str) -> Option<&str> {
+    line.trim_start().trim_start_matches(':').strip_prefix('!').map(str::trim_start)
 }
 
 /// A described call with evaluated arguments.

@@ -329,7 +329,8 @@ mod tests {
 
     #[test]
     fn a_file_is_emptied_if_it_is_saved_without_lines() {
-        for (text, empties) in [("%d\nw", 1), (",d\nwq!", 1), (",d\nw\nw", 1), (",d", 0), ("w\n,d", 0), ("1d\nw", 0)] {
+        for (text, empties) in [("1,$d\nw", 1), (",d\nwq!", 1), (",d\nw\nw", 1), (",d", 0), ("w\n,d", 0), ("1d\nw", 0)]
+        {
             assert_eq!(seen(Language::Ex, text).iter().filter(|call| *call == "empties()").count(), empties, "{text}");
         }
     }

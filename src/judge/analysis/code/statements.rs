@@ -301,8 +301,8 @@ impl CallReader<'_> {
 
     pub fn bind(&mut self, name: &str, value: Expression) {
         let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
-        let secret = value.secret;
-        let value = if says { value } else { Expression { secret, ..Expression::of_text(Gap::Value) } };
+        let (secret, lambda) = (value.secret, value.lambda);
+        let value = if says { value } else { Expression { secret, lambda, ..Expression::of_text(Gap::Value) } };
         self.bound.insert(name.to_owned(), value);
     }
 

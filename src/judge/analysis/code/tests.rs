@@ -310,6 +310,7 @@ fn editors_debuggers_and_consoles_run_commands() {
     has("tcl", "exec rm {*}$files", "exec(rm, ?)");
     has("other", "Sys.command \"rm x\"", "command(rm x)");
     has("other", "(shell-command \"rm x\")", "shell-command(rm x)");
+    has("other", ":! rm x\nx", "exec(rm x)");
     assert_eq!(seen("ex", "set nu\n12\n%s/a/b/g"), [""; 0]);
 }
 
@@ -932,5 +933,42 @@ fn what_a_promise_gives_is_not_the_function_that_promised_it() {
     ] {
         has("js", text, "fs.writeFile(b, ?)");
         assert!(!seen("js", text).contains(&"fs.readFile(b)".to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn a_function_that_is_timed_is_no_code() {
+    for text in
+        ["timeit.timeit(lambda: f(1), number=5)", "timeit.repeat(f, repeat=3)", "g = lambda: 1\ntimeit.timeit(g)"]
+    {
+        let calls = seen("python", &format!("import timeit\n{text}"));
+        assert!(!calls.iter().any(|call| call.starts_with("timeit.") && call.contains('?')), "{calls:?}");
+    }
+    has("python", "import timeit, os\ntimeit.timeit(lambda: os.system('x'))", "os.system(x)");
+    has("python", "import timeit\ntimeit.timeit('f()')", "timeit.timeit(f())");
+    has("python", "import timeit\ntimeit.timeit(input())", "timeit.timeit(?)");
+}
+
+#[test]
+fn subclasses_are_listed_but_not_selected() {
+    let value = "function-value(__globals__)".to_owned();
+    for text in [
+        "for s in B.__subclasses__(): print(s)",
+        "x = [s for s in c.__subclasses__()]",
+        "class A(object): pass\nA.__subclasses__()",
+    ] {
+        assert!(!seen("python", text).contains(&value), "{text}");
+    }
+    for text in [
+        "().__class__.__base__.__subclasses__()",
+        "object.__subclasses__()",
+        "c.__subclasses__()[40]('x')",
+        "type(x).mro()[-1].__subclasses__()",
+        "type.__subclasses__(type)",
+        "def w(c): return c.__subclasses__()\nw(object)",
+        "f.__globals__",
+        "x.__mro__[1]",
+    ] {
+        assert!(seen("python", text).contains(&value), "{text}");
     }
 }

@@ -41,12 +41,7 @@ impl CallReader<'_> {
         let mut names = std::mem::take(&mut self.loose);
         names.sort();
         names.dedup();
-        let inside =
-            |token: &Token| matches!(token, Token::Name(name) if word_lists::HIDDEN_MEMBERS.contains(&name.as_str()));
-        // Iterating over the subclasses of an object is inspection; selecting one by its index is a way to avoid
-        // imports.
-        let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
-        if self.language == Language::Python && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
+        if self.language == Language::Python && avoids_imports(&self.tokens) {
             names.push("__globals__".to_owned());
         }
         let built = |token: &&Token| matches!(token, Token::Text(text) if *text == "constructor");
@@ -102,4 +97,30 @@ impl CallReader<'_> {
             self.bound.extend(bound);
         }
     }
+}
+
+/// Reports whether code of Python gets at functions without an import: by the globals of a function, or by selecting a
+/// class by its index or below the class of all objects. Iterating over the subclasses of another class is inspection.
+fn avoids_imports(tokens: &[Token]) -> bool {
+    let is = |token: Option<&Token>, names: &[&str]| matches!(token, Some(Token::Name(name)) if names.contains(&name.as_str()));
+    let at = |at: usize, before: usize| at.checked_sub(before).and_then(|at| tokens.get(at));
+    // `class A(object):`
+    let is_base = |index: usize| at(index, 1) == Some(&Token::Mark('(')) && is(at(index, 3), &["class"]);
+    let has_root =
+        (0..tokens.len()).any(|index| is(tokens.get(index), &word_lists::ROOT_CLASS_NAMES) && !is_base(index));
+    let selects = |index: usize| {
+        // `x.__subclasses__()[0]`
+        let behind = tokens.get(index + 1..).unwrap_or_default();
+        let is_indexed = matches!(behind, [Token::Mark('('), Token::Mark(')'), Token::Mark('['), ..]);
+        let of = at(index, 2).filter(|_| at(index, 1) == Some(&Token::Mark('.')));
+        is_indexed || has_root || !matches!(of, Some(Token::Name(_))) || is(of, &["type"])
+    };
+    tokens.iter().enumerate().any(|(index, token)| match token {
+        Token::Name(name) if name == "__subclasses__" => selects(index),
+        Token::Name(name) if name == "__mro__" || name == "__bases__" => {
+            tokens.get(index + 1) == Some(&Token::Mark('['))
+        }
+        Token::Name(name) => word_lists::HIDDEN_MEMBERS.contains(&name.as_str()),
+        _ => false,
+    })
 }
