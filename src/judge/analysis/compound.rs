@@ -204,7 +204,7 @@ impl Walker<'_> {
 
     fn forget_acts_from(&mut self, length: usize) {
         self.facts.acts.truncate(length);
-        self.builder.take();
+        self.files.builder.take();
         for act in &mut self.facts.acts {
             act.feeds.retain(|id| *id < length);
         }

@@ -2,8 +2,10 @@
 //!
 //! Out of scope: existing files, about which the judge asks questions.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use super::act::{Taint, Value};
 use super::place::Place;
 use super::streams::{Sink, SinkId};
 
@@ -18,6 +20,40 @@ pub(super) struct WrittenFile {
     pub copies: Vec<Place>,
 }
 
+/// A change of a file that later parts of the command can observe.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum FileUpdate {
+    /// Data is written to it.
+    Write(WrittenData),
+    /// It becomes a copy of a file that the command did not write.
+    Copy {
+        source: Place,
+        target: Place,
+        /// Whether the previous contents remain possible.
+        conditional: bool,
+    },
+}
+
+/// Data that is written to a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct WrittenData {
+    pub place: Place,
+    pub text: Value,
+    pub taint: Taint,
+    pub append: bool,
+    /// Whether the previous contents remain possible.
+    pub conditional: bool,
+    /// Whether the content of an existing file precedes it.
+    pub older: bool,
+}
+
+impl WrittenData {
+    /// Creates it for the whole content of a file.
+    pub fn of(place: Place, text: Value, taint: Taint, conditional: bool) -> Self {
+        Self { place, text, taint, append: false, conditional, older: false }
+    }
+}
+
 /// The changes of files that later parts of the command can observe.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileModel {
@@ -25,12 +61,29 @@ pub(super) struct FileModel {
     pub written: BTreeMap<Place, WrittenFile>,
     /// The links that the command creates, by path, with their targets.
     pub links: BTreeMap<Place, Place>,
+    /// The number of acts that were searched for one that builds a project and so creates any files, and the act that was
+    /// found.
+    pub builder: Cell<(usize, Option<usize>)>,
 }
 
 impl FileModel {
     /// Reports whether the command wrote a file or created a link at this path.
     pub fn holds(&self, place: &Place) -> bool {
         self.written.contains_key(place) || self.links.contains_key(place)
+    }
+
+    /// Stores a change.
+    pub fn apply(&mut self, sinks: &mut Vec<Sink>, change: FileUpdate) {
+        match change {
+            FileUpdate::Write(data) => {
+                let sink = self.open(sinks, data.place, data.append, data.conditional);
+                if let Some(sink) = sinks.get_mut(sink) {
+                    sink.write(&data.text, data.taint, false);
+                    sink.older |= data.older;
+                }
+            }
+            FileUpdate::Copy { source, target, conditional } => self.copy(source, target, conditional),
+        }
     }
 
     /// Creates a sink for the data that is written to a file from now on. `conditional`: the write may not happen, so

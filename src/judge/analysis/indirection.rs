@@ -58,7 +58,7 @@ impl Walker<'_> {
                         self.loaded_file(state, &context.perhaps(), language, &Value::text(file), said, ran);
                     }
                 }
-                Lead::Built => self.built_over_archive(state),
+                Lead::Built => self.files.built_over_archive(&self.sinks, state.cwd.as_ref()),
                 Lead::Sources => self.source_of_the_line(state, context, ran.args, ran.span),
                 Lead::Described(program, lead) => self.described_lead(state, context, program, lead, ran),
             }
@@ -77,8 +77,10 @@ impl Walker<'_> {
         match lead {
             DescribedLead::ProjectCode => self.project_code(state, context, program, ran),
             DescribedLead::Loads => self.follow_loads(state, context, &program.loads, ran),
-            DescribedLead::Downloads => self.downloads(state, context, program, ran),
-            DescribedLead::Archives => self.archives(state, context, program, ran),
+            DescribedLead::Downloads => {
+                self.store_downloads(downloads::targets(state, program, ran), context.conditional);
+            }
+            DescribedLead::Archives => self.store_unpacked(state, context, program, ran),
             DescribedLead::OperandLists => {
                 if let Some(list) = &program.lists {
                     self.with_listed_operands(state, context, list, ran);
@@ -86,6 +88,19 @@ impl Walker<'_> {
             }
             DescribedLead::Kind(kind) => self.of_kind(state, context, kind, program, ran),
         }
+    }
+
+    /// Stores that files are downloaded.
+    #[inline(never)]
+    fn store_downloads(&mut self, targets: Vec<Place>, conditional: bool) {
+        self.update_files(targets.into_iter().map(|place| downloads::downloaded(place, conditional)));
+    }
+
+    /// Stores the files that a program unpacks from archives, or changes by a patch.
+    #[inline(never)]
+    fn store_unpacked(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
+        let updates = self.progress().unpacked(state, program, ran, context.conditional);
+        self.update_files(updates);
     }
 
     /// Walks a program again, with the operands that a file lists.

@@ -232,7 +232,7 @@ impl Walker<'_> {
                 act.dry_run = dry_run;
             }
             if effect.writes() {
-                self.written_by(state, context, derived, reading, parent);
+                self.store_written(state, context, derived, reading, parent);
             }
         }
         let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
@@ -240,6 +240,23 @@ impl Walker<'_> {
             let id = self.effect(state, context, derived, Some(parent), span, Taint::default());
             self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
         }
+    }
+
+    /// Stores what a program writes to files.
+    #[inline(never)]
+    fn store_written(
+        &mut self,
+        state: &State,
+        context: &Context,
+        derived: &DerivedEffect,
+        reading: &Reading,
+        parent: usize,
+    ) {
+        let written = self.progress().written_by(state, derived, reading, parent, context.conditional);
+        for target in &written.emptied {
+            self.emptied(state, context, target);
+        }
+        self.update_files(written.updates);
     }
 
     /// Adds the effects of a program on sensitive paths in its arguments.

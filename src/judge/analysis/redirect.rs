@@ -171,27 +171,6 @@ impl Walker<'_> {
         Stream::File(Rc::new(operand.clone()), sink)
     }
 
-    /// Stores that a file is a copy of one that the command did not write.
-    #[inline(never)]
-    pub fn copied(&mut self, state: &State, context: &Context, source: &Value, target: &Value) {
-        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return };
-        if let Some(key) = state.file(target) {
-            self.files.copy(path.clone(), key, context.conditional);
-        }
-        // In a directory the copy has the name of the source.
-        let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
-        if let Some(name) = name.filter(|name| !["", ".", ".."].contains(&name.as_str()))
-            && self.input.is_directory(state, target)
-        {
-            let mut place = target.clone();
-            place.push_text("/");
-            place.push_text(&name);
-            if let Some(key) = state.file(&place) {
-                self.files.copy(path, key, context.conditional);
-            }
-        }
-    }
-
     /// Adds the effects of redirections as acts; `alone`: there is no command.
     #[inline(never)]
     pub fn redirect_acts(
@@ -212,12 +191,16 @@ impl Walker<'_> {
                 && self.progress().prints_nothing(parent, alone)
                 && !operand.value.is("/dev/null");
             if empties {
-                // `: > file` and `> file` are equivalent to `truncate -s 0 file`.
-                let word = |text: &str| Arg::word(Value::text(text), span);
-                self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
+                self.emptied(state, context, &operand);
             }
             self.effect(state, context, DerivedEffect::of(effect, vec![operand]), parent, span, taint);
         }
+    }
+
+    /// Adds the effects of emptying a file: `: > file` and `> file` are equivalent to `truncate -s 0 file`.
+    pub fn emptied(&mut self, state: &State, context: &Context, file: &Operand) {
+        let word = |text: &str| Arg::word(Value::text(text), file.span);
+        self.stands_for(state, context, ":", "truncate", &[word("-s"), word("0"), Arg::of(file)], file.span);
     }
 
     /// Stores the process substitutions that read the output of later commands.

@@ -19,7 +19,7 @@ use super::arguments::DerivedEffect;
 use super::command_context::{Context, SpanMap};
 use super::expand::Field;
 use super::expander::Expansion;
-use super::files::FileModel;
+use super::files::{FileModel, FileUpdate};
 use super::fuel::cost;
 use super::homoglyphs;
 use super::inquiry::Inquiry;
@@ -135,8 +135,6 @@ pub(super) struct Walker<'a> {
     /// The files of the session that were read for a program: the file and program, whether as root, and the directory.
     pub staged: BTreeSet<(String, bool, String)>,
     pub resolver: Resolver<'a>,
-    /// The number of acts that were searched for one that builds a project, and the act that was found.
-    pub builder: std::cell::Cell<(usize, Option<usize>)>,
     pub dashed: DashedFiles,
     pub limits: Limits,
     pub lines: Lines,
@@ -163,7 +161,6 @@ impl<'a> Walker<'a> {
             read: BTreeSet::new(),
             staged: BTreeSet::new(),
             resolver: Resolver::default(),
-            builder: std::cell::Cell::default(),
             dashed: DashedFiles::default(),
             limits: Limits::default(),
             lines: Lines::default(),
@@ -174,6 +171,12 @@ impl<'a> Walker<'a> {
     pub fn progress(&self) -> WalkProgress<'_, 'a> {
         let Self { input, facts, sinks, files, substituted, .. } = self;
         WalkProgress { input, acts: &facts.acts, sinks, files, pipes: &substituted.pipes }
+    }
+
+    /// Stores changes of files.
+    #[inline(never)]
+    pub fn update_files(&mut self, updates: impl IntoIterator<Item = FileUpdate>) {
+        updates.into_iter().for_each(|update| self.files.apply(&mut self.sinks, update));
     }
 
     /// Walks the command as it is displayed; `whole` is the span of the command.
@@ -330,7 +333,7 @@ impl<'a> Walker<'a> {
         self.bytes(state, &context.elsewhere(Span::default()), text);
         let past = self.facts.acts.split_off(acts);
         self.facts.lines.clear();
-        self.builder.take();
+        self.files.builder.take();
         let unknown = self.facts.opaque.split_off(opaque);
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
         self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));

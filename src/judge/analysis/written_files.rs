@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
-use super::arguments::{Arg, DerivedEffect, Reading};
-use super::command_context::Context;
+use super::arguments::{DerivedEffect, Reading};
+use super::files::{FileUpdate, WrittenData};
+use super::progress::WalkProgress;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
-use super::walk::Walker;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
@@ -69,33 +69,41 @@ fn edited(old: Option<String>, insertions: &[Insertion]) -> String {
     all
 }
 
-impl Walker<'_> {
-    /// Stores what a program writes to the files that its arguments name.
+/// The files that a program writes.
+#[derive(Debug, Default)]
+pub(super) struct WrittenFiles {
+    pub updates: Vec<FileUpdate>,
+    /// The files that it empties.
+    pub emptied: Vec<Operand>,
+}
+
+/// The content of the files that a program writes.
+enum Content {
+    /// The same text for each of them.
+    Text(Value),
+    /// An insertion into each of them.
+    Edited(Vec<Insertion>),
+    /// Copies of files that the command did not write, one of which each of them becomes.
+    Copies(Vec<Value>),
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns what a program writes to the files that its arguments name. `parent` is its act; `conditional`: it may not
+    /// run.
     #[inline(never)]
     pub fn written_by(
-        &mut self,
+        &self,
         state: &State,
-        context: &Context,
         derived: &DerivedEffect,
         reading: &Reading,
         parent: usize,
-    ) {
+        conditional: bool,
+    ) -> WrittenFiles {
         if reading.compiles {
-            return;
+            return WrittenFiles::default();
         }
-        let act = self.facts.acts.get(parent);
-        let taint = act.map(|act| act.taint).unwrap_or_default();
-        let is_call = act.is_some_and(|act| act.verb.key().contains(':'));
+        let act = self.acts.get(parent);
         let program = act.and_then(|act| self.input.catalog.program(act.verb.key()));
-        // A file that is edited in place keeps its content, with what the editor inserts.
-        let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
-        let edits = act.filter(|_| edits).map(insertions);
-        // A clone of a local repository is not downloaded.
-        let clones = program.is_some_and(|program| program.tree.is_some());
-        let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
-        let fetches = reading.effects.iter().any(|derived| {
-            derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
-        });
         let targets: HashSet<&Value> = derived.on.iter().map(|on| &on.value).collect();
         let is_target = |value: &Value| targets.contains(value);
         let read = reading
@@ -109,24 +117,106 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
-        let comes = |source: &&Value| state.file(source).is_some_and(|path| self.progress().is_fetched(&path));
-        let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
-        let fetches =
-            fetches || !self.files.written.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
-        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
+        let fetches = self.is_downloaded(state, reading, program, &sources, &is_target);
         // Files copied from another host count as downloaded. The target is among the arguments.
         let flags = || reading.flags.iter().filter_map(|flag| flag.value.as_ref());
         let is_told = reading.operands.iter().map(|operand| &operand.value).chain(flags()).any(is_target);
         let remote = !fetches && is_told && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
-        let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
+        let taint = act.map(|act| act.taint).unwrap_or_default();
+        let taint = if fetches || remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
+        let files_are_copied = copies && program.is_some_and(|program| program.copies);
+        let content = self.content_written(state, derived, reading, act, program, &sources, (copies, taint));
+        // A filter without input empties the file: `tee file < /dev/null`.
+        let filters = program.is_some_and(|program| program.may_print(Printed::Input));
+        let is_empty = filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing);
+        let mut all = WrittenFiles::default();
+        // In a directory the file keeps its name.
+        let name = match sources.as_slice() {
+            [source] if remote || files_are_copied => {
+                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
+            }
+            _ => None,
+        };
+        for target in &derived.on {
+            let (text, edits) = match &content {
+                Content::Copies(sources) => {
+                    for (index, source) in sources.iter().enumerate() {
+                        all.updates.extend(self.copied(state, source, &target.value, conditional || index > 0));
+                    }
+                    continue;
+                }
+                Content::Text(text) => (Some(text), None),
+                Content::Edited(insertions) => (None, Some(insertions)),
+            };
+            all.emptied.extend(is_empty.then(|| target.clone()));
+            let mut place = target.value.clone();
+            if let Some(name) = name.as_ref().filter(|_| place.is(".") || place.rough().ends_with('/')) {
+                place.push_text("/");
+                place.push_text(name);
+            }
+            let Some(key) = state.file(&place) else { continue };
+            let old = self.content_of(state, &place).and_then(|old| old.known_text());
+            // The unknown content remains, besides the insertions.
+            let stays = edits.is_some() && old.is_none();
+            let older = stays && !self.files.holds(&key);
+            let text = match edits {
+                Some(insertions) => Value::text(edited(old, insertions)),
+                None => text.cloned().unwrap_or_default(),
+            };
+            let append = derived.effect == Effect::Append;
+            let conditional = conditional || stays;
+            all.updates.push(FileUpdate::Write(WrittenData { place: key, text, taint, append, conditional, older }));
+        }
+        all
+    }
+
+    /// Reports whether the content that a program writes is downloaded, by it or before.
+    fn is_downloaded(
+        &self,
+        state: &State,
+        reading: &Reading,
+        program: Option<&Program>,
+        sources: &[&Value],
+        is_target: &dyn Fn(&Value) -> bool,
+    ) -> bool {
+        // A clone of a local repository is not downloaded.
+        let clones = program.is_some_and(|program| program.tree.is_some());
+        let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
+        let fetches = |derived: &DerivedEffect| {
+            derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
+        };
+        let comes = |source: &Value| state.file(source).is_some_and(|path| self.is_fetched(&path));
+        let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
+        reading.effects.iter().any(fetches)
+            || !self.files.written.is_empty() && sources.iter().copied().chain(given).any(comes)
+    }
+
+    /// Returns the content that a program writes. `copies`: its output has the content of its sources; `taint` is that of
+    /// the act.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of one act, which the caller has taken apart")]
+    fn content_written(
+        &self,
+        state: &State,
+        derived: &DerivedEffect,
+        reading: &Reading,
+        act: Option<&Act>,
+        program: Option<&Program>,
+        sources: &[&Value],
+        (copies, taint): (bool, Taint),
+    ) -> Content {
+        // A file that is edited in place keeps its content, with what the editor inserts.
+        let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
+        if let Some(act) = act.filter(|_| edits) {
+            return Content::Edited(insertions(act));
+        }
+        let is_call = act.is_some_and(|act| act.verb.key().contains(':'));
         let calls = is_call && reading.effects.iter().all(|derived| derived.effect.writes());
         let files_are_copied = copies && program.is_some_and(|program| program.copies);
         // Other programs transform their input: they decrypt, sort or format it.
         let moves = reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Link | Effect::Move));
         let unchanged = copies && (is_call || moves || program.is_none_or(Program::hands_on));
-        let text = match sources.as_slice() {
-            _ if edits.is_some() => Value::default(),
+        Content::Text(match sources {
             // A call writes its argument.
             [given] if calls => (*given).clone(),
             // The file exists afterwards, with the same content as before.
@@ -136,74 +226,41 @@ impl Walker<'_> {
                 Value::default()
             }
             // A filter that writes a file.
-            [] if unchanged => self.progress().stdin_of(state).0,
+            [] if unchanged => self.stdin_of(state).0,
             // A copy has the content of its source, which is looked up if the copy runs.
             [source, rest @ ..] if unchanged && rest.iter().all(|other| other == source) => {
-                match self.progress().content_of(state, source) {
+                match self.content_of(state, source) {
                     Some(text) => text,
-                    None => {
-                        for target in &derived.on {
-                            self.copied(state, context, source, &target.value);
-                        }
-                        return;
-                    }
+                    None => return Content::Copies(vec![(*source).clone()]),
                 }
             }
             // Several files are copied into a directory.
-            sources
-                if files_are_copied
-                    && sources.iter().any(|source| self.progress().content_of(state, source).is_none()) =>
-            {
-                for target in &derived.on {
-                    let mut context = context.clone();
-                    for source in sources {
-                        self.copied(state, &context, source, &target.value);
-                        context.conditional = true;
-                    }
-                }
-                return;
+            sources if files_are_copied && sources.iter().any(|source| self.content_of(state, source).is_none()) => {
+                return Content::Copies(sources.iter().copied().cloned().collect());
             }
             _ => {
                 // An archive contains its files.
-                let holds = reading.output == OutputTaint::Copies
-                    && sources.iter().any(|on| self.progress().is_secret(state, on));
+                let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
                 unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
             }
-        };
-        // A filter without input empties the file: `tee file < /dev/null`.
-        let filters = program.is_some_and(|program| program.may_print(Printed::Input));
-        if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
-            for target in &derived.on {
-                let word = |text: &str| Arg::word(Value::text(text), target.span);
-                let words = [word("-s"), word("0"), Arg::of(target)];
-                self.stands_for(state, context, ":", "truncate", &words, target.span);
-            }
-        }
-        // In a directory the file keeps its name.
-        let name = match sources.as_slice() {
-            [source] if remote || files_are_copied => {
-                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
-            }
-            _ => None,
-        };
-        for target in &derived.on {
-            let mut place = target.value.clone();
-            if let Some(name) = name.as_ref().filter(|_| place.is(".") || place.rough().ends_with('/')) {
+        })
+    }
+
+    /// Returns the copies of a file that the command did not write: at the target, or in it under the name of the source.
+    #[inline(never)]
+    pub fn copied(&self, state: &State, source: &Value, target: &Value, conditional: bool) -> Vec<FileUpdate> {
+        let Some(path) = source.known().and_then(|path| state.place(&path)) else { return Vec::new() };
+        let copy =
+            |target: &Value| Some(FileUpdate::Copy { source: path.clone(), target: state.file(target)?, conditional });
+        let name = source.known().and_then(|path| Some(path.rsplit('/').next()?.to_owned()));
+        let inside = name
+            .filter(|name| !["", ".", ".."].contains(&name.as_str()) && self.input.is_directory(state, target))
+            .and_then(|name| {
+                let mut place = target.clone();
                 place.push_text("/");
-                place.push_text(name);
-            }
-            let Some(key) = state.file(&place) else { continue };
-            let old = self.progress().content_of(state, &place).and_then(|old| old.known_text());
-            let text = edits.as_ref().map_or_else(|| text.clone(), |edits| Value::text(edited(old.clone(), edits)));
-            // The unknown content remains, besides the insertions.
-            let stays = edits.is_some() && old.is_none();
-            let older = stays && !self.files.holds(&key);
-            let append = derived.effect == Effect::Append;
-            let sink = self.files.open(&mut self.sinks, key, append, context.conditional || stays);
-            if let Some(sink) = self.sinks.get_mut(sink) {
-                sink.write(&text, taint, false);
-                sink.older |= older;
-            }
-        }
+                place.push_text(&name);
+                copy(&place)
+            });
+        copy(target).into_iter().chain(inside).collect()
     }
 }

@@ -3,6 +3,7 @@
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::files::{FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::recursion::{ActiveCall, Callee};
@@ -17,89 +18,78 @@ pub fn language_of(path: &str) -> Option<&'static str> {
     source_files().language_of(path)
 }
 
-impl Walker<'_> {
-    /// Stores the files into which a program downloads, if no effect names them.
-    #[inline(never)]
-    pub(super) fn downloads(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
-        if program.fetches.is_empty() {
-            return;
-        }
-        let ProgramRun { name, reading, args, .. } = ran;
-        let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
-        let plain: Vec<usize> =
-            (0..args.len()).filter(|at| !known[*at].as_deref().is_some_and(|word| word.starts_with('-'))).collect();
-        let word = |at: usize| plain.get(at).and_then(|at| known[*at].as_deref());
-        // The end of the words of a download among the arguments. Values of options may precede them.
-        let begins = |words: &str| {
-            let tail: Vec<&str> = words.split(' ').collect();
-            let fits = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
-            (0..3).find(fits).map(|from| from + tail.len())
+/// Returns the files into which a program downloads, if no effect names them.
+#[inline(never)]
+pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> Vec<Place> {
+    let ProgramRun { name, reading, args, .. } = ran;
+    if program.fetches.is_empty() {
+        return Vec::new();
+    }
+    let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
+    let plain: Vec<usize> =
+        (0..args.len()).filter(|at| !known[*at].as_deref().is_some_and(|word| word.starts_with('-'))).collect();
+    let word = |at: usize| plain.get(at).and_then(|at| known[*at].as_deref());
+    // The end of the words of a download among the arguments. Values of options may precede them.
+    let begins = |words: &str| {
+        let tail: Vec<&str> = words.split(' ').collect();
+        let fits = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
+        (0..3).find(fits).map(|from| from + tail.len())
+    };
+    let mut found = None;
+    for fetch in program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name)) {
+        let from = match fetch.words.is_empty() {
+            true => Some(0),
+            false => fetch.words.iter().find_map(|words| begins(words)),
         };
-        let mut found = None;
-        for fetch in program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name)) {
-            let from = match fetch.words.is_empty() {
-                true => Some(0),
-                false => fetch.words.iter().find_map(|words| begins(words)),
+        if let Some(from) = from.filter(|_| fetch.options.is_empty() || reading.has_flag(&fetch.options)) {
+            found = Some((fetch, from));
+        }
+    }
+    let Some((fetch, from)) = found else { return Vec::new() };
+    let rest: Vec<&Value> = plain.iter().skip(from).map(|at| &args[*at].value).collect();
+    let elsewhere = |value: &&&Value| {
+        let text = value.leading();
+        text.contains(':') && !text.starts_with(['/', '.', '~'])
+    };
+    let is_here = |value: &&Value| value.is(".") || value.leading().starts_with(['-', '/', '.']);
+    if fetch.elsewhere && rest.iter().all(is_here) {
+        return Vec::new();
+    }
+    let mut named: Vec<Value> = Vec::new();
+    match fetch.into {
+        FetchInto::Target => {
+            let Some((target, sources)) = rest.split_last().filter(|(target, _)| !elsewhere(target)) else {
+                return Vec::new();
             };
-            if let Some(from) = from.filter(|_| fetch.options.is_empty() || reading.has_flag(&fetch.options)) {
-                found = Some((fetch, from));
-            }
-        }
-        let Some((fetch, from)) = found else { return };
-        let rest: Vec<&Value> = plain.iter().skip(from).map(|at| &args[*at].value).collect();
-        let elsewhere = |value: &&&Value| {
-            let text = value.leading();
-            text.contains(':') && !text.starts_with(['/', '.', '~'])
-        };
-        let is_here = |value: &&Value| value.is(".") || value.leading().starts_with(['-', '/', '.']);
-        if fetch.elsewhere && rest.iter().all(is_here) {
-            return;
-        }
-        match fetch.into {
-            FetchInto::Target => {
-                let Some((target, sources)) = rest.split_last().filter(|(target, _)| !elsewhere(target)) else {
-                    return;
-                };
-                let into = target.is(".") || target.rough().ends_with('/');
-                for source in sources.iter().filter(elsewhere) {
-                    let mut place = (*target).clone();
-                    if into {
-                        place.push_text("/");
-                        place.push_text(&last_name(source).unwrap_or("*".to_owned()));
-                    }
-                    self.fetched_to(state, context, place);
+            let into = target.is(".") || target.rough().ends_with('/');
+            for source in sources.iter().filter(elsewhere) {
+                let mut place = (*target).clone();
+                if into {
+                    place.push_text("/");
+                    place.push_text(&last_name(source).unwrap_or("*".to_owned()));
                 }
-            }
-            FetchInto::Named => {
-                for (at, value) in rest.iter().enumerate() {
-                    let named = (at > 0).then(|| (*value).clone());
-                    for place in last_name(value).map(Value::text).into_iter().chain(named) {
-                        self.fetched_to(state, context, place);
-                    }
-                }
-            }
-            FetchInto::Unnamed => {
-                for value in rest {
-                    self.fetched_to(state, context, value.clone());
-                }
-                let any = state.cwd.as_ref().and_then(Place::any_in);
-                any.into_iter().for_each(|any| self.fetched_at(context, any));
+                named.push(place);
             }
         }
-    }
-
-    /// Stores that a file is downloaded.
-    fn fetched_to(&mut self, state: &State, context: &Context, place: Value) {
-        state.file(&place).into_iter().for_each(|place| self.fetched_at(context, place));
-    }
-
-    fn fetched_at(&mut self, context: &Context, place: Place) {
-        let sink = self.files.open(&mut self.sinks, place, false, context.conditional);
-        if let Some(sink) = self.sinks.get_mut(sink) {
-            sink.write(&unknown(UnknownReason::CommandOutput, Taint::FETCHED), Taint::FETCHED, false);
+        FetchInto::Named => {
+            for (at, value) in rest.iter().enumerate() {
+                named.extend(last_name(value).map(Value::text));
+                named.extend((at > 0).then(|| (*value).clone()));
+            }
         }
+        FetchInto::Unnamed => named.extend(rest.into_iter().cloned()),
     }
+    let any = state.cwd.as_ref().filter(|_| matches!(fetch.into, FetchInto::Unnamed)).and_then(Place::any_in);
+    named.iter().filter_map(|place| state.file(place)).chain(any).collect()
+}
 
+/// Returns the change of a file that is downloaded.
+pub(super) fn downloaded(place: Place, conditional: bool) -> FileUpdate {
+    let text = unknown(UnknownReason::CommandOutput, Taint::FETCHED);
+    FileUpdate::Write(WrittenData::of(place, text, Taint::FETCHED, conditional))
+}
+
+impl Walker<'_> {
     /// Walks the code of the project that a program runs, as far as the command itself downloaded or wrote it.
     #[inline(never)]
     pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
