@@ -20,6 +20,9 @@ mod targets;
 mod task_settings;
 mod unknown_scripts;
 
+use std::rc::Rc;
+
+use self::git::{AliasCommand, GitSettings};
 use self::unknown_scripts::HandedScript;
 use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
@@ -31,8 +34,11 @@ use super::place::Place;
 use super::program_run::ProgramRun;
 use super::question::FileFacts;
 use super::recipes::RecipeKind;
-use super::state::{Build as _, State};
+use super::recursion::{ActiveCall, Callee};
+use super::resolve::Lookup;
+use super::state::{Build as _, State, VariableValue};
 use super::walk::Walker;
+use super::wrappers::quoted_words;
 use crate::judge::rules::model::{Added, Follow, OperandList, Program};
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::{Dialect, Span};
@@ -116,11 +122,7 @@ impl Walker<'_> {
     fn of_kind(&mut self, state: &State, context: &Context, kind: Follow, program: &Program, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, env, span, .. } = ran;
         match kind {
-            Follow::Git => {
-                self.git_settings(state, context, ran);
-                self.git_push(state, context, ran);
-                self.git_alias(state, context, ran);
-            }
+            Follow::Git => self.follow_git(state, context, ran),
             Follow::Packages => {
                 let state = &self.with_bins(state, name, env);
                 self.package_set(state, context, args, reading);
@@ -139,6 +141,78 @@ impl Walker<'_> {
                 self.recipe(&state.child(env), context, (name, program), RecipeKind::Just, reading, span);
             }
             Follow::TildeCommands => self.tilde_commands(state, context, name, span),
+        }
+    }
+
+    /// Walks what settings and aliases make of a command.
+    #[inline(never)]
+    fn follow_git(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        const SETTINGS: Callee = Callee::Step("settings of variables");
+        const REMOTE: Callee = Callee::Step("a remote by its address");
+        let settings = GitSettings::of(ran.reading, &mut |name| self.variable_of(state, ran.env, name));
+        if !context.is_called(&SETTINGS)
+            && let Some(fields) = settings.as_options(ran)
+        {
+            self.run_step(&mut state.child(ran.env), context, SETTINGS, fields, ran);
+        }
+        if !context.is_called(&REMOTE)
+            && let Some(fields) = self.progress().git_remote(ran, &settings)
+        {
+            self.run_step(&mut state.child(&[]), context, REMOTE, fields, ran);
+        }
+        if let Some(alias) = self.progress().git_alias(state, ran, &settings) {
+            self.git_alias(state, context, alias, ran);
+        }
+    }
+
+    /// Walks the command for which an alias stands.
+    fn git_alias(&mut self, state: &State, context: &Context, alias: AliasCommand<'_>, ran: ProgramRun<'_>) {
+        let ProgramRun { name, env, span, .. } = ran;
+        let AliasCommand { alias, text, root, dir, rest } = alias;
+        let given: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
+        let what = (format!("{name} alias {alias}"), given.as_slice());
+        let Some(inner) = self.definition(state, context, name, what, span) else { return };
+        let mut child = state.child(env);
+        if dir != child.cwd {
+            child.move_to(dir);
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            if let Some(root) = root {
+                child.move_to(Some(Place::of(root)));
+            }
+            child.zero = Value::text(line);
+            child.positional = Rc::new(rest.iter().map(|field| field.value.clone()).collect());
+            self.text(&mut child, &inner, &format!("{line} \"$@\""));
+            return;
+        }
+        let mut fields = vec![Field::text(name, span)];
+        fields.extend(quoted_words(&text).into_iter().map(|word| Field::text(word, span)));
+        fields.extend(rest.iter().cloned());
+        self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// Walks another form of a command, as a step that is not repeated in it.
+    fn run_step(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        step: Callee,
+        fields: Vec<Field>,
+        ran: ProgramRun<'_>,
+    ) {
+        let mut inner = within(context, ran.name).elsewhere(ran.span);
+        inner.called(ActiveCall::of(step));
+        self.run(state, &inner, fields, Vec::new(), ran.span, Lookup::Programs);
+    }
+
+    /// Returns the text of a variable that a command gets.
+    fn variable_of(&mut self, state: &State, env: &[(String, Value)], name: &str) -> Option<String> {
+        match env.iter().rev().find(|(own, _)| own == name) {
+            Some((_, value)) => value.known_text(),
+            None => match self.expand().lookup(state, name) {
+                VariableValue::Scalar(value) => value.known_text(),
+                _ => None,
+            },
         }
     }
 
