@@ -23,6 +23,7 @@ mod unknown_scripts;
 use std::rc::Rc;
 
 use self::git::{AliasCommand, GitSettings};
+use self::packages::{PackageScripts, ScriptLine};
 use self::unknown_scripts::HandedScript;
 use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
@@ -120,15 +121,10 @@ impl Walker<'_> {
 
     /// Walks the files and settings of programs of this kind.
     fn of_kind(&mut self, state: &State, context: &Context, kind: Follow, program: &Program, ran: ProgramRun<'_>) {
-        let ProgramRun { name, reading, args, env, span, .. } = ran;
+        let ProgramRun { name, reading, env, span, .. } = ran;
         match kind {
             Follow::Git => self.follow_git(state, context, ran),
-            Follow::Packages => {
-                let state = &self.with_bins(state, name, env);
-                self.package_set(state, context, args, reading);
-                self.package_script(state, context, ran);
-                self.package_program(state, context, ran);
-            }
+            Follow::Packages => self.follow_packages(state, context, ran),
             Follow::Entrypoint => {
                 if let Some(started) = entrypoint::started(ran) {
                     self.in_place_of(state, context, name, started, span);
@@ -203,6 +199,59 @@ impl Walker<'_> {
         let mut inner = within(context, ran.name).elsewhere(ran.span);
         inner.called(ActiveCall::of(step));
         self.run(state, &inner, fields, Vec::new(), ran.span, Lookup::Programs);
+    }
+
+    /// Walks the scripts and programs of a package that a command runs.
+    #[inline(never)]
+    fn follow_packages(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let ProgramRun { name, reading, args, env, span, .. } = ran;
+        let state = &self.with_bins(state, name, env);
+        self.update_files(packages::scripts_set(state, args, reading, context.conditional));
+        if let Some(scripts) = self.progress().package_scripts(state, ran) {
+            for dir in &scripts.dirs {
+                self.scripts_in(state, context, ran, &scripts, dir);
+            }
+        }
+        if let Some((program, args)) = packages::named_program(ran) {
+            self.stands_for(state, context, name, &program, &args, span);
+        }
+    }
+
+    /// Walks scripts in the manifest of a directory.
+    #[inline(never)]
+    fn scripts_in(
+        &mut self,
+        state: &State,
+        context: &Context,
+        ran: ProgramRun<'_>,
+        scripts: &PackageScripts,
+        dir: &Place,
+    ) {
+        let ProgramRun { name, reading, span, .. } = ran;
+        let Some(place) = dir.join(packages::MANIFEST) else { return };
+        // The scripts of a downloaded package are judged with its installation.
+        if scripts.rest == usize::MAX && self.progress().is_fetched(&place) {
+            return;
+        }
+        let manifest = place.value();
+        let Some(text) = self.settings_text(state, &manifest, span) else { return };
+        for possible in self.progress().possible_scripts(state, &manifest) {
+            let inner = within(&context.perhaps(), name).elsewhere(span);
+            self.read_value(&mut state.child(&[]), &inner, &possible, span);
+        }
+        let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
+        for ScriptLine { name: script, line } in
+            self.progress().script_lines(state, reading, scripts, (&manifest, &text))
+        {
+            let what = (format!("{name} script {script} in {}", dir.shown()), words.as_slice());
+            let Some(inner) = self.definition(state, context, name, what, span) else { continue };
+            let mut child = state.child(&[]);
+            if child.cwd.as_ref() != Some(dir) {
+                child.move_to(Some(dir.clone()));
+            }
+            let mut child = self.with_bins(&child, name, &[]);
+            self.read_value(&mut child, &inner, &line, span);
+        }
     }
 
     /// Returns the text of a variable that a command gets.
@@ -295,19 +344,6 @@ impl Walker<'_> {
         Some(inner)
     }
 
-    /// Returns the directory that one of these options names, or the working directory.
-    fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<Place> {
-        // The state has that directory already.
-        if !reading.chdir.is_empty() {
-            return state.cwd.clone();
-        }
-        let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
-        match flag.and_then(|flag| flag.value.as_ref()) {
-            Some(value) => Place::of_directory(state.cwd.as_ref(), value),
-            None => state.cwd.clone(),
-        }
-    }
-
     /// Returns the content of a settings file: the text that the command wrote to it, or the existing content.
     #[inline(never)]
     fn settings_text(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
@@ -390,6 +426,19 @@ impl Walker<'_> {
     fn in_place_of(&mut self, state: &State, context: &Context, wrapper: &str, inner: InnerCommand, span: Span) {
         let reading = Reading { inner: vec![inner], ..Reading::default() };
         self.inner(state, context, ProgramRun::in_place_of(wrapper, &reading, span));
+    }
+}
+
+/// Returns the directory that one of these options names, or the working directory.
+fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<Place> {
+    // The state has that directory already.
+    if !reading.chdir.is_empty() {
+        return state.cwd.clone();
+    }
+    let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
+    match flag.and_then(|flag| flag.value.as_ref()) {
+        Some(value) => Place::of_directory(state.cwd.as_ref(), value),
+        None => state.cwd.clone(),
     }
 }
 

@@ -1,18 +1,19 @@
 //! Scripts and programs of a package: `npm run X`, `yarn X`, and the scripts that an installation runs.
 
 use crate::judge::analysis::act::{Act, Flag, Taint, Value};
-use crate::judge::analysis::arguments::Reading;
-use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::arguments::{Arg, Reading};
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::indirection::describes;
+use crate::judge::analysis::files::{FileUpdate, WrittenData};
+use crate::judge::analysis::indirection::{describes, named_directory};
 use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
+
+/// The name of a manifest.
+pub(super) const MANIFEST: &str = "package.json";
 
 /// Maximum number of versions of a manifest that are read.
 const MAX_MANIFESTS: usize = 16;
@@ -23,39 +24,98 @@ const MAX_TEXTS: usize = 16;
 /// Maximum number of members of a workspace that are read.
 const MAX_MEMBERS: usize = 16;
 
-impl Walker<'_> {
+/// The options that name the directory of a package.
+const DIRECTORY_OPTIONS: [&str; 4] = ["--prefix", "--dir", "--cwd", "-C"];
+
+/// Scripts of packages that a command runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PackageScripts {
+    pub names: Vec<String>,
+    /// The index of the first operand that is passed to them.
+    pub rest: usize,
+    /// The directories with the manifests.
+    pub dirs: Vec<Place>,
+}
+
+/// A script in a manifest.
+#[derive(Debug)]
+pub(super) struct ScriptLine {
+    pub name: String,
+    /// The command, with the operands that it gets.
+    pub line: Value,
+}
+
+/// Returns the names of the scripts that a command runs, and the index of the first operand that is passed to them.
+fn named_scripts(ran: ProgramRun<'_>) -> Option<(Vec<String>, usize)> {
+    let ProgramRun { name, known: program, reading, .. } = ran;
+    let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+    let sub = reading.sub.first().cloned();
+    let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
+    let skip = usize::from(sub.is_none());
+    let first = sub.or_else(|| operand(0));
+    Some(match first.as_deref() {
+        Some("run" | "run-script" | "rum" | "urn") => (vec![operand(skip)?], skip + 1),
+        Some("test" | "t" | "tst") => (vec!["test".to_owned()], skip),
+        Some(script @ ("start" | "stop" | "restart")) => (vec![script.to_owned()], skip),
+        // `workspace NAME [run] SCRIPT`, `workspaces run SCRIPT`, `workspaces foreach run SCRIPT`
+        Some(word @ ("workspace" | "workspaces")) => {
+            let from = skip + usize::from(word == "workspace");
+            let at = from + usize::from(operand(from).is_some_and(|word| word == "run"));
+            (vec![operand(at)?], at + 1)
+        }
+        Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
+            (word_lists::INSTALL_SCRIPTS.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
+        }
+        // npm requires `run` before the name of a script.
+        Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
+        _ => return None,
+    })
+}
+
+/// Returns the program of the project that a command runs, and its arguments (`yarn prisma migrate reset`): the word is
+/// neither a subcommand nor a script.
+pub(super) fn named_program(ran: ProgramRun<'_>) -> Option<(String, Vec<Arg>)> {
+    let ProgramRun { name, known: program, reading, args, .. } = ran;
+    let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+    let word = match reading.sub.first() {
+        Some(sub) if sub == "run" => operand(0),
+        Some(sub) if !describes(program, sub) => Some(sub.clone()),
+        Some(_) => None,
+        None => operand(0),
+    };
+    let word = word.filter(|word| name != "npm" && !word_lists::SCRIPT_NAMES.contains(&word.as_str()))?;
+    let at = args.iter().position(|field| field.value.is(&word))?;
+    Some((word, args.iter().skip(at + 1).map(Field::arg).collect()))
+}
+
+/// Returns the manifest after `npm pkg set scripts.X=COMMAND`, as updates of the file. `conditional`: it may not run.
+pub(super) fn scripts_set(state: &State, args: &[Field], reading: &Reading, conditional: bool) -> Option<FileUpdate> {
+    let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let set: Vec<(&str, &str)> = match words.as_slice() {
+        ["pkg", "set", set @ ..] | ["pm", "pkg", "set", set @ ..] => {
+            set.iter().filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')).collect()
+        }
+        ["set-script", name, line] => vec![(name, line)],
+        _ => return None,
+    };
+    let dir = named_directory(state, reading, &DIRECTORY_OPTIONS)?;
+    let place = dir.join(MANIFEST).filter(|_| !set.is_empty())?;
+    let manifest = |(name, line): &(&str, &str)| serde_json::json!({ "scripts": { *name: line } }).to_string();
+    let text = Value::text(set.iter().map(manifest).collect::<String>());
+    Some(FileUpdate::Write(WrittenData { append: true, ..WrittenData::of(place, text, Taint::default(), conditional) }))
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the scripts that a command runs, and the packages.
     #[inline(never)]
-    pub(super) fn package_script(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
-        let ProgramRun { name, known: program, reading, .. } = ran;
+    pub(super) fn package_scripts(&self, state: &State, ran: ProgramRun<'_>) -> Option<PackageScripts> {
+        let reading = ran.reading;
+        let (names, rest) = named_scripts(ran)?;
+        let dir = named_directory(state, reading, &DIRECTORY_OPTIONS)?;
         let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
-        let sub = reading.sub.first().cloned();
-        let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
-        let first = sub.clone().or_else(|| operand(0));
-        let skip = usize::from(sub.is_none());
-        let (scripts, rest): (Vec<String>, usize) = match first.as_deref() {
-            Some("run" | "run-script" | "rum" | "urn") => match operand(skip) {
-                Some(script) => (vec![script], skip + 1),
-                None => return,
-            },
-            Some("test" | "t" | "tst") => (vec!["test".to_owned()], skip),
-            Some(script @ ("start" | "stop" | "restart")) => (vec![script.to_owned()], skip),
-            // `workspace NAME [run] SCRIPT`, `workspaces run SCRIPT`, `workspaces foreach run SCRIPT`
-            Some(word @ ("workspace" | "workspaces")) => {
-                let from = skip + usize::from(word == "workspace");
-                let at = from + usize::from(operand(from).is_some_and(|word| word == "run"));
-                match operand(at) {
-                    Some(script) => (vec![script], at + 1),
-                    None => return,
-                }
-            }
-            Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
-                (word_lists::INSTALL_SCRIPTS.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
-            }
-            // npm requires `run` before the name of a script.
-            Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
-            _ => return,
-        };
-        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let first = reading.sub.first().cloned().or_else(|| operand(0));
+        let skip = usize::from(reading.sub.is_empty());
         let everywhere = first.as_deref() == Some("workspaces");
         let named = (first.as_deref() == Some("workspace")).then(|| operand(skip)).flatten();
         let is_workspace = |flag: &&Flag| {
@@ -63,147 +123,77 @@ impl Walker<'_> {
         };
         let mut flags = reading.flags.iter().filter(is_workspace).peekable();
         if !everywhere && named.is_none() && flags.peek().is_none() {
-            self.scripts_in(state, context, ran, (&scripts, rest), &dir);
-            return;
+            return Some(PackageScripts { names, rest, dirs: vec![dir] });
         }
         let values = flags.filter_map(|flag| flag.value.as_ref()?.known_text());
-        let mut members: Vec<Place> = named.into_iter().chain(values).filter_map(|member| dir.join(&member)).collect();
-        members.extend(self.members_written(&dir));
-        for member in members.iter().take(MAX_MEMBERS) {
-            self.scripts_in(state, context, ran, (&scripts, rest), member);
-        }
+        let mut dirs: Vec<Place> = named.into_iter().chain(values).filter_map(|member| dir.join(&member)).collect();
+        dirs.extend(self.members_written(&dir));
+        dirs.truncate(MAX_MEMBERS);
+        Some(PackageScripts { names, rest, dirs })
     }
 
     /// Returns the directories below a directory in which the command or the session wrote a manifest.
     fn members_written(&self, dir: &Place) -> Vec<Place> {
-        const MANIFEST: &str = "/package.json";
-        let is_member =
-            |below: &str| below.ends_with(MANIFEST) && below != MANIFEST && !below.contains("/node_modules/");
+        let is_member = |below: &str| {
+            let above = below.strip_suffix(MANIFEST).and_then(|above| above.strip_suffix('/'));
+            above.is_some_and(|above| !above.is_empty()) && !below.contains("/node_modules/")
+        };
         let of_line =
             self.files.written.keys().filter(|place| place.below(dir).is_some_and(|below| is_member(below.rough())));
         let mut members: Vec<Place> = of_line.filter_map(|place| Some(place.split()?.0)).collect();
         if let (Some(dir), Some(ledger)) = (dir.text(), self.input.inquiry.ledger()) {
             let own = ledger.written().filter(|path| path.strip_prefix(dir).is_some_and(is_member));
-            members.extend(own.filter_map(|path| path.strip_suffix(MANIFEST)).map(Place::of));
+            members.extend(own.filter_map(|path| Some(path.rsplit_once('/')?.0)).map(Place::of));
         }
         members
     }
 
-    /// Walks these scripts in the manifest of a directory. `rest` is the index of the first operand that is passed to
-    /// them.
+    /// Returns texts that may have become scripts of a manifest: what an editor inserted, and if the command computed
+    /// something into it, the texts that the command names beside it.
     #[inline(never)]
-    fn scripts_in(
-        &mut self,
+    pub(super) fn possible_scripts(&self, state: &State, manifest: &Value) -> Vec<Value> {
+        let Some(written) = self.content_of(state, manifest) else { return Vec::new() };
+        let beside = if written.is_dynamic() { self.texts_beside(MANIFEST) } else { Vec::new() };
+        let inserted = self.goes_on(state, manifest).then_some(written);
+        inserted.into_iter().chain(beside.into_iter().map(Value::text)).collect()
+    }
+
+    /// Returns the commands of these scripts and of those that run before and after them, by the text of a manifest.
+    #[inline(never)]
+    pub(super) fn script_lines(
+        &self,
         state: &State,
-        context: &Context,
-        ran: ProgramRun<'_>,
-        (scripts, rest): (&[String], usize),
-        dir: &Place,
-    ) {
-        let ProgramRun { name, reading, span, .. } = ran;
-        let Some(place) = dir.join("package.json") else { return };
-        // The scripts of a downloaded package are judged with its installation.
-        if rest == usize::MAX && self.progress().is_fetched(&place) {
-            return;
-        }
-        let path = place.value();
-        let Some(told) = self.settings_text(state, &path, span) else { return };
-        let told = MarkedText::new(&told);
+        reading: &Reading,
+        scripts: &PackageScripts,
+        (manifest, text): (&Value, &Value),
+    ) -> Vec<ScriptLine> {
+        let told = MarkedText::new(text);
         // An insertion by an editor follows the existing manifest.
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
-        // An inserted line may belong to any script.
-        if self.progress().goes_on(state, &path)
-            && let Some(put_in) = self.progress().content_of(state, &path)
-        {
-            let inner = within(&context.perhaps(), name).elsewhere(span);
-            self.read_value(&mut state.child(&[]), &inner, &put_in, span);
-        }
-        // What the command computed into it may be any of the texts that the command names beside it.
-        if self.progress().content_of(state, &path).is_some_and(|text| text.is_dynamic()) {
-            let inner = within(&context.perhaps(), name).elsewhere(span);
-            for text in self.progress().texts_beside("package.json") {
-                self.text(&mut state.child(&[]), &inner, &text);
-            }
-        }
-        let words: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
-        for script in scripts {
-            for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
-                // The last definition applies.
-                let said =
-                    |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
-                let put_in = manifests.is_empty() || self.progress().goes_on(state, &path);
-                let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
-                let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
-                let Some(inner) = self.definition(
-                    state,
-                    context,
-                    name,
-                    (format!("{name} script {name_of} in {}", dir.shown()), &words),
-                    span,
-                ) else {
-                    continue;
-                };
-                let mut child = state.child(&[]);
-                if child.cwd.as_ref() != Some(dir) {
-                    child.move_to(Some(dir.clone()));
+        let put_in = manifests.is_empty() || self.goes_on(state, manifest);
+        let line = |script: &str, name: String| {
+            // The last definition applies.
+            let said = |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name)?.as_str()?.to_owned());
+            let set = || put_in.then(|| scripts_in(told.text(), &name)).flatten();
+            let command = set().or_else(|| manifests.iter().rev().find_map(said))?;
+            let mut line = told.value(&command);
+            if name == script {
+                for operand in reading.operands.iter().skip(scripts.rest) {
+                    line.push_text(" ");
+                    line.push_quoted(&operand.value);
                 }
-                let mut child = self.with_bins(&child, name, &[]);
-                let mut line = told.value(&text);
-                if name_of == *script {
-                    for operand in reading.operands.iter().skip(rest) {
-                        line.push_text(" ");
-                        line.push_quoted(&operand.value);
-                    }
-                }
-                self.read_value(&mut child, &inner, &line, span);
             }
-        }
-    }
-
-    /// Stores the manifest after `npm pkg set scripts.X=COMMAND`.
-    #[inline(never)]
-    pub(super) fn package_set(&mut self, state: &State, context: &Context, args: &[Field], reading: &Reading) {
-        let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
-        let set: Vec<(&str, &str)> = match words.as_slice() {
-            ["pkg", "set", set @ ..] | ["pm", "pkg", "set", set @ ..] => {
-                set.iter().filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')).collect()
-            }
-            ["set-script", name, line] => vec![(name, line)],
-            _ => return,
+            Some(ScriptLine { name, line })
         };
-        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
-        let Some(key) = dir.join("package.json").filter(|_| !set.is_empty()) else { return };
-        let sink = self.files.open(&mut self.sinks, key, true, context.conditional);
-        for (name, line) in set {
-            let manifest = serde_json::json!({ "scripts": { name: line } });
-            if let Some(sink) = self.sinks.get_mut(sink) {
-                sink.write(&Value::text(manifest.to_string()), Taint::default(), false);
-            }
-        }
+        let names = |script: &String| [format!("pre{script}"), script.clone(), format!("post{script}")];
+        scripts
+            .names
+            .iter()
+            .flat_map(|script| names(script).into_iter().filter_map(|name| line(script, name)))
+            .collect()
     }
 
-    /// Walks a program of the project (`yarn prisma migrate reset`): the word is neither a subcommand nor a script.
-    #[inline(never)]
-    pub(super) fn package_program(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
-        let ProgramRun { name, known: program, reading, args, span, .. } = ran;
-        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
-        let word = match reading.sub.first() {
-            Some(sub) if sub == "run" => operand(0),
-            Some(sub) if !describes(program, sub) => Some(sub.clone()),
-            Some(_) => None,
-            None => operand(0),
-        };
-        let is_program = |word: &String| name != "npm" && !word_lists::SCRIPT_NAMES.contains(&word.as_str());
-        let Some(word) = word.filter(is_program) else { return };
-        let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
-        let rest = args.iter().skip(at + 1).map(Field::arg);
-        self.stands_for(state, context, name, &word, &rest.collect::<Vec<_>>(), span);
-    }
-}
-
-impl WalkProgress<'_, '_> {
     /// Returns the texts in quotes in the code and the arguments of the programs that also name this file.
     fn texts_beside(&self, file: &str) -> Vec<String> {
         self.input.spend(self.acts.len() as u64 / 4);

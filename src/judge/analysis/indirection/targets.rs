@@ -5,6 +5,7 @@ use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::indirection::named_directory;
 use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
@@ -28,7 +29,7 @@ impl Walker<'_> {
         reading: &Reading,
         span: Span,
     ) {
-        let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
+        let dir = named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
         let mut there = self.input.fork(state);
         there.cwd.clone_from(&dir);
         let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::loads::is_one_of;
 use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::indirection::named_directory;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
@@ -25,7 +26,7 @@ impl Walker<'_> {
     /// Walks the commands in the settings of a task runner.
     pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, span, .. } = ran;
-        let Some(dir) = Self::named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
+        let Some(dir) = named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
         let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
         for file in &load.files {
