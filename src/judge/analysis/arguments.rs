@@ -13,7 +13,7 @@ use super::value::Build as _;
 use super::value_test::given;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{
-    Added, ArgumentPlace, EffectSpec, Files, FlagTest, OptionStyle, OutputTaint, Program, Runs, Sub, Target,
+    Added, ArgumentPlace, EffectSpec, Files, FlagTest, Language, OptionStyle, OutputTaint, Program, Runs, Sub, Target,
 };
 use crate::judge::rules::text::same_flag;
 use crate::judge::syntax::tree::Span;
@@ -377,7 +377,9 @@ fn named_code(runs: &Runs, scan: &ArgumentScan<'_>, operands: &[Operand]) -> Vec
         found.push(source(CodeFrom::Inline(first.value.clone(), first.span), rest));
     }
     if let Some(span) = inline.iter().map(|(_, span)| *span).reduce(Span::to) {
-        let text = Value::join(inline.iter().map(|(value, _)| *value), "\n");
+        // Each option of a database client has a statement of its own.
+        let between = if runs.language == Language::Sql.name() { ";\n" } else { "\n" };
+        let text = Value::join(inline.iter().map(|(value, _)| *value), between);
         found.push(source(CodeFrom::Inline(text, span), operands));
     }
     let scripts = values(&scan.flags, &runs.script);

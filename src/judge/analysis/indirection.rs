@@ -358,6 +358,13 @@ impl Walker<'_> {
             };
             return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
         }
+        if let Some(files) = self.progress().printed_into(state, file) {
+            let text = |path: &String| match self.input.inquiry.file(path) {
+                Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
+                _ => None,
+            };
+            return Some(Value::text(files.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
+        }
         if let Some(written) = self.progress().content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {

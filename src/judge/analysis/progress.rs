@@ -108,6 +108,13 @@ impl WalkProgress<'_, '_> {
         files.iter().all(is_read)
     }
 
+    /// Returns the existing files whose content the command printed into a file, if that is its whole content.
+    pub fn printed_into(&self, state: &State, file: &Value) -> Option<Vec<String>> {
+        let written = state.file(file).and_then(|key| self.files.written.get(&key))?;
+        let files = self.sinks.get(*written.contents.last()?)?.files()?;
+        (written.contents.len() == 1 && self.are_read(files)).then(|| files.to_vec())
+    }
+
     /// Reports whether a file can only come from an archive that the command unpacks.
     pub fn is_unpacked(&self, place: &Place) -> bool {
         let unread = |written: &WrittenFile| {

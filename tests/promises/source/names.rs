@@ -13,10 +13,10 @@ use super::{Said, root, sources};
 const WORDS: [(&str, &str); 5] = [
     (
         "languages, by the names that descriptions give them",
-        "ash awk bash cmd dash duckdb elvish ex fish gdb ipython ksh lua mongo nu perl php powershell python robot ruby rzsh \
-         sed sh sqlite3 xonsh zsh",
+        "ash awk bash cmd dash duckdb ex fish gdb ipython ksh lua mongo perl php powershell python robot ruby rzsh sed sh \
+         sqlite3 zsh",
     ),
-    ("names of source files and endings of file names", "m4 py zip"),
+    ("names of source files and endings of file names", "m4 zip"),
     (
         "keys, columns and forms of guard's own data",
         "agent as at code defaults dir env file from granted host id init kind last llm named near one q script strip timeout tree \
@@ -27,7 +27,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Words that are no program in a file, with their meaning there.
-const KNOWN: [(&str, &str, &str); 15] = [
+const KNOWN: [(&str, &str, &str); 14] = [
     (
         "judge/analysis/indirection/path_floor.rs",
         "known:read unknown:read unknown:root unknown:root-own unknown:touch",
@@ -40,7 +40,6 @@ const KNOWN: [(&str, &str, &str); 15] = [
         "the two clients of one form whose own commands differ",
     ),
     ("judge/analysis/redirect.rs", "truncate", "the command as which `> file` is judged, which does the same"),
-    ("judge/analysis/written_files.rs", "truncate", "the command as which a filter of nothing is judged"),
     ("judge/analysis/recipes.rs", "import", "a keyword of justfiles"),
     ("judge/analysis/tool.rs", "make", "a kind of verb of a tool"),
     ("judge/approver.rs", "ssh", "a kind of key"),

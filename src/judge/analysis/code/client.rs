@@ -31,6 +31,14 @@ fn of_file(line: Slice<'_>) -> Option<Call> {
     }
 }
 
+/// What begins a command that reads statements from a file: `\i file`, `.read file`, `source file`.
+const INCLUDES: [&str; 5] = ["\\i ", "\\ir ", "\\. ", ".read ", "source "];
+
+/// Reports whether a line begins with a command that reads statements from a file.
+pub(super) fn includes(line: &str) -> bool {
+    INCLUDES.iter().any(|mark| line.starts_with(mark))
+}
+
 /// Parses `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`.
 pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
     let (line, at) = (text.rough(), |cut| text.part(cut));
@@ -57,11 +65,8 @@ pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
         let file = file.split_whitespace().last().unwrap_or_default();
         return Some(Call::new("open".into(), vec![value(at(file.trim_matches(['"', '\''])))]));
     }
-    // `\i file`, `.read file`, `source file`
-    if let Some(file) = ["\\i ", "\\ir ", "\\. ", ".read ", "source "].iter().find_map(|mark| line.strip_prefix(mark))
-        && !file.contains('|')
-    {
-        let file = file.trim().trim_end_matches(';').trim_matches(['"', '\'']);
+    if let Some(file) = INCLUDES.iter().find_map(|mark| line.strip_prefix(mark)).filter(|file| !file.contains('|')) {
+        let file = file.split(';').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
         return Some(Call::new("include".into(), vec![value(at(file))]));
     }
     if let Some(file) = line.strip_prefix(".import ").filter(|rest| !rest.contains('|')) {

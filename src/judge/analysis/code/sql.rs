@@ -29,6 +29,11 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
         if let Some((_, file)) = trimmed.split_once("\\g ").filter(|(_, file)| !file.trim_start().starts_with('|')) {
             calls.push(copy("--to=", at(file.trim())));
         }
+        // `source file; drop …`
+        if let Some((_, behind)) = trimmed.split_once(';').filter(|(first, _)| client::includes(first)) {
+            rest.push_text(at(behind));
+            rest.push_text("\n");
+        }
         match client::meta(at(trimmed)) {
             Some(call) => calls.push(call),
             // A command of the client ends with its line (`.timeout 1000`, `\timing`).

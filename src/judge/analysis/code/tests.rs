@@ -452,6 +452,9 @@ fn statements_and_commands_of_editors_say_which_files_they_write() {
     has("sql", "tee /x/y", "copy(--to=/x/y)");
     has("sql", "set global general_log_file='/x/y'", "select-into-file(--to=/x/y)");
     has("sql", ".import /x/y t", "load(--from=/x/y)");
+    has("sql", "source 'a.sql'; drop table t;", "include(a.sql)");
+    has("sql", "source 'a.sql'; drop table t;", "drop(table, t)");
+    has("sql", "host rm x", "shell(rm x)");
     assert_eq!(seen("sql", "insert into t values ('to', '/x/y')"), ["insert(t)"]);
     has("ex", "autocmd VimEnter * !rm x", "exec(rm x)");
     has("python", "open('x', 'w').close()", "empty(x)");
