@@ -6,8 +6,8 @@ use super::act::Value;
 use super::command_context::Context;
 use super::paths::{NormalPath, Start};
 use super::place::Place;
+use super::progress::WalkProgress;
 use super::state::State;
-use super::walk::Walker;
 use crate::judge::syntax::tree::{Command, CompoundKind, CondToken, Join, Part, Pipeline, Simple, Word};
 
 /// The names of the builtin; the second requires a closing bracket.
@@ -43,24 +43,46 @@ impl Context {
     }
 }
 
-impl Walker<'_> {
-    /// Returns the facts after a pipeline whose first act is `first`.
+/// A test of a file in `[[ … ]]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BracketTest<'t> {
+    operator: &'t str,
+    /// The word of the file. Its expansion has no side effects.
+    pub word: &'t Word,
+    negated: bool,
+}
+
+/// Returns the test of a pipeline that is a single `[[ … ]]`.
+pub(super) fn bracket_test(pipeline: &Pipeline) -> Option<BracketTest<'_>> {
+    let [Command::Compound(compound)] = pipeline.commands.as_slice() else { return None };
+    let CompoundKind::Conditional(tokens) = &compound.kind else { return None };
+    let (operator, word, negated) = match tokens.as_slice() {
+        [CondToken::Operator(operator, _), CondToken::Word(word)] => (operator, word, false),
+        [CondToken::Operator(not, _), CondToken::Operator(operator, _), CondToken::Word(word)] if not == "!" => {
+            (operator, word, true)
+        }
+        _ => return None,
+    };
+    is_plain(word).then_some(BracketTest { operator, word, negated })
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the facts after a pipeline whose first act is `first`. `in_brackets` is its test in `[[ … ]]` with the file,
+    /// if it is one that runs on this machine.
     #[inline(never)]
-    pub fn what_is_told(
-        &mut self,
-        state: &mut State,
-        context: &Context,
+    pub fn told_by(
+        &self,
+        state: &State,
         pipeline: &Pipeline,
         first: usize,
+        in_brackets: Option<(BracketTest<'_>, &Value)>,
     ) -> ConditionFacts {
-        let [command] = pipeline.commands.as_slice() else { return ConditionFacts::default() };
-        let test = match command {
-            Command::Simple(simple) => self.tested(state, simple, first),
-            Command::Compound(compound) => match &compound.kind {
-                CompoundKind::Conditional(tokens) => self.tested_in_brackets(state, context, tokens),
-                _ => None,
-            },
-            Command::Function(_) | Command::Coprocess(_) => None,
+        let test = match (pipeline.commands.as_slice(), in_brackets) {
+            ([Command::Simple(simple)], _) => self.tested(state, simple, first),
+            (_, Some((test, file))) => {
+                self.absent(test.operator, file, state.cwd.as_ref()).map(|path| (path, test.negated))
+            }
+            _ => None,
         };
         let Some((path, negated)) = test else { return ConditionFacts::default() };
         match negated == pipeline.negated {
@@ -75,7 +97,7 @@ impl Walker<'_> {
         if !TESTS.contains(&name.as_str()) || state.functions.get(name).is_some() {
             return None;
         }
-        let acts = self.facts.acts.get(first..)?;
+        let acts = self.acts.get(first..)?;
         let act = acts.iter().rfind(|act| act.verb.key() == name && act.remote.is_none())?;
         let words = match act.args.split_last() {
             Some((last, words)) if last.is("]") => words,
@@ -87,28 +109,6 @@ impl Walker<'_> {
             _ => return None,
         };
         let path = self.absent(&operator.known()?, file, act.cwd.as_ref())?;
-        Some((path, negated))
-    }
-
-    /// Returns the same for `[[ … ]]`. Its word is expanded again here, so it must have no side effects.
-    fn tested_in_brackets(
-        &mut self,
-        state: &mut State,
-        context: &Context,
-        tokens: &[CondToken],
-    ) -> Option<(NormalPath, bool)> {
-        let (operator, word, negated) = match tokens {
-            [CondToken::Operator(operator, _), CondToken::Word(word)] => (operator, word, false),
-            [CondToken::Operator(not, _), CondToken::Operator(operator, _), CondToken::Word(word)] if not == "!" => {
-                (operator, word, true)
-            }
-            _ => return None,
-        };
-        if !is_plain(word) || context.remote.is_some() {
-            return None;
-        }
-        let file = self.expand().single(state, context, word);
-        let path = self.absent(operator, &file, state.cwd.as_ref())?;
         Some((path, negated))
     }
 

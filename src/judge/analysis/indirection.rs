@@ -24,8 +24,9 @@ use std::rc::Rc;
 
 use self::git::{AliasCommand, GitSettings};
 use self::packages::{PackageScripts, ScriptLine};
+use self::session_code::SessionFile;
 use self::unknown_scripts::HandedScript;
-use super::act::{OpaqueReason, Source, Taint, Value};
+use super::act::{OpaqueReason, Operand, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command_context::Context;
@@ -137,6 +138,32 @@ impl Walker<'_> {
                 self.recipe(&state.child(env), context, (name, program), RecipeKind::Just, reading, span);
             }
             Follow::TildeCommands => self.tilde_commands(state, context, name, span),
+        }
+    }
+
+    /// Walks the files that the session wrote, and that a program may load.
+    #[inline(never)]
+    fn session_code(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
+        let mut bytes = session_code::MAX_BYTES;
+        for file in self.progress().session_files(state, context, ran) {
+            let Some(FileFacts::Text { bytes: text, .. }) = self.input.inquiry.file(&file.path) else { continue };
+            let Some(left) = bytes.checked_sub(text.len()) else { continue };
+            let run = (file.path.clone(), context.root, state.dir().unwrap_or_default().to_owned());
+            // A file that runs several times has the same acts each time.
+            if !self.progress().is_read_for(&file, context) || !self.staged.insert(run) {
+                continue;
+            }
+            bytes = left;
+            let known = self.facts.opaque.len();
+            let SessionFile { language, path } = file;
+            if language == "shell" {
+                self.script_bytes(&mut state.child(&[]), &context.staged(), &path, text, ran.span, None);
+            } else {
+                let file = Operand { value: Value::text(path), span: ran.span };
+                self.embedded_file(state, &context.staged(), language, &file, ran.span);
+            }
+            let found = self.facts.opaque.split_off(known);
+            self.facts.opaque.extend(found.into_iter().filter(session_code::is_grave));
         }
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::act::{Output, Taint, UnknownReason, Value};
 use super::command_context::Context;
-use super::file_tests::ConditionFacts;
+use super::file_tests::{ConditionFacts, bracket_test};
 use super::state::{DefinedFunction, State, VariableValue, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, DescriptorReader, Stream, WaitingReader};
 use super::walk::{Walker, depth};
@@ -42,6 +42,21 @@ impl Walker<'_> {
     /// Reports whether there is fuel for the next part; otherwise it adds an opaque part.
     pub fn has_fuel(&mut self, context: &Context, span: Span) -> bool {
         self.input.inquiry.fuel.lasts() || self.step(context.spans.map(span))
+    }
+
+    /// Returns the facts about files after a pipeline whose first act is `first`.
+    #[inline(never)]
+    fn what_is_told(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        pipeline: &Pipeline,
+        first: usize,
+    ) -> ConditionFacts {
+        let test = bracket_test(pipeline).filter(|_| context.remote.is_none());
+        let file = test.map(|test| (test, self.expand().single(state, context, test.word)));
+        let in_brackets = file.as_ref().map(|(test, file)| (*test, file));
+        self.progress().told_by(state, pipeline, first, in_brackets)
     }
 
     /// Walks pipelines joined by `&&` and `||`.

@@ -6,42 +6,48 @@
 //! certain command. Out of scope: which programs load code (descriptions).
 
 use super::downloads::{language_of, runs_project};
-use crate::judge::analysis::act::{Opaque, OpaqueReason, Operand, Value};
+use crate::judge::analysis::act::{Opaque, OpaqueReason};
 use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::recursion::Callee;
 use crate::judge::analysis::state::State;
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::word_lists;
 
 /// Maximum number of files that are read for one run, the latest first.
 const MAX_FILES: usize = 16;
 
 /// Maximum size of these files, in bytes.
-const MAX_BYTES: usize = 128 * 1024;
+pub(super) const MAX_BYTES: usize = 128 * 1024;
 
-impl Walker<'_> {
-    /// Walks the files that the session wrote, if a program runs code of the project in its directory, or is
+/// A file that the session wrote, and that a program may load.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SessionFile {
+    pub language: &'static str,
+    pub path: String,
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the files that the session wrote, if a program runs code of the project in its directory, or is
     /// undescribed.
     #[inline(never)]
-    pub(super) fn session_code(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
-        let program = ran.known;
+    pub(super) fn session_files(&self, state: &State, context: &Context, ran: ProgramRun<'_>) -> Vec<SessionFile> {
         if context.staged || ran.reading.dry_run && !rehearses(ran.reading) {
-            return;
+            return Vec::new();
         }
-        let own = match program {
+        let own = match ran.known {
             Some(program) => {
-                let Some(build) = runs_project(program, ran).filter(|build| !build.installs) else { return };
+                let Some(build) = runs_project(program, ran).filter(|build| !build.installs) else { return Vec::new() };
                 program.runs.as_ref().filter(|_| build.named).map(|runs| &*runs.language)
             }
             None => None,
         };
         let ledger = self.input.inquiry.ledger().filter(|ledger| ledger.written().next().is_some());
-        let Some(ledger) = ledger else { return };
+        let Some(ledger) = ledger else { return Vec::new() };
         let led = |dir: &str| self.input.inquiry.path(dir).map(|facts| facts.canonical.clone());
         let here = [state.dir(), self.input.invocation.cwd.to_str()].into_iter().flatten();
         let dirs: Vec<String> = here.flat_map(|dir| std::iter::once(dir.to_owned()).chain(led(dir))).collect();
@@ -55,7 +61,7 @@ impl Walker<'_> {
         };
         let written: Vec<&str> = ledger.written().filter(|path| is_below(path)).collect();
         self.input.inquiry.fuel.spend(written.len() as u64 / 4);
-        let mut files: Vec<(&str, String)> = Vec::new();
+        let mut files = Vec::new();
         let mut scripts = 0;
         for path in &written {
             let Some(language) = language_of(path).filter(|language| *language != "sql") else { continue };
@@ -69,32 +75,17 @@ impl Walker<'_> {
                 own.is_none_or(|own| own == language)
             };
             if loads {
-                files.push((language, (*path).to_owned()));
+                files.push(SessionFile { language, path: (*path).to_owned() });
             }
         }
-        let mut bytes = MAX_BYTES;
-        for (language, path) in files {
-            let Some(FileFacts::Text { bytes: text, .. }) = self.input.inquiry.file(&path) else { continue };
-            let Some(left) = bytes.checked_sub(text.len()) else { continue };
-            if context.is_called(&Callee::File(path.clone()))
-                || self.files.written.contains_key(&Place::of(path.as_str()))
-                || !self.input.is_changed(&path)
-                // A file that runs several times has the same acts each time.
-                || !self.staged.insert((path.clone(), context.root, state.dir().unwrap_or_default().to_owned()))
-            {
-                continue;
-            }
-            bytes = left;
-            let known = self.facts.opaque.len();
-            if language == "shell" {
-                self.script_bytes(&mut state.child(&[]), &context.staged(), &path, text, ran.span, None);
-            } else {
-                let file = Operand { value: Value::text(path), span: ran.span };
-                self.embedded_file(state, &context.staged(), language, &file, ran.span);
-            }
-            let found = self.facts.opaque.split_off(known);
-            self.facts.opaque.extend(found.into_iter().filter(is_grave));
-        }
+        files
+    }
+
+    /// Reports whether a file of the session is read for a program: nothing else reads it, and git tracks no equal one.
+    pub(super) fn is_read_for(&self, file: &SessionFile, context: &Context) -> bool {
+        !context.is_called(&Callee::File(file.path.clone()))
+            && !self.files.written.contains_key(&Place::of(file.path.as_str()))
+            && self.input.is_changed(&file.path)
     }
 }
 
@@ -126,7 +117,7 @@ fn is_place_of(program: &str, below: &str) -> bool {
 }
 
 /// Reports whether an opaque part is severe in code that may never run.
-fn is_grave(opaque: &Opaque) -> bool {
+pub(super) fn is_grave(opaque: &Opaque) -> bool {
     matches!(opaque.why, OpaqueReason::FetchedCode | OpaqueReason::FetchedCodeAsRoot)
 }
 
