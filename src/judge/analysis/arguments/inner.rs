@@ -81,6 +81,12 @@ pub(super) fn commands(scan: &ArgumentScan<'_>) -> Vec<InnerCommand> {
 fn operands(wrap: &Wrap, scan: &ArgumentScan<'_>) -> Option<InnerCommand> {
     let at = scan.command_at(wrap);
     let args: Vec<Arg> = scan.operands.iter().skip(at).filter_map(|index| scan.args.get(*index)).cloned().collect();
+    let is_script = |arg: &Arg| {
+        arg.value.known().is_some_and(|name| wrap.scripts.iter().any(|ending| name.ends_with(ending.as_str())))
+    };
+    if args.first().is_some_and(is_script) {
+        return None;
+    }
     let mut inner = command(wrap, scan, &args)?;
     if wrap.assignments {
         let before = scan.operands.iter().take(at).filter_map(|index| scan.args.get(*index));

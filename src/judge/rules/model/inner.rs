@@ -28,6 +28,8 @@ pub struct Wrap {
     pub adds: Added,
     /// Without a command the program starts a shell that reads standard input (`ssh host`, `sudo -s`, `su`).
     pub bare_shell: bool,
+    /// The endings of files that are not commands but scripts in the language of the program (`uv run x.py`).
+    pub scripts: Vec<String>,
 }
 
 /// The form of the command that a wrapper runs.

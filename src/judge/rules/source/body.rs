@@ -198,6 +198,7 @@ impl Body<'_> {
             host: shape.host,
             adds: shape.adds,
             bare_shell: shape.bare_shell,
+            scripts: shape.scripts.iter().map(|ending| ending.get_ref().clone()).collect(),
         })
     }
 

@@ -15,6 +15,14 @@ fn a_command_stands_at_the_operands() {
 }
 
 #[test]
+fn a_script_of_the_programs_language_is_no_command() {
+    let uv = Wrap { scripts: vec![".py".to_owned()], ..Wrap::default() };
+    let uv = wrapper(OptionStyle::Posix, &["-p="], vec![uv]);
+    assert!(read_line(&uv, "-p 3 tools/x.py rm -rf /").inner.is_empty());
+    assert_eq!(argv(&read_line(&uv, "rm x.py").inner[0]), "rm x.py");
+}
+
+#[test]
 fn what_is_skipped_comes_before_the_command() {
     let timeout = wrapper(OptionStyle::Posix, &["-s=", "-k="], vec![Wrap { skip: 1, ..Wrap::default() }]);
     assert_eq!(argv(&read_line(&timeout, "-k 5 10 rm -rf /").inner[0]), "rm -rf /");

@@ -179,6 +179,7 @@ pub struct WrapShape {
     pub host: Option<u32>,
     pub adds: Added,
     pub bare_shell: bool,
+    pub scripts: Vec<Located<String>>,
 }
 
 impl WrapShape {
@@ -196,6 +197,7 @@ impl WrapShape {
             host: from.count("host"),
             adds: from.word("adds").map(Located::into_inner).unwrap_or_default(),
             bare_shell: from.flag("bare_shell"),
+            scripts: from.texts("scripts"),
         }
     }
 }
