@@ -23,7 +23,8 @@ pub struct RecognisedAgent {
     /// The variable that contains its session ID.
     pub session: Option<&'static str>,
     packed: &'static [u8],
-    read: OnceLock<Agent>,
+    /// In a box, because every start relocates the table of agents and so copies each of its pages.
+    read: OnceLock<Box<Agent>>,
     /// For each template, a text that every line that fits it contains.
     marks: &'static [&'static str],
     packed_templates: &'static [u8],
@@ -37,7 +38,7 @@ impl RecognisedAgent {
     #[must_use]
     pub fn described(&self) -> &Agent {
         // The build script decodes everything that it packs, so this cannot fail.
-        self.read.get_or_init(|| postcard::from_bytes(self.packed).unwrap_or_default())
+        self.read.get_or_init(|| Box::new(postcard::from_bytes(self.packed).unwrap_or_default()))
     }
 
     /// Reports whether a template of the agent puts an envelope around its commands.

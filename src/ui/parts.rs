@@ -244,6 +244,7 @@ fn unknown_words(unknown: &Unknown) -> String {
         UnknownReason::Pipe => "‹a pipe›".to_owned(),
         UnknownReason::Found(Some(start)) => format!("‹what is found below {start}›"),
         UnknownReason::Found(None) => "‹what is found›".to_owned(),
+        UnknownReason::Installation => "‹a directory of installed programs›".to_owned(),
         UnknownReason::Other(words) => format!("‹{words}›"),
     }
 }

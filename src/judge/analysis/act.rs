@@ -277,6 +277,8 @@ pub enum UnknownReason {
     /// It is a path that `find` or a loop over a glob finds below this directory, if the directory is known. An empty
     /// text after a known piece means: below the path in that piece.
     Found(Option<String>),
+    /// A directory of installed programs.
+    Installation,
     /// Another reason, described by this text.
     Other(&'static str),
 }

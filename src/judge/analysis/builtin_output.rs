@@ -102,7 +102,8 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<KnownO
         | Printed::Program
         | Printed::Path
         | Printed::Names
-        | Printed::Place => None,
+        | Printed::Place
+        | Printed::Installation => None,
     }
 }
 

@@ -319,6 +319,7 @@ pub(super) fn describe(value: &Value) -> String {
             UnknownReason::Temporary { .. } => "(a temporary name)".to_owned(),
             UnknownReason::Pipe => "(a pipe)".to_owned(),
             UnknownReason::Found(_) => "(a file that is found)".to_owned(),
+            UnknownReason::Installation => "(a directory of installed programs)".to_owned(),
             UnknownReason::Other(what) => format!("({what})"),
         },
     };

@@ -422,7 +422,7 @@ fn leaves_scratch(source: &str) -> bool {
 
 /// Reports whether a piece is computed by code.
 fn is_made(piece: &Piece) -> bool {
-    matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
+    matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Installation | UnknownReason::Other(_)) && unknown.taint == Taint::default())
 }
 
 /// Reports whether a call imports a module.

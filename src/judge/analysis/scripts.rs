@@ -104,7 +104,7 @@ impl Walker<'_> {
         if let Some((value, _)) = self.progress().behind(state, &file.value) {
             return self.script_file(state, context, &Operand { value, span: file.span }, span, act);
         }
-        if self.written_script(state, context, &file.value, span, act) {
+        if self.written_script(state, context, &file.value, span, act) || is_of_installation(&file.value) {
             return;
         }
         let before = self.facts.acts.get(..act.unwrap_or(usize::MAX)).unwrap_or(&self.facts.acts);
@@ -408,6 +408,15 @@ pub(super) fn interpreter(text: &str) -> Option<String> {
     }
     let program = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
     program.rsplit('/').next().map(str::to_owned)
+}
+
+/// Reports whether a path is in a directory of installed programs, which one of them printed.
+fn is_of_installation(path: &Value) -> bool {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Installation, taint }), Piece::Text(below)] = path.pieces()
+    else {
+        return false;
+    };
+    *taint == Taint::default() && below.starts_with('/') && !below.split('/').any(|name| name == "..")
 }
 
 #[cfg(test)]

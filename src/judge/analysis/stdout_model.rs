@@ -187,6 +187,11 @@ impl Walker<'_> {
             }
             Printed::Names => self.input.names_listed(state, args)?,
             Printed::Place => line(unknown(UnknownReason::Other("a place of an installation"), taint)),
+            // Its input has no influence on that.
+            Printed::Installation if context.remote.is_none() => {
+                line(unknown(UnknownReason::Installation, Taint::default()))
+            }
+            Printed::Installation => line(unknown(UnknownReason::CommandOutput, taint)),
             Printed::SomeLines if stdin.known().is_none() && search_results::listed(stdin).is_some() => {
                 let whole =
                     |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));

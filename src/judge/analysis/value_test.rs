@@ -142,6 +142,7 @@ mod tests {
             UnknownReason::Temporary { variable: false },
             UnknownReason::Found(None),
             UnknownReason::Other("a place of an installation"),
+            UnknownReason::Installation,
         ] {
             assert!(!is_computed(&of(why.clone())), "{why:?}");
         }

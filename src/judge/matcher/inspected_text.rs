@@ -303,6 +303,7 @@ pub fn shown(value: &Value) -> String {
                     text.push(')');
                 }
                 UnknownReason::Found(None) => text.push_str("(what is found)"),
+                UnknownReason::Installation => text.push_str("(a directory of installed programs)"),
                 UnknownReason::Other(words) => {
                     text.push('(');
                     text.push_str(words);

@@ -140,8 +140,11 @@ pub enum Printed {
     Path,
     /// The files among its arguments, under the names that are given (`ls`).
     Names,
-    /// A directory of its installation or its data, which is unknown before the run (`brew --prefix`).
+    /// A directory of its data, which is unknown before the run (`npm prefix`).
     Place,
+    /// A directory of installed programs, which is unknown before the run (`brew --prefix`). Scripts below it are not
+    /// the project's, and run with the same trust as the program.
+    Installation,
 }
 
 /// The way to find the directory in which a program works, for [`super::Lowering::Scratch`].
