@@ -166,7 +166,9 @@ impl Walker<'_> {
                 // A file with a generated name did not exist before.
                 let Some(path) = place.text() else { return true };
                 let there = self.input.inquiry.path(path);
-                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(path))
+                // On macOS, `/tmp` is a link to `/private/tmp`.
+                let is_here = |canonical: &str| canonical.strip_prefix("/private").unwrap_or(canonical) == path;
+                there.is_some_and(|facts| facts.kind == PathKind::Missing || is_here(&facts.canonical))
             },
         )
     }
@@ -433,4 +435,33 @@ fn is_import(callee: &str) -> bool {
 /// Returns the name under which a call is described.
 fn verb(language: Language, callee: &str) -> String {
     format!("{}:{callee}", language.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::analysis::inquiry::Answers;
+    use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
+    use crate::judge::analysis::testing::line;
+    use crate::judge::judge;
+    use crate::judge::policy::Policy;
+    use crate::judge::risk::Tier;
+    use crate::judge::rules::catalog::Catalog;
+
+    #[test]
+    fn a_link_among_temporary_files_is_the_database_that_it_leads_to() {
+        let tier = |canonical: &str| {
+            let answer = |question: &Question| match question {
+                Question::Path(asked) if asked == "/tmp/app.db" => {
+                    let (canonical, symlink) = (canonical.to_owned(), asked != canonical);
+                    WorldAnswer::Path(PathFacts { kind: PathKind::File, canonical, symlink, bytes: 1 })
+                }
+                _ => WorldAnswer::Unavailable,
+            };
+            let invocation = line("sqlite3 /tmp/app.db 'drop table t'");
+            judge(&invocation, &Catalog::builtin(), &Policy::default(), &Answers::of(&answer)).risk.tier
+        };
+        assert_eq!(tier("/tmp/app.db"), Tier::Low);
+        assert_eq!(tier("/private/tmp/app.db"), Tier::Low);
+        assert_eq!(tier("/srv/tmp/app.db"), Tier::High);
+    }
 }

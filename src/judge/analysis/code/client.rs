@@ -39,6 +39,13 @@ pub(super) fn includes(line: &str) -> bool {
     INCLUDES.iter().any(|mark| line.starts_with(mark))
 }
 
+/// Returns the command behind one of the words that begin a shell command where no statement continues: `host cmd`.
+pub(super) fn shell_words(line: &str) -> Option<&str> {
+    let (word, command) = line.split_once(char::is_whitespace)?;
+    let is_known = word_lists::CLIENT_SHELL_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    Some(command.trim().trim_end_matches(';')).filter(|command| is_known && !command.is_empty())
+}
+
 /// Parses `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`.
 pub(super) fn meta(text: Slice<'_>) -> Option<Call> {
     let (line, at) = (text.rough(), |cut| text.part(cut));

@@ -18,8 +18,16 @@ enum Token {
 pub fn read(text: Slice<'_>) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut rest = Text::default();
+    // Whether a statement continues in the next line.
+    let mut open = false;
     for line in text.lines() {
         let (trimmed, at) = (line.rough().trim(), |cut| line.part(cut));
+        // Within a statement these words may be names of columns.
+        if let Some(command) = client::shell_words(trimmed).filter(|_| !open) {
+            calls.push(Call::new("shell".into(), vec![value(at(command))]));
+            continue;
+        }
+        open = is_open_after(trimmed, open);
         // A client command that differs from a statement only by its backslash.
         if let Some(copy) = trimmed.strip_prefix("\\copy ").filter(|copy| !copy.contains('|')) {
             rest.push_text(&Text::joined(["copy ".into(), at(copy), ";\n".into()]));
@@ -49,6 +57,15 @@ pub fn read(text: Slice<'_>) -> Vec<Call> {
         calls.extend(read_statement(statement));
     }
     calls
+}
+
+/// Reports whether a statement continues after a line; `open`: whether one did before it.
+fn is_open_after(line: &str, open: bool) -> bool {
+    let is_comment = |text: &str| text.is_empty() || ["--", "#", "/*"].iter().any(|mark| text.starts_with(mark));
+    match line.rsplit_once(';') {
+        Some((_, tail)) => !is_comment(tail.trim()),
+        None => open || !is_comment(line),
+    }
 }
 
 fn tokens(text: Slice<'_>) -> Vec<Token> {

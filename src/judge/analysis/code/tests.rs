@@ -454,7 +454,12 @@ fn statements_and_commands_of_editors_say_which_files_they_write() {
     has("sql", ".import /x/y t", "load(--from=/x/y)");
     has("sql", "source 'a.sql'; drop table t;", "include(a.sql)");
     has("sql", "source 'a.sql'; drop table t;", "drop(table, t)");
-    has("sql", "host rm x", "shell(rm x)");
+    for text in ["host rm x", "select 1;\nHOST rm x", "-- a\nhost rm x;", "select 1; -- a\n\nshell rm x"] {
+        has("sql", text, "shell(rm x)");
+    }
+    for text in ["create table t (\nhost text,\nshell text\n);", "select 1;\nselect\nhost from t", "host"] {
+        assert!(!seen("sql", text).iter().any(|call| call.starts_with("shell")), "{text}");
+    }
     assert_eq!(seen("sql", "insert into t values ('to', '/x/y')"), ["insert(t)"]);
     has("ex", "autocmd VimEnter * !rm x", "exec(rm x)");
     has("python", "open('x', 'w').close()", "empty(x)");

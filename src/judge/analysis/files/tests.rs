@@ -59,3 +59,18 @@ fn a_copy_of_a_copy_is_one_of_the_first() {
     files.copy(place("/a"), place("/c"), true);
     assert_eq!(files.written[&place("/c")].copies, [place("/x"), place("/a")]);
 }
+
+#[test]
+fn an_update_writes_or_copies_as_it_says() {
+    let (mut files, mut sinks) = (FileModel::default(), Vec::new());
+    let data = |text: &str| WrittenData::of(place("/a"), Value::text(text), Taint::FETCHED, false);
+    let mut apply = |update| files.apply(&mut sinks, update);
+    apply(FileUpdate::Write(data("one")));
+    apply(FileUpdate::Write(WrittenData { append: true, older: true, taint: Taint::default(), ..data("two") }));
+    apply(FileUpdate::Write(WrittenData { conditional: true, ..data("three") }));
+    apply(FileUpdate::Copy { source: place("/x"), target: place("/b"), conditional: false });
+    apply(FileUpdate::Copy { source: place("/y"), target: place("/b"), conditional: true });
+    assert_eq!(texts(&files, &sinks, "/a"), ["onetwo", "three"]);
+    assert!(sinks[0].taint.has(Taint::FETCHED) && !sinks[0].older && sinks[1].older && !sinks[2].older);
+    assert_eq!(files.written[&place("/b")].copies, [place("/x"), place("/y")]);
+}

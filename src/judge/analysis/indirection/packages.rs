@@ -246,7 +246,83 @@ fn scripts_in(text: &str, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::judge::analysis::act::Operand;
     use crate::judge::analysis::testing::{dump, facts_with, line, programs};
+    use crate::judge::syntax::tree::Span;
+
+    /// Tests a run of a program with these subcommands and operands.
+    fn run<R>(name: &str, sub: &[&str], operands: &[&str], test: impl FnOnce(ProgramRun<'_>) -> R) -> R {
+        let span = Span::default();
+        let reading = Reading {
+            sub: sub.iter().map(|word| (*word).to_owned()).collect(),
+            operands: operands.iter().map(|word| Operand { value: Value::text(*word), span }).collect(),
+            ..Reading::default()
+        };
+        let args: Vec<Field> = sub.iter().chain(operands).map(|word| Field::text(*word, span)).collect();
+        test(ProgramRun { args: &args, ..ProgramRun::in_place_of(name, &reading, span) })
+    }
+
+    #[test]
+    fn scripts_are_named_by_their_command_or_their_name() {
+        let install: &[&str] = &word_lists::INSTALL_SCRIPTS;
+        for (name, sub, operands, scripts) in [
+            ("npm", &["run"][..], &["b", "x"][..], Some((&["b"][..], 1))),
+            ("npm", &[], &["run", "b", "x"], Some((&["b"], 2))),
+            ("npm", &["run"], &[], None),
+            ("npm", &["t"], &["x"], Some((&["test"], 0))),
+            ("npm", &["stop"], &[], Some((&["stop"], 0))),
+            ("npm", &["frob"], &[], None),
+            ("yarn", &["frob"], &["x"], Some((&["frob"], 0))),
+            ("yarn", &[], &["frob", "x"], Some((&["frob"], 1))),
+            ("yarn", &["workspace"], &["a", "b"], Some((&["b"], 2))),
+            ("yarn", &[], &["workspace", "a", "run", "b"], Some((&["b"], 4))),
+            ("yarn", &["workspaces"], &["run", "b"], Some((&["b"], 2))),
+            ("npm", &["ci"], &[], Some((install, usize::MAX))),
+            ("npm", &[], &[], Some((install, usize::MAX))),
+            ("bun", &[], &[], None),
+        ] {
+            let found = run(name, sub, operands, named_scripts);
+            let found =
+                found.as_ref().map(|(names, rest)| (names.iter().map(String::as_str).collect::<Vec<_>>(), *rest));
+            assert_eq!(found, scripts.map(|(names, rest)| (names.to_vec(), rest)), "{name} {sub:?} {operands:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_the_project_is_no_script_of_the_manager() {
+        let found = |name: &str, sub: &[&str], operands: &[&str]| {
+            let found = run(name, sub, operands, named_program);
+            found.map(|(program, args)| {
+                let args: Vec<String> = args.iter().map(|arg| arg.value.rough().into_owned()).collect();
+                format!("{program} {}", args.join(" "))
+            })
+        };
+        assert_eq!(found("yarn", &["run"], &["prisma", "migrate", "reset"]).as_deref(), Some("prisma migrate reset"));
+        assert_eq!(found("yarn", &["prisma"], &["reset"]).as_deref(), Some("prisma reset"));
+        assert_eq!(found("yarn", &[], &["prisma"]).as_deref(), Some("prisma "));
+        assert_eq!(found("npm", &["prisma"], &[]), None, "npm starts programs with `exec` alone");
+        assert_eq!(found("yarn", &["start"], &[]), None);
+    }
+
+    #[test]
+    fn a_set_script_is_appended_to_the_manifest() {
+        let state = State::at(Some(Place::of("/home/dev/project")));
+        let set = |words: &[&str]| {
+            let args: Vec<Field> = words.iter().map(|word| Field::text(*word, Span::default())).collect();
+            match scripts_set(&state, &args, &Reading::default(), true)? {
+                FileUpdate::Write(data) => Some(data),
+                FileUpdate::Copy { .. } => None,
+            }
+        };
+        let data = set(&["pkg", "set", "scripts.b=rm x", "name=y", "scripts.c=d=e", "--json"]).unwrap();
+        assert_eq!(data.text.rough(), r#"{"scripts":{"b":"rm x"}}{"scripts":{"c":"d=e"}}"#);
+        assert_eq!((data.place.shown(), data.append, data.conditional), ("/home/dev/project/package.json", true, true));
+        assert_eq!(set(&["set-script", "b", "rm x"]).unwrap().text.rough(), r#"{"scripts":{"b":"rm x"}}"#);
+        for words in [&["pkg", "set", "name=y"][..], &["pkg", "get", "scripts.b"], &["set-script", "b"]] {
+            assert!(set(words).is_none(), "{words:?}");
+        }
+    }
 
     #[test]
     fn scripts_of_a_member_of_the_workspace_are_read() {
