@@ -53,11 +53,13 @@ use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::languages::Languages;
 use judge::rules::line_commands::LineLanguages;
 use judge::rules::model::PackageList;
+use judge::rules::problem::TableError;
 use judge::rules::secrets::SecretArguments;
 use judge::rules::shell_languages::ShellLanguages;
 use judge::rules::source::{NoLayers, read_all};
 use judge::rules::source_files::SourceFiles;
 use judge::rules::word_list::WordLists;
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The directory of the pattern files. In the repository it is a link; in a published package it contains the files.
 const DIRECTORY: &str = "patterns";
@@ -116,59 +118,33 @@ fn build() -> Result<(), Box<dyn Error>> {
     read_back(&blob, &contents)?;
     // Only `guard patterns` reads the examples, so their size matters more than the time to decode them.
     let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
-    let lexicon = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LEXICON))?;
-    let lexicon: Lexicon = toml::from_str(&lexicon).map_err(|error| format!("patterns/{LEXICON}: {error}"))?;
-    let words = postcard::to_allocvec(&lexicon)?;
-    if postcard::from_bytes::<Lexicon>(&words)? != lexicon {
-        return Err("the lexicon does not come back from the store".into());
-    }
-    let secrets = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SECRETS))?;
-    let secrets: SecretArguments = toml::from_str(&secrets).map_err(|error| format!("patterns/{SECRETS}: {error}"))?;
-    let secret_arguments = postcard::to_allocvec(&secrets)?;
-    if postcard::from_bytes::<SecretArguments>(&secret_arguments)? != secrets {
-        return Err("the places of secrets do not come back from the store".into());
-    }
-    let languages = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LANGUAGES))?;
-    let languages: Languages = toml::from_str(&languages).map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
-    languages.check().map_err(|error| format!("patterns/{LANGUAGES}: {error}"))?;
-    let names = postcard::to_allocvec(&languages)?;
-    if postcard::from_bytes::<Languages>(&names)? != languages {
-        return Err("the names of languages do not come back from the store".into());
-    }
-    let commands = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(LINE_COMMANDS))?;
-    let commands: LineLanguages =
-        toml::from_str(&commands).map_err(|error| format!("patterns/{LINE_COMMANDS}: {error}"))?;
-    commands.check().map_err(|error| format!("patterns/{LINE_COMMANDS}: {error}"))?;
-    let line_commands = postcard::to_allocvec(&commands)?;
-    if postcard::from_bytes::<LineLanguages>(&line_commands)? != commands {
-        return Err("the commands of languages do not come back from the store".into());
-    }
-    let shells = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SHELLS))?;
-    let shells: ShellLanguages = toml::from_str(&shells).map_err(|error| format!("patterns/{SHELLS}: {error}"))?;
-    shells.check().map_err(|error| format!("patterns/{SHELLS}: {error}"))?;
-    let shell_languages = postcard::to_allocvec(&shells)?;
-    if postcard::from_bytes::<ShellLanguages>(&shell_languages)? != shells {
-        return Err("the shells do not come back from the store".into());
-    }
-    let sources = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(SOURCE_FILES))?;
-    let sources: SourceFiles = toml::from_str(&sources).map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
-    sources.check().map_err(|error| format!("patterns/{SOURCE_FILES}: {error}"))?;
-    let source_files = postcard::to_allocvec(&sources)?;
-    if postcard::from_bytes::<SourceFiles>(&source_files)? != sources {
-        return Err("the names of source files do not come back from the store".into());
-    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
-    std::fs::write(out.join("lexicon.bin"), words)?;
-    std::fs::write(out.join("languages.bin"), names)?;
-    std::fs::write(out.join("line_commands.bin"), line_commands)?;
-    std::fs::write(out.join("shells.bin"), shell_languages)?;
-    std::fs::write(out.join("secrets.bin"), secret_arguments)?;
-    std::fs::write(out.join("sources.bin"), source_files)?;
+    std::fs::write(out.join("lexicon.bin"), packed::<Lexicon>(LEXICON, |_| Ok(()))?)?;
+    std::fs::write(out.join("languages.bin"), packed(LANGUAGES, Languages::check)?)?;
+    std::fs::write(out.join("line_commands.bin"), packed(LINE_COMMANDS, LineLanguages::check)?)?;
+    std::fs::write(out.join("shells.bin"), packed(SHELLS, ShellLanguages::check)?)?;
+    std::fs::write(out.join("secrets.bin"), packed::<SecretArguments>(SECRETS, |_| Ok(()))?)?;
+    std::fs::write(out.join("sources.bin"), packed(SOURCE_FILES, SourceFiles::check)?)?;
     std::fs::write(out.join("word_lists.rs"), word_lists()?)?;
     Ok(())
+}
+
+/// Returns the tables of a file in the form in which the program stores them, after they were checked and decoded again.
+fn packed<T>(file: &str, check: impl FnOnce(&T) -> Result<(), TableError>) -> Result<Vec<u8>, Box<dyn Error>>
+where
+    T: Serialize + DeserializeOwned + PartialEq,
+{
+    let text = std::fs::read_to_string(PathBuf::from(DIRECTORY).join(file))?;
+    let tables: T = toml::from_str(&text).map_err(|error| format!("patterns/{file}: {error}"))?;
+    check(&tables).map_err(|error| format!("patterns/{file}: {error}"))?;
+    let stored = postcard::to_allocvec(&tables)?;
+    if postcard::from_bytes::<T>(&stored)? != tables {
+        return Err(format!("patterns/{file} does not come back from the store").into());
+    }
+    Ok(stored)
 }
 
 /// Returns the word lists, as source code of constants.

@@ -371,6 +371,15 @@ impl Walker<'_> {
         Some(inner)
     }
 
+    /// Returns the texts of existing files, one behind the other.
+    fn texts_of<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Value {
+        let text = |path| match self.input.inquiry.file(path) {
+            Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
+        };
+        Value::text(paths.filter_map(text).collect::<Vec<_>>().join("\n"))
+    }
+
     /// Returns the content of a settings file: the text that the command wrote to it, or the existing content.
     #[inline(never)]
     fn settings_text(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
@@ -379,18 +388,10 @@ impl Walker<'_> {
         }
         let copies = state.file(file).and_then(|key| self.files.written.get(&key));
         if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
-            let text = |place: &Place| match self.input.inquiry.file(place.text()?) {
-                Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
-                _ => None,
-            };
-            return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
+            return Some(self.texts_of(copies.iter().filter_map(Place::text)));
         }
         if let Some(files) = self.progress().printed_into(state, file) {
-            let text = |path: &String| match self.input.inquiry.file(path) {
-                Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
-                _ => None,
-            };
-            return Some(Value::text(files.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
+            return Some(self.texts_of(files.iter().map(String::as_str)));
         }
         if let Some(written) = self.progress().content_of(state, file) {
             let taint = written.taint();
