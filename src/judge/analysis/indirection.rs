@@ -10,6 +10,7 @@ pub(super) mod downloads;
 mod entrypoint;
 mod git;
 mod loaded_code;
+mod loading;
 mod loads;
 mod operand_lists;
 mod packages;
@@ -232,7 +233,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn follow_packages(&mut self, state: &State, context: &Context, ran: ProgramRun<'_>) {
         let ProgramRun { name, reading, args, env, span, .. } = ran;
-        let state = &self.with_bins(state, name, env);
+        let state = &self.input.with_bins(state, name, env);
         self.update_files(packages::scripts_set(state, args, reading, context.conditional));
         if let Some(scripts) = self.progress().package_scripts(state, ran) {
             for dir in &scripts.dirs {
@@ -276,7 +277,7 @@ impl Walker<'_> {
             if child.cwd.as_ref() != Some(dir) {
                 child.move_to(Some(dir.clone()));
             }
-            let mut child = self.with_bins(&child, name, &[]);
+            let mut child = self.input.with_bins(&child, name, &[]);
             self.read_value(&mut child, &inner, &line, span);
         }
     }

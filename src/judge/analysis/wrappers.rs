@@ -53,7 +53,7 @@ impl Walker<'_> {
         let set: Vec<(String, Value)> = env.iter().chain(&inner.env).cloned().collect();
         let mut child = match inner.remote.is_some() {
             true => state.elsewhere(&inner.env),
-            false => self.with_bins(state, name, &set),
+            false => self.input.with_bins(state, name, &set),
         };
         self.input.other_directory(&mut child, name, reading);
         // The file may be in the first start directory of the search.

@@ -6,13 +6,9 @@
 
 use super::loads::option_values;
 use crate::judge::analysis::act::Value;
-use crate::judge::analysis::command_context::Context;
-use crate::judge::analysis::program_run::ProgramRun;
-use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::progress::WalkProgress;
+use crate::judge::analysis::state::State;
 use crate::judge::rules::model::Load;
-use crate::judge::syntax;
-use crate::judge::syntax::tree::Dialect;
 
 /// Maximum number of occurrences of a key in a file, and of texts in its values.
 const MAX_PLACES: usize = 32;
@@ -21,65 +17,46 @@ const MAX_TEXTS: usize = 128;
 /// The characters that delimit a word in a list, an object or a call.
 const MARKS: [char; 11] = [',', '[', ']', '{', '}', '(', ')', ';', '<', '>', '='];
 
-impl Walker<'_> {
-    /// Walks the files that settings name, and the code in them. `own`: the settings are unchanged in git, so that only
-    /// changed files which they name are read.
-    pub(super) fn config_keys(
-        &mut self,
-        state: &State,
-        context: &Context,
-        load: &Load,
-        (file, own): (&Value, bool),
-        ran: ProgramRun<'_>,
-    ) {
-        let Some(text) = self.settings_text(state, file, ran.span).and_then(|text| text.known_text()) else { return };
-        let called = format!("settings {}", file.rough());
-        let Some(inner) = self.definition(state, context, ran.name, (called, &[file]), ran.span) else { return };
-        let dir = file.known().and_then(|path| Some(path.rsplit_once('/')?.0.to_owned()));
-        for name in load.file_keys.iter().flat_map(|key| names(&text, key)).take(MAX_TEXTS) {
-            let base = load.bases.iter().find_map(|base| name.strip_prefix(base.as_str()));
-            let name = base.unwrap_or(&name).to_owned();
-            if name.is_empty() || name.contains("://") || name.contains('*') {
-                continue;
-            }
-            let below = dir.as_ref().filter(|_| !name.starts_with('/')).map(|dir| format!("{dir}/{name}"));
-            let mut files = vec![name];
-            // Settings in another directory may name files relative to it.
-            files.extend(below.filter(|_| file.known().as_deref().is_some_and(|path| !self.is_beside(state, path))));
-            for name in files {
-                let named = Value::text(name);
-                if !own || self.is_new_code(state, load, &named) {
-                    self.load(state, &inner, load, &named, ran);
-                }
-            }
-        }
-        for code in load.code_keys.iter().flat_map(|key| texts(&text, key)).take(MAX_TEXTS).filter(|_| !own) {
-            if !load.language.is_empty() && load.language != "shell" {
-                self.embedded_code(state, &inner.perhaps(), None, &load.language, &Value::text(code), ran.span);
-            } else if syntax::parse(code.as_bytes(), Dialect::Sh).is_ok() {
-                self.text(&mut state.child(&[]), &inner.perhaps(), &code);
-            }
-        }
-    }
+/// Returns the names of files in settings.
+pub(super) fn file_names(load: &Load, text: &str) -> Vec<String> {
+    let all = load.file_keys.iter().flat_map(|key| names(text, key)).take(MAX_TEXTS);
+    let bare = all.map(|name| {
+        let base = load.bases.iter().find_map(|base| name.strip_prefix(base.as_str()));
+        base.map(str::to_owned).unwrap_or(name)
+    });
+    bare.filter(|name| !name.is_empty() && !name.contains("://") && !name.contains('*')).collect()
+}
 
-    /// Returns the values of options of the program in settings.
-    pub(super) fn options_in(&mut self, state: &State, load: &Load, file: &Value, ran: ProgramRun<'_>) -> Vec<Value> {
-        let Some(text) = self.settings_text(state, file, ran.span).and_then(|text| text.known_text()) else {
-            return Vec::new();
-        };
-        let texts = load.option_keys.iter().flat_map(|key| texts(&text, key)).collect::<Vec<_>>().join(" ");
-        let words: Vec<Value> = texts.split_whitespace().map(Value::text).collect();
-        option_values(&words.iter().collect::<Vec<_>>(), &load.options)
-    }
+/// Returns the code in settings.
+pub(super) fn code(load: &Load, text: &str) -> Vec<String> {
+    load.code_keys.iter().flat_map(|key| texts(text, key)).take(MAX_TEXTS).collect()
+}
 
-    /// Reports whether a file is in the working directory.
-    fn is_beside(&self, state: &State, path: &str) -> bool {
-        let dir = state.place(path).and_then(|place| place.split()).map(|(dir, _)| dir);
-        dir.is_some() && dir == state.cwd
-    }
+/// Returns the values of options of the program in settings.
+pub(super) fn options(load: &Load, text: &str) -> Vec<Value> {
+    let texts = load.option_keys.iter().flat_map(|key| texts(text, key)).collect::<Vec<_>>().join(" ");
+    let words: Vec<Value> = texts.split_whitespace().map(Value::text).collect();
+    option_values(&words.iter().collect::<Vec<_>>(), &load.options)
+}
 
+/// Returns the paths that a name in the settings of a file may mean.
+pub(super) fn paths_of(state: &State, file: &Value, name: String) -> Vec<Value> {
+    let Some(path) = file.known() else { return vec![Value::text(name)] };
+    let below = path.rsplit_once('/').filter(|_| !name.starts_with('/')).map(|(dir, _)| format!("{dir}/{name}"));
+    // Settings in another directory may name files relative to it.
+    let below = below.filter(|_| !is_beside(state, &path));
+    std::iter::once(name).chain(below).map(Value::text).collect()
+}
+
+/// Reports whether a file is in the working directory.
+fn is_beside(state: &State, path: &str) -> bool {
+    let dir = state.place(path).and_then(|place| place.split()).map(|(dir, _)| dir);
+    dir.is_some() && dir == state.cwd
+}
+
+impl WalkProgress<'_, '_> {
     /// Reports whether a named file, with one of the endings that may be omitted, is new or changed in git.
-    fn is_new_code(&self, state: &State, load: &Load, name: &Value) -> bool {
+    pub(super) fn is_new_code(&self, state: &State, load: &Load, name: &Value) -> bool {
         let bare = [String::new()];
         let ends = if load.endings.is_empty() { &bare[..] } else { &load.endings };
         ends.iter().any(|end| {

@@ -1,142 +1,111 @@
 //! Code that a program loads in addition to its script, or by the name of a module: modules, preloaded files, commands
 //! in settings.
+//!
+//! Out of scope: walking the code.
 
-use crate::judge::analysis::act::{Operand, Taint, Value};
-use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::act::{Operand, Value};
+use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::marked_text::MarkedText;
-use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::Stream;
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{Load, Module, SettingLine};
+use crate::judge::rules::model::{Module, SettingLine};
 use crate::judge::syntax::tree::Span;
 
 /// Maximum number of lines of a settings file that are read.
 const MAX_SETTINGS: usize = 256;
 
-impl Walker<'_> {
-    /// Walks a module that runs by its name (`python3 -m unittest`).
-    pub(super) fn module(
-        &mut self,
-        state: &State,
-        context: &Context,
-        load: &Load,
-        module: &Module,
-        ran: ProgramRun<'_>,
-    ) {
-        let ProgramRun { args, span, .. } = ran;
-        let (option, language) = (module.option.as_str(), load.language.as_str());
+/// Code that a program loads.
+pub(super) enum LoadedCode {
+    /// The text that the command wrote.
+    Text(Value),
+    /// A file whose content is not the known text of the command.
+    File(Operand),
+}
+
+/// The code that a module runs, which is named by an option (`python3 -m unittest`).
+pub(super) enum ModuleCode {
+    Stdin,
+    /// A script at this path.
+    Script(Value),
+    /// A module at this path without its ending.
+    Module(Value),
+}
+
+impl AnalysisInput<'_> {
+    /// Returns the code of the module that a run names.
+    pub(super) fn module_code(&self, module: &Module, ran: ProgramRun<'_>) -> Option<ModuleCode> {
+        let (args, option) = (ran.args, module.option.as_str());
         let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
-        let Some(at) = known.iter().position(|word| word.as_deref().is_some_and(|word| word.starts_with(option)))
-        else {
-            return;
-        };
+        let at = known.iter().position(|word| word.as_deref().is_some_and(|word| word.starts_with(option)))?;
         let attached = known[at].as_deref().and_then(|word| word.strip_prefix(option)).filter(|name| !name.is_empty());
         let behind = at + 1 + usize::from(attached.is_none());
-        let Some(name) = attached.or_else(|| known.get(at + 1)?.as_deref()) else { return };
+        let name = attached.or_else(|| known.get(at + 1)?.as_deref())?;
         let is_among = |names: &[String]| names.iter().any(|known| known == name);
         if is_among(&module.stdin) {
-            self.code_on_stdin(state, context, language, span);
-            return;
+            return Some(ModuleCode::Stdin);
         }
-        let rest = args.get(behind..).unwrap_or_default();
         let mut named = None;
         if is_among(&module.runs) {
+            let rest = args.get(behind..).unwrap_or_default();
             // Options may have values; a script is recognised by its name.
             let is_script = |field: &&Field| field.value.rough().ends_with(&module.script);
             if let Some(script) = rest.iter().find(is_script) {
-                self.code_named(state, context, language, &script.value, &[""], span);
-                return;
+                return Some(ModuleCode::Script(script.value.clone()));
             }
             named = rest.iter().find(|field| !field.value.leading().starts_with('-')).map(|field| field.value.clone());
         }
-        let name = named.unwrap_or_else(|| Value::text(name));
-        let Some(name) = name.known_text().filter(|name| self.input.catalog.program(name).is_none()) else { return };
-        let path = Value::text(name.replace('.', "/"));
-        self.code_named(state, context, language, &path, &load.endings, span);
+        let name = named.unwrap_or_else(|| Value::text(name)).known_text()?;
+        let is_described = self.catalog.program(&name).is_some();
+        (!is_described).then(|| ModuleCode::Module(Value::text(name.replace('.', "/"))))
     }
+}
 
-    /// Walks code in a file, whose name may be given without its ending.
+impl WalkProgress<'_, '_> {
+    /// Returns the code in a file, whose name may be given without its ending.
     pub(super) fn code_named(
-        &mut self,
+        &self,
         state: &State,
-        context: &Context,
-        language: &str,
         name: &Value,
         ends: &[impl AsRef<str>],
         span: Span,
-    ) {
-        for end in ends {
+    ) -> Option<LoadedCode> {
+        ends.iter().find_map(|end| {
             let mut file = name.clone();
             file.push_text(end.as_ref());
-            if let Some(text) = self.progress().content_of(state, &file) {
-                self.code_text(state, context, language, &text, span);
-                return;
+            if let Some(text) = self.content_of(state, &file) {
+                return Some(LoadedCode::Text(text));
             }
-            let place = file.known().and_then(|path| state.place(&path));
-            let copied = |place: &Place| self.files.written.get(place).is_some_and(|file| !file.copies.is_empty());
-            let made = place.as_ref().is_some_and(|place| {
-                self.progress().is_fetched(place) || self.progress().is_unpacked(place) || copied(place)
-            });
+            let place = file.known().and_then(|path| state.place(&path))?;
+            let copied = || self.files.written.get(&place).is_some_and(|file| !file.copies.is_empty());
             let is_read = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
-            let there = || place.as_ref().and_then(Place::text).is_some_and(is_read);
-            if made || there() {
-                self.code_file(state, context, language, &Operand { value: file, span }, span);
-                return;
-            }
-        }
+            let is_there =
+                self.is_fetched(&place) || self.is_unpacked(&place) || copied() || place.text().is_some_and(is_read);
+            is_there.then(|| LoadedCode::File(Operand { value: file, span }))
+        })
     }
 
-    /// Walks code from standard input, if there is any.
-    pub(super) fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
+    /// Returns the code from standard input, if there is any.
+    pub(super) fn code_on_stdin(&self, state: &State) -> Option<LoadedCode> {
         match &state.streams.stdin {
-            Stream::Inherited | Stream::Nothing => {}
-            Stream::File(operand, _) if self.progress().content_of(state, &operand.value).is_none() => {
-                let operand = Operand::clone(operand);
-                self.code_file(state, context, language, &operand, span);
+            Stream::Inherited | Stream::Nothing => None,
+            Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+                Some(LoadedCode::File(Operand::clone(operand)))
             }
-            _ => {
-                let text = self.progress().stdin_of(state).0;
-                self.code_text(state, context, language, &text, span);
-            }
+            _ => Some(LoadedCode::Text(self.stdin_of(state).0)),
         }
     }
+}
 
-    fn code_text(&mut self, state: &State, context: &Context, language: &str, text: &Value, span: Span) {
-        let taint = text.taint();
-        if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("the command runs {language} code that it downloads or decodes");
-            self.opaque(context.fetched_code(), detail, span);
-            return;
-        }
-        self.embedded_code(state, context, None, language, text, span);
-    }
-
-    /// Walks the commands in the lines of a settings file.
-    pub(super) fn settings(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        file: &Value,
-        lines: &[SettingLine],
-        span: Span,
-    ) {
-        let Some(told) = self.settings_text(state, file, span) else { return };
-        let text = MarkedText::new(&told);
-        let called = format!("settings {}", file.rough());
-        let Some(inner) = self.definition(state, context, name, (called, &[file]), span) else { return };
-        let inner = within(&inner, name);
-        let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for command in given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)) {
-            self.read_value(&mut state.child(&[]), &inner, &text.value(&command), span);
-        }
-    }
+/// Returns the commands in the lines of a settings file.
+pub(super) fn commands_in_lines(text: &Value, lines: &[SettingLine]) -> Vec<Value> {
+    let text = MarkedText::new(text);
+    let given = text.text().lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    given.take(MAX_SETTINGS).filter_map(|line| command_in(line, lines)).map(|command| text.value(&command)).collect()
 }
 
 /// Returns the command in a line of settings, by the first description that matches.

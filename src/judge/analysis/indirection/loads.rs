@@ -1,14 +1,12 @@
 //! Files of code that a program loads: named by an option, an operand or a variable, or found under a fixed name.
 //!
-//! This module finds the files and walks their text. Out of scope: which programs load what (descriptions).
+//! Out of scope: which programs load what (descriptions), and walking the files.
 
 use super::downloads::language_of;
 use super::targets::shell_functions;
 use super::task_settings::commands;
-use crate::judge::analysis::act::{Effect, OpaqueReason, Operand, Piece, Taint, UnknownReason, Value};
+use crate::judge::analysis::act::{Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::analysis_input::AnalysisInput;
-use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
@@ -17,234 +15,90 @@ use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{Load, OptionSpec, Tasks, ValueKind};
+use crate::judge::rules::model::{Load, OptionSpec, ValueKind};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
 /// Maximum number of files for one description.
 const MAX_FILES: usize = 16;
 
-impl Walker<'_> {
-    /// Walks the files that a program loads, by its description.
-    #[inline(never)]
-    pub(super) fn follow_loads(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
-        let env = ran.env;
-        // The name of a program with several versions is a glob.
-        let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
-        // A run that only lists or checks does not run the files that it finds.
-        let only_lists = ran.reading.dry_run;
-        for load in loads.iter().filter(is_of) {
-            let listing = only_lists && !load.listed;
-            let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
-            if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
-                continue;
-            }
-            if load.stdin && !listing {
-                self.code_on_stdin(state, context, &load.language, ran.span);
-            }
-            if let Some(module) = load.module.as_ref().filter(|_| !listing) {
-                self.module(state, context, load, module, ran);
-            }
-            if load.tasks != Tasks::None && !listing {
-                self.tasks_in_files(state, context, load, ran);
-                continue;
-            }
-            let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
-            let mut named = option_values(&given, &load.options);
-            for name in &load.within {
-                let more = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
-                let more: Vec<Value> = more.split_whitespace().map(Value::text).collect();
-                named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
-            }
-            if named.iter().any(|file| self.comes_in(state, file)) {
-                let detail = format!("{} loads code from a pipe", ran.name);
-                self.opaque(OpaqueReason::Script, detail, ran.span);
-            }
-            let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
-            let of_options: Vec<Value> =
-                if load.option_keys.is_empty() { Vec::new() } else { std::mem::take(&mut files) };
-            if load.operands && !listing {
-                files.extend(self.input.operand_files(state, load, ran));
-            }
-            for name in &load.variables {
-                if variable(state, env, name).is_some_and(|value| self.comes_in(state, &value)) {
-                    let detail = format!("{} loads code from a pipe", ran.name);
-                    self.opaque(OpaqueReason::Script, detail, ran.span);
-                }
-                let text = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
-                let parts = text.split([':', ',', ' ', '=']).filter(|part| !part.is_empty() && !part.starts_with('-'));
-                files.extend(parts.map(Value::text));
-            }
-            for name in &load.under {
-                let dirs = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
-                for dir in dirs.split(':').filter(|dir| !dir.is_empty()) {
-                    let file = |file: &String| Value::text(format!("{}/{file}", dir.trim_end_matches('/')));
-                    files.extend(load.files.iter().map(file));
-                }
-            }
-            if load.under.is_empty() && !listing {
-                files.extend(self.progress().written_by_name(state, &load.files));
-                files.extend(self.progress().found_by_name(state, &load.files));
-            }
-            if load.session {
-                files.retain(|file| self.progress().is_of_session(state, file));
-            }
-            if load.compiles {
-                files.retain(|file| match self.progress().content_of(state, file) {
-                    Some(text) => !says_nothing(&text),
-                    None => self.progress().is_of_session(state, file) || self.input.is_of_work_tree(state, file),
-                });
-            }
-            // The settings files of the program, and whether they are unchanged in git.
-            let mut settings: Vec<(Value, bool)> = Vec::new();
-            if load.has_keys() {
-                if load.under.is_empty() && !listing {
-                    let own = self.progress().own_by_name(state, &load.files);
-                    settings.extend(own.into_iter().filter(|_| !load.session).map(|file| (file, true)));
-                }
-                settings.extend(files.drain(..).map(|file| (file, false)));
-            }
-            for (file, own) in settings.into_iter().take(MAX_FILES) {
-                if load.option_keys.is_empty() {
-                    self.config_keys(state, context, load, (&file, own), ran);
-                } else if !own {
-                    files.extend(self.options_in(state, load, &file, ran));
-                }
-            }
-            for file in of_options.into_iter().chain(files).take(MAX_FILES) {
-                self.load(state, context, load, &file, ran);
-            }
-        }
-    }
+/// The files that a program loads by one description, in one run.
+pub(super) struct LoadedFiles {
+    /// Whether one of them is the output of another command.
+    pub piped: bool,
+    /// The settings files of the program, and whether they are unchanged in git.
+    pub settings: Vec<(Value, bool)>,
+    /// The values of options; if settings contain options, these precede the values in settings.
+    pub of_options: Vec<Value>,
+    pub files: Vec<Value>,
+}
 
-    /// Reports whether a file is the output of another command: a pipe, or standard input with known data.
-    fn comes_in(&self, state: &State, file: &Value) -> bool {
-        let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
-        let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
-        file.pieces().iter().any(is_pipe)
-            || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
+impl LoadedFiles {
+    /// Returns the files of code, given the values of options that settings contain.
+    pub fn code(self, in_settings: Vec<Value>) -> impl Iterator<Item = Value> {
+        self.of_options.into_iter().chain(self.files).chain(in_settings).take(MAX_FILES)
     }
+}
 
-    pub(super) fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: ProgramRun<'_>) {
-        // The name of a module.
-        let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
-        let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
-        // `package.module:application`
-        let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
-        let file = module.map_or_else(|| file.clone(), path);
-        let mut dirs = vec![String::new()];
-        if load.language == "python" && !file.leading().starts_with('/') {
-            let path = variable(state, ran.env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
-            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
-        }
-        let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
-        for dir in &dirs {
-            for end in ends {
-                // The given name selects one of the files that the command wrote.
-                let mut path = file.clone();
-                if !dir.is_empty() {
-                    path = Value::text(dir.as_str());
-                    path.push_value(&file);
-                }
-                if !end.is_empty() {
-                    path.push_text(end);
-                }
-                if !self.progress().is_there(state, &path) {
-                    continue;
-                }
-                if load.lines.is_empty() {
-                    let said = format!("{} loads {}", ran.name, path.rough());
-                    self.loaded_file(state, context, &load.language, &path, said, ran);
-                } else {
-                    self.settings(state, context, ran.name, &path, &load.lines, ran.span);
-                }
-                return;
-            }
-        }
+/// Reports whether a description of loaded files is of this run.
+pub(super) fn applies(load: &Load, ran: ProgramRun<'_>) -> bool {
+    // The name of a program with several versions is a glob.
+    let is_of = load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
+    let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
+    is_of && (load.words.is_empty() || load.words.iter().any(has)) && !load.unless.iter().any(has)
+}
+
+/// Returns the function that finds the possible commands in a file of this language; `None`: its lines are not
+/// commands.
+pub(super) fn commands_in(language: &str) -> Option<fn(&str) -> Vec<String>> {
+    match language {
+        "tasks" => Some(|text| commands(text, &[])),
+        "keyed" => Some(commands_behind_keywords),
+        "make" => Some(commands_of_recipes),
+        _ => None,
     }
+}
 
-    /// Walks a loaded file by its language; `said` describes for the user why it runs.
-    pub(super) fn loaded_file(
-        &mut self,
-        state: &State,
-        context: &Context,
-        language: &str,
-        file: &Value,
-        said: String,
-        ran: ProgramRun<'_>,
-    ) {
-        let ProgramRun { name, env, span, .. } = ran;
-        let rough = file.rough().into_owned();
-        let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
-        let behind = self.progress().behind(state, file).map(|(value, _)| value);
-        let file = behind.as_ref().unwrap_or(file);
-        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
-        match language {
-            "shell" => {
-                let mut child = state.child(env);
-                let inside = inner.read_by(name, name);
-                self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
-            }
-            "tasks" => {
-                let Some(text) = self.settings_text(state, file, span).and_then(|text| text.known_text()) else {
-                    return;
-                };
-                self.tasks(state, &inner, &commands(&text, &[]));
-            }
-            // A keyword, blanks, and a possible command.
-            "keyed" => {
-                let Some(text) = self.settings_text(state, file, span).and_then(|text| text.known_text()) else {
-                    return;
-                };
-                let behind = |line: &str| Some(line.trim().split_once(char::is_whitespace)?.1.trim().to_owned());
-                self.tasks(state, &inner, &text.lines().filter_map(behind).collect::<Vec<_>>());
-            }
-            "make" => {
-                let Some(text) = self.settings_text(state, file, span).and_then(|text| text.known_text()) else {
-                    return;
-                };
-                let recipes = text.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned);
-                let shells = shell_functions(&text).into_iter().map(str::to_owned);
-                self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
-            }
-            _ => self.code_named(state, &within(context, name), language, file, &[""], span),
-        }
-    }
+/// Returns what follows the first word of each line.
+fn commands_behind_keywords(text: &str) -> Vec<String> {
+    let behind = |line: &str| Some(line.trim().split_once(char::is_whitespace)?.1.trim().to_owned());
+    text.lines().filter_map(behind).collect()
+}
 
-    /// Walks the commands in the lines of settings.
-    pub(super) fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
-        for line in lines {
-            let first = line.split_whitespace().next().unwrap_or_default();
-            let program = first.rsplit('/').next().unwrap_or_default();
-            let is_program = self.input.catalog.program(program).is_some() || first.starts_with("./");
-            if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
-                self.text(&mut state.child(&[]), &context.perhaps(), line);
-            }
-        }
-    }
+/// Returns the commands of all recipes of a makefile, and those of its functions.
+fn commands_of_recipes(text: &str) -> Vec<String> {
+    let recipes = text.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned);
+    recipes.chain(shell_functions(text).into_iter().map(str::to_owned)).collect()
+}
 
+impl AnalysisInput<'_> {
     /// Returns the state in which a program runs others: its own directories are first in `PATH`.
     pub(in crate::judge::analysis) fn with_bins(
-        &mut self,
+        &self,
         state: &State,
         name: &str,
         env: &[(String, Value)],
     ) -> Box<State> {
         let mut child = state.child(env);
-        let bins = self.input.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
+        let bins = self.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
         let Some(dir) = state.dir().filter(|_| !bins.is_empty()) else { return child };
         let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
         let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
-        path.push_str(outer.as_deref().or_else(|| self.input.invocation.env.get("PATH")).unwrap_or_default());
+        path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());
         child.set_scalar("PATH", Value::text(path));
         child.export("PATH");
         child
     }
-}
 
-impl AnalysisInput<'_> {
+    /// Reports whether a line of settings is a command: it begins with a described program or a path, and parses.
+    pub(super) fn is_command(&self, line: &str) -> bool {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let program = first.rsplit('/').next().unwrap_or_default();
+        (self.catalog.program(program).is_some() || first.starts_with("./"))
+            && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok()
+    }
+
     /// Returns the operands that may name loaded files.
     fn operand_files(&self, state: &State, load: &Load, ran: ProgramRun<'_>) -> Vec<Value> {
         let args = ran.args;
@@ -302,6 +156,98 @@ impl AnalysisInput<'_> {
 }
 
 impl WalkProgress<'_, '_> {
+    /// Returns the files that a program loads by a description which [`applies`].
+    #[inline(never)]
+    pub(super) fn loaded_files(&self, state: &State, load: &Load, ran: ProgramRun<'_>) -> LoadedFiles {
+        let env = ran.env;
+        // A run that only lists or checks does not run the files that it finds.
+        let listing = ran.reading.dry_run && !load.listed;
+        let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
+        let mut named = option_values(&given, &load.options);
+        for name in &load.within {
+            let more = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+            let more: Vec<Value> = more.split_whitespace().map(Value::text).collect();
+            named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
+        }
+        let mut piped = named.iter().any(|file| comes_in(state, file));
+        let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
+        let of_options = if load.option_keys.is_empty() { Vec::new() } else { std::mem::take(&mut files) };
+        if load.operands && !listing {
+            files.extend(self.input.operand_files(state, load, ran));
+        }
+        for name in &load.variables {
+            let value = variable(state, env, name);
+            piped |= value.as_ref().is_some_and(|value| comes_in(state, value));
+            let text = value.and_then(|value| value.known_text()).unwrap_or_default();
+            let parts = text.split([':', ',', ' ', '=']).filter(|part| !part.is_empty() && !part.starts_with('-'));
+            files.extend(parts.map(Value::text));
+        }
+        for name in &load.under {
+            let dirs = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+            for dir in dirs.split(':').filter(|dir| !dir.is_empty()) {
+                let file = |file: &String| Value::text(format!("{}/{file}", dir.trim_end_matches('/')));
+                files.extend(load.files.iter().map(file));
+            }
+        }
+        let by_name = load.under.is_empty() && !listing;
+        if by_name {
+            files.extend(self.written_by_name(state, &load.files));
+            files.extend(self.found_by_name(state, &load.files));
+        }
+        if load.session {
+            files.retain(|file| self.is_of_session(state, file));
+        }
+        if load.compiles {
+            files.retain(|file| match self.content_of(state, file) {
+                Some(text) => !says_nothing(&text),
+                None => self.is_of_session(state, file) || self.input.is_of_work_tree(state, file),
+            });
+        }
+        let mut settings: Vec<(Value, bool)> = Vec::new();
+        if load.has_keys() {
+            if by_name && !load.session {
+                settings.extend(self.own_by_name(state, &load.files).into_iter().map(|file| (file, true)));
+            }
+            settings.extend(files.drain(..).map(|file| (file, false)));
+            settings.truncate(MAX_FILES);
+        }
+        LoadedFiles { piped, settings, of_options, files }
+    }
+
+    /// Returns the path of a loaded file that the command wrote, or that exists, from its name in an option or in
+    /// settings.
+    pub(super) fn loaded_path(&self, state: &State, load: &Load, file: &Value, ran: ProgramRun<'_>) -> Option<Value> {
+        // The name of a module.
+        let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
+        let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
+        // `package.module:application`
+        let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
+        let file = module.map_or_else(|| file.clone(), path);
+        let mut dirs = vec![String::new()];
+        if load.language == "python" && !file.leading().starts_with('/') {
+            let path = variable(state, ran.env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
+            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
+        }
+        let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
+        for dir in &dirs {
+            for end in ends {
+                // The given name selects one of the files that the command wrote.
+                let mut path = file.clone();
+                if !dir.is_empty() {
+                    path = Value::text(dir.as_str());
+                    path.push_value(&file);
+                }
+                if !end.is_empty() {
+                    path.push_text(end);
+                }
+                if self.is_there(state, &path) {
+                    return Some(path);
+                }
+            }
+        }
+        None
+    }
+
     /// Reports whether the command or an earlier one of the session wrote a file. Downloads are judged elsewhere.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
@@ -367,6 +313,14 @@ impl WalkProgress<'_, '_> {
             |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
         self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read)
     }
+}
+
+/// Reports whether a file is the output of another command: a pipe, or standard input with known data.
+fn comes_in(state: &State, file: &Value) -> bool {
+    let is_pipe = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Pipe);
+    let fed = !matches!(state.streams.stdin, Stream::Inherited | Stream::Nothing | Stream::File(..));
+    file.pieces().iter().any(is_pipe)
+        || fed && (file.is("-") || file.known().as_deref().and_then(descriptor) == Some(0))
 }
 
 /// Reports whether the part of a path after a directory is one of these names, which may be globs.

@@ -7,14 +7,12 @@
 use serde_json::Value as Json;
 
 use super::loads::is_one_of;
-use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::arguments::Reading;
 use crate::judge::analysis::indirection::named_directory;
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::invocation::quote;
 use crate::judge::rules::model::{Load, Tasks};
 use crate::judge::rules::word_lists;
@@ -22,33 +20,26 @@ use crate::judge::rules::word_lists;
 /// Maximum number of lines of a file that are walked as commands.
 const MAX_LINES: usize = 200;
 
-impl Walker<'_> {
-    /// Walks the commands in the settings of a task runner.
-    pub(super) fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
-        let ProgramRun { name, reading, span, .. } = ran;
-        let Some(dir) = named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS) else { return };
+/// The settings of a task runner in a directory.
+pub(super) struct TaskSettings {
+    pub dir: Place,
+    /// The tasks that a run names; none: it may run any.
+    pub tasks: Vec<String>,
+}
+
+impl TaskSettings {
+    /// Returns what a run says about them; `None` if the directory is unknown.
+    pub fn of(state: &State, load: &Load, reading: &Reading) -> Option<Self> {
+        let dir = named_directory(state, reading, &word_lists::TASK_DIRECTORY_OPTIONS)?;
         let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
-        let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
-        for file in &load.files {
-            for place in self.progress().written_at(&dir, file) {
-                let told = self.settings_text(state, &place.value(), span);
-                let Some(text) = told.and_then(|text| text.known_text()) else { continue };
-                let called = format!("{name} {} in {}", tasks.join(" "), place.shown());
-                let Some(inner) = self.definition(state, context, name, (called, &[]), span) else { continue };
-                let mut there = state.child(&[]);
-                if there.cwd.as_ref() != Some(&dir) {
-                    there.move_to(Some(dir.clone()));
-                }
-                self.tasks(&there, &inner, &commands(&text, &tasks));
-            }
-        }
+        Some(Self { dir, tasks: words.filter(|_| load.tasks == Tasks::Named).collect() })
     }
 }
 
 impl WalkProgress<'_, '_> {
     /// Returns the files with this name in a directory that the command wrote, or that are new or changed in git; for a
     /// name with `*`, those that the command or the session wrote.
-    fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
+    pub(super) fn written_at(&self, dir: &Place, name: &String) -> Vec<Place> {
         if name.contains('*') {
             let names = std::slice::from_ref(name);
             let is_meant = |file: &&Place| file.below(dir).is_some_and(|below| is_one_of(names, below.rough()));

@@ -1,0 +1,202 @@
+//! Walks the code that a program loads: its modules, preloaded files and settings.
+//!
+//! Out of scope: which files these are, and what is code in them ([`super::loads`], [`super::loaded_code`],
+//! [`super::config_keys`], [`super::task_settings`]).
+
+use super::loaded_code::{LoadedCode, ModuleCode, commands_in_lines};
+use super::loads::{applies, commands_in};
+use super::task_settings::{TaskSettings, commands};
+use super::{config_keys, downloads};
+use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, Value};
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::{Load, Module, Tasks};
+use crate::judge::syntax;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+impl Walker<'_> {
+    /// Walks the files that a program loads, by its description.
+    #[inline(never)]
+    pub(super) fn follow_loads(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
+        for load in loads.iter().filter(|load| applies(load, ran)) {
+            // A run that only lists or checks does not run the files that it finds.
+            if load.listed || !ran.reading.dry_run {
+                if load.stdin {
+                    self.code_on_stdin(state, context, &load.language, ran.span);
+                }
+                if let Some(module) = &load.module {
+                    self.module(state, context, load, module, ran);
+                }
+                if load.tasks != Tasks::None {
+                    self.tasks_in_files(state, context, load, ran);
+                    continue;
+                }
+            }
+            let loaded = self.progress().loaded_files(state, load, ran);
+            if loaded.piped {
+                let detail = format!("{} loads code from a pipe", ran.name);
+                self.opaque(OpaqueReason::Script, detail, ran.span);
+            }
+            let mut in_settings = Vec::new();
+            for (file, own) in &loaded.settings {
+                if load.option_keys.is_empty() {
+                    self.code_in_settings(state, context, load, (file, *own), ran);
+                } else if !own && let Some(text) = self.known_settings(state, file, ran.span) {
+                    in_settings.extend(config_keys::options(load, &text));
+                }
+            }
+            for file in loaded.code(in_settings) {
+                self.load(state, context, load, &file, ran);
+            }
+        }
+    }
+
+    /// Walks a file that a program loads by this name, if there is one.
+    fn load(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: ProgramRun<'_>) {
+        let Some(path) = self.progress().loaded_path(state, load, file, ran) else { return };
+        if load.lines.is_empty() {
+            let said = format!("{} loads {}", ran.name, path.rough());
+            self.loaded_file(state, context, &load.language, &path, said, ran);
+        } else {
+            self.command_lines(state, context, load, &path, ran);
+        }
+    }
+
+    /// Walks a loaded file by its language; `said` describes for the user why it runs.
+    pub(super) fn loaded_file(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        file: &Value,
+        said: String,
+        ran: ProgramRun<'_>,
+    ) {
+        let ProgramRun { name, env, span, .. } = ran;
+        let rough = file.rough().into_owned();
+        let language = if language.is_empty() { downloads::language_of(&rough).unwrap_or("other") } else { language };
+        let behind = self.progress().behind(state, file).map(|(value, _)| value);
+        let file = behind.as_ref().unwrap_or(file);
+        let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
+        if language == "shell" {
+            let mut child = state.child(env);
+            let inside = inner.read_by(name, name);
+            self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
+        } else if let Some(commands) = commands_in(language) {
+            let Some(text) = self.known_settings(state, file, span) else { return };
+            self.tasks(state, &inner, &commands(&text));
+        } else if let Some(code) = self.progress().code_named(state, file, &[""], span) {
+            self.loaded_code(state, &within(context, name), language, code, span);
+        }
+    }
+
+    /// Walks a module that runs by its name (`python3 -m unittest`).
+    fn module(&mut self, state: &State, context: &Context, load: &Load, module: &Module, ran: ProgramRun<'_>) {
+        let (language, span) = (load.language.as_str(), ran.span);
+        let code = match self.input.module_code(module, ran) {
+            Some(ModuleCode::Stdin) => self.progress().code_on_stdin(state),
+            Some(ModuleCode::Script(path)) => self.progress().code_named(state, &path, &[""], span),
+            Some(ModuleCode::Module(path)) => self.progress().code_named(state, &path, &load.endings, span),
+            None => None,
+        };
+        if let Some(code) = code {
+            self.loaded_code(state, context, language, code, span);
+        }
+    }
+
+    /// Walks code from standard input, if there is any.
+    fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
+        if let Some(code) = self.progress().code_on_stdin(state) {
+            self.loaded_code(state, context, language, code, span);
+        }
+    }
+
+    fn loaded_code(&mut self, state: &State, context: &Context, language: &str, code: LoadedCode, span: Span) {
+        match code {
+            LoadedCode::Text(text) if text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED) => {
+                let detail = format!("the command runs {language} code that it downloads or decodes");
+                self.opaque(context.fetched_code(), detail, span);
+            }
+            LoadedCode::Text(text) => self.embedded_code(state, context, None, language, &text, span),
+            LoadedCode::File(file) => {
+                self.code_file(state, context, language, &file, span);
+            }
+        }
+    }
+
+    /// Walks the files that settings name, and the code in them. `own`: the settings are unchanged in git, so that only
+    /// changed files which they name are read.
+    fn code_in_settings(
+        &mut self,
+        state: &State,
+        context: &Context,
+        load: &Load,
+        (file, own): (&Value, bool),
+        ran: ProgramRun<'_>,
+    ) {
+        let Some(text) = self.known_settings(state, file, ran.span) else { return };
+        let Some(inner) = self.settings_of(state, context, file, ran) else { return };
+        for path in
+            config_keys::file_names(load, &text).into_iter().flat_map(|name| config_keys::paths_of(state, file, name))
+        {
+            if !own || self.progress().is_new_code(state, load, &path) {
+                self.load(state, &inner, load, &path, ran);
+            }
+        }
+        for code in config_keys::code(load, &text).into_iter().filter(|_| !own) {
+            if !load.language.is_empty() && load.language != "shell" {
+                self.embedded_code(state, &inner.perhaps(), None, &load.language, &Value::text(code), ran.span);
+            } else if syntax::parse(code.as_bytes(), Dialect::Sh).is_ok() {
+                self.text(&mut state.child(&[]), &inner.perhaps(), &code);
+            }
+        }
+    }
+
+    /// Walks the commands in the lines of a settings file.
+    fn command_lines(&mut self, state: &State, context: &Context, load: &Load, file: &Value, ran: ProgramRun<'_>) {
+        let Some(text) = self.settings_text(state, file, ran.span) else { return };
+        let Some(inner) = self.settings_of(state, context, file, ran) else { return };
+        let inner = within(&inner, ran.name);
+        for command in commands_in_lines(&text, &load.lines) {
+            self.read_value(&mut state.child(&[]), &inner, &command, ran.span);
+        }
+    }
+
+    /// Walks the commands in the settings of a task runner.
+    fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
+        let Some(TaskSettings { dir, tasks }) = TaskSettings::of(state, load, ran.reading) else { return };
+        for place in load.files.iter().flat_map(|file| self.progress().written_at(&dir, file)).collect::<Vec<_>>() {
+            let Some(text) = self.known_settings(state, &place.value(), ran.span) else { continue };
+            let called = format!("{} {} in {}", ran.name, tasks.join(" "), place.shown());
+            let Some(inner) = self.definition(state, context, ran.name, (called, &[]), ran.span) else { continue };
+            let mut there = state.child(&[]);
+            if there.cwd.as_ref() != Some(&dir) {
+                there.move_to(Some(dir.clone()));
+            }
+            self.tasks(&there, &inner, &commands(&text, &tasks));
+        }
+    }
+
+    /// Walks the commands in the lines of settings.
+    fn tasks(&mut self, state: &State, context: &Context, lines: &[String]) {
+        for line in lines {
+            if self.input.is_command(line) {
+                self.text(&mut state.child(&[]), &context.perhaps(), line);
+            }
+        }
+    }
+
+    /// Returns the content of a settings file, if all of it is known.
+    fn known_settings(&mut self, state: &State, file: &Value, span: Span) -> Option<String> {
+        self.settings_text(state, file, span)?.known_text()
+    }
+
+    /// Returns the context of what a settings file defines; `None` if it is being walked already.
+    fn settings_of(&mut self, state: &State, context: &Context, file: &Value, ran: ProgramRun<'_>) -> Option<Context> {
+        let called = format!("settings {}", file.rough());
+        self.definition(state, context, ran.name, (called, &[file]), ran.span)
+    }
+}
