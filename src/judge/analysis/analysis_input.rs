@@ -3,7 +3,8 @@
 //! This module answers questions that depend only on the input, and charges work. Out of scope: results of the walk, so
 //! that every pass can share the input.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::act::Value;
@@ -22,17 +23,26 @@ pub(super) struct AnalysisInput<'a> {
     pub catalog: &'a Catalog,
     pub inquiry: &'a Inquiry<'a>,
     placer: OnceCell<Rc<Placer>>,
+    /// The files that added fuel.
+    files: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> AnalysisInput<'a> {
     pub const fn new(invocation: &'a Invocation, catalog: &'a Catalog, inquiry: &'a Inquiry<'a>) -> Self {
-        Self { invocation, catalog, inquiry, placer: OnceCell::new() }
+        Self { invocation, catalog, inquiry, placer: OnceCell::new(), files: RefCell::new(BTreeSet::new()) }
     }
 
     /// Charges work. `false`: the remaining fuel is reserved for the rules; the next step of the walk adds an opaque
     /// part.
     pub fn spend(&self, units: u64) -> bool {
         self.inquiry.fuel.spend(units)
+    }
+
+    /// Adds the fuel for a file that is read as code, once, however often it is read.
+    pub fn add_file(&self, path: &str, bytes: usize) {
+        if self.files.borrow_mut().insert(path.to_owned()) {
+            self.inquiry.fuel.add_file(bytes);
+        }
     }
 
     /// Charges copies of the text of these values.

@@ -255,10 +255,7 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
             return;
         };
-        // The file adds fuel once, however often it runs.
-        if self.read.insert(path.to_owned()) {
-            self.input.inquiry.fuel.add_file(bytes.len());
-        }
+        self.input.add_file(path, bytes.len());
         // The content of the file is everything that the program does.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);
         if self.progress().is_generated(path, text) {

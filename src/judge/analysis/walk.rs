@@ -130,8 +130,6 @@ pub(super) struct Walker<'a> {
     pub expansion: Expansion,
     /// The functions that were called.
     pub called: BTreeSet<String>,
-    /// The files that were read as code.
-    pub read: BTreeSet<String>,
     /// The files of the session that were read for a program: the file and program, whether as root, and the directory.
     pub staged: BTreeSet<(String, bool, String)>,
     pub resolver: Resolver<'a>,
@@ -158,7 +156,6 @@ impl<'a> Walker<'a> {
             waiting: Vec::new(),
             expansion: Expansion::default(),
             called: BTreeSet::new(),
-            read: BTreeSet::new(),
             staged: BTreeSet::new(),
             resolver: Resolver::default(),
             dashed: DashedFiles::default(),

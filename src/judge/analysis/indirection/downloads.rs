@@ -1,14 +1,12 @@
 //! Downloads into files that no effect names, and programs that run the code of a project.
 
-use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
-use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::act::{Taint, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::files::{FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
-use crate::judge::analysis::recursion::{ActiveCall, Callee};
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State, unknown};
-use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::catalog::source_files;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Build, FetchInto, Program};
@@ -89,26 +87,49 @@ pub(super) fn downloaded(place: Place, conditional: bool) -> FileUpdate {
     FileUpdate::Write(WrittenData::of(place, text, Taint::FETCHED, conditional))
 }
 
-impl Walker<'_> {
-    /// Walks the code of the project that a program runs, as far as the command itself downloaded or wrote it.
+/// The code of a project that a program runs, as far as the command itself made it.
+#[derive(Default)]
+pub(super) struct ProjectCode {
+    /// The reason why it is not all known.
+    pub unknown: Option<UnknownCode>,
+    /// The languages of texts that the command wrote, their names for recursion, and the texts.
+    pub written: Vec<(&'static str, String, Value)>,
+    /// The languages of files that the command copied, and the files.
+    pub copies: Vec<(&'static str, Place)>,
+}
+
+/// The reason why code of a project is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnknownCode {
+    /// The command downloads it.
+    Fetched,
+    /// The command downloads it for a package manager, which verifies the packages that it installs.
+    FetchedPackage,
+    /// The command unpacks it from an archive.
+    Unpacked,
+}
+
+/// Reports whether a path is that of a directory or of source code, and not of data.
+fn is_code(path: &str) -> bool {
+    const PACKED: [&str; 20] = [
+        ".whl", ".gz", ".tgz", ".zip", ".toml", ".yml", ".yaml", ".sh", ".jar", ".deb", ".rpm", ".apk", ".gem",
+        ".vsix", ".wasm", ".nix", ".snap", ".flatpak", ".pkg", ".msi",
+    ];
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let packed = || PACKED.iter().any(|end| name.ends_with(end));
+    !name.contains('.') || language_of(name).is_some() || packed()
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the code of the project that a program runs, as far as the command itself downloaded or wrote it.
     #[inline(never)]
-    pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
-        let ProgramRun { args, span, .. } = ran;
+    pub(super) fn project_code(&self, state: &State, program: &Program, ran: ProgramRun<'_>) -> ProjectCode {
+        let args = ran.args;
         if self.files.written.is_empty() {
-            return;
+            return ProjectCode::default();
         }
-        let Some(build) = runs_project(program, ran) else { return };
+        let Some(build) = runs_project(program, ran) else { return ProjectCode::default() };
         let words = || args.iter().filter_map(|field| field.value.known());
-        let language = language_of;
-        // A directory or source code, and not data.
-        let is_code = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            let packed = [
-                ".whl", ".gz", ".tgz", ".zip", ".toml", ".yml", ".yaml", ".sh", ".jar", ".deb", ".rpm", ".apk", ".gem",
-                ".vsix", ".wasm", ".nix", ".snap", ".flatpak", ".pkg", ".msi",
-            ];
-            !name.contains('.') || language(name).is_some() || packed.iter().any(|end| name.ends_with(end))
-        };
         let mut places: Vec<Place> = state.cwd.iter().cloned().collect();
         // The source or target directory of packages is not a project.
         let beside = |field: &Field| ["-f", "--find-links", "-t", "--target"].iter().any(|name| field.value.is(name));
@@ -122,55 +143,38 @@ impl Walker<'_> {
             places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.written.contains_key(path)));
         }
         let own = usize::from(build.named && state.cwd.is_some());
-        let mut fetched = places.iter().skip(own).any(|place| self.progress().is_fetched(place));
+        let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
         let (mut written, mut copies) = (Vec::new(), Vec::new());
         for (path, file) in &self.files.written {
             let Some((dir, name)) = path.split() else { continue };
             let Some(name) = name.known() else { continue };
-            if !places.contains(&dir) || !(source_files().is_recipe(name) || language(name).is_some()) {
+            let language = language_of(name);
+            if !places.contains(&dir) || !(source_files().is_recipe(name) || language.is_some()) {
                 continue;
             }
             // A named file is walked by the program that gets it.
-            let given = words().any(|word| state.place(&word).as_ref() == Some(path));
-            for sink in file.contents.iter().filter_map(|sink| self.sinks.get(*sink)).filter(|_| !given) {
-                let taint = sink.taint.and(sink.text.taint());
-                fetched |= taint.has(Taint::FETCHED);
-                if let Some(language) = language(name)
-                    && !taint.has(Taint::FETCHED)
-                    && sink.text.known().is_some()
-                {
-                    written.push((language, format!("code of {}", path.shown()), sink.text.clone()));
-                }
-            }
-            // A copy of another file, under a name that runs.
-            let copied = file.copies.iter().filter(|_| !given);
-            copies.extend(copied.filter_map(|origin| Some((language(name)?, origin.clone()))));
-        }
-        if fetched {
-            let detail = "the command runs code that it downloads";
-            // A package manager verifies the packages that it installs.
-            self.opaque(
-                if build.installs && own == 1 { OpaqueReason::FetchedCode } else { context.fetched_code() },
-                detail,
-                span,
-            );
-        } else if places.iter().skip(own).any(|place| self.progress().is_unpacked(place)) {
-            self.opaque(OpaqueReason::Script, "the command runs code from an archive that it unpacks", span);
-        }
-        for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
-            // The code may run other code of the project.
-            let call = Callee::Definition(call);
-            if context.is_called(&call) {
+            if words().any(|word| state.place(&word).as_ref() == Some(path)) {
                 continue;
             }
-            let mut inner = context.perhaps();
-            inner.called(ActiveCall::of(call));
-            self.embedded_code(state, &inner, None, language, &text, span);
+            for sink in file.contents.iter().filter_map(|sink| self.sinks.get(*sink)) {
+                let is_fetched = sink.taint.and(sink.text.taint()).has(Taint::FETCHED);
+                fetched |= is_fetched;
+                let known =
+                    language.filter(|language| *language != "shell" && !is_fetched && sink.text.known().is_some());
+                let code = |language| (language, format!("code of {}", path.shown()), sink.text.clone());
+                written.extend(known.map(code));
+            }
+            // A copy of another file, under a name that runs.
+            copies.extend(file.copies.iter().filter_map(|origin| Some((language?, origin.clone()))));
         }
-        for (language, origin) in copies {
-            let origin = Operand { value: origin.value(), span };
-            self.embedded_file(state, &context.perhaps(), language, &origin, span);
-        }
+        let unknown = if fetched {
+            let verified = build.installs && own == 1;
+            Some(if verified { UnknownCode::FetchedPackage } else { UnknownCode::Fetched })
+        } else {
+            let unpacked = places.iter().skip(own).any(|place| self.is_unpacked(place));
+            unpacked.then_some(UnknownCode::Unpacked)
+        };
+        ProjectCode { unknown, written, copies }
     }
 }
 

@@ -3,21 +3,53 @@
 //! Out of scope: which files these are, and what is code in them ([`super::loads`], [`super::loaded_code`],
 //! [`super::config_keys`], [`super::task_settings`]).
 
+use super::config_keys;
+use super::downloads::{ProjectCode, UnknownCode, language_of};
 use super::loaded_code::{LoadedCode, ModuleCode, commands_in_lines};
 use super::loads::{applies, commands_in};
 use super::task_settings::{TaskSettings, commands};
-use super::{config_keys, downloads};
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::command_context::Context;
 use crate::judge::analysis::program_run::ProgramRun;
+use crate::judge::analysis::recursion::{ActiveCall, Callee};
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
-use crate::judge::rules::model::{Load, Module, Tasks};
+use crate::judge::rules::model::{Load, Module, Program, Tasks};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 impl Walker<'_> {
+    /// Walks the code of the project that a program runs, as far as the command itself downloaded or wrote it.
+    #[inline(never)]
+    pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
+        const FETCHED: &str = "the command runs code that it downloads";
+        let ProjectCode { unknown, written, copies } = self.progress().project_code(state, program, ran);
+        match unknown {
+            Some(UnknownCode::Fetched) => self.opaque(context.fetched_code(), FETCHED, ran.span),
+            Some(UnknownCode::FetchedPackage) => self.opaque(OpaqueReason::FetchedCode, FETCHED, ran.span),
+            Some(UnknownCode::Unpacked) => {
+                let detail = "the command runs code from an archive that it unpacks";
+                self.opaque(OpaqueReason::Script, detail, ran.span);
+            }
+            None => {}
+        }
+        for (language, call, text) in written {
+            // The code may run other code of the project.
+            let call = Callee::Definition(call);
+            if context.is_called(&call) {
+                continue;
+            }
+            let mut inner = context.perhaps();
+            inner.called(ActiveCall::of(call));
+            self.embedded_code(state, &inner, None, language, &text, ran.span);
+        }
+        for (language, origin) in copies {
+            let origin = Operand { value: origin.value(), span: ran.span };
+            self.embedded_file(state, &context.perhaps(), language, &origin, ran.span);
+        }
+    }
+
     /// Walks the files that a program loads, by its description.
     #[inline(never)]
     pub(super) fn follow_loads(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
@@ -77,7 +109,7 @@ impl Walker<'_> {
     ) {
         let ProgramRun { name, env, span, .. } = ran;
         let rough = file.rough().into_owned();
-        let language = if language.is_empty() { downloads::language_of(&rough).unwrap_or("other") } else { language };
+        let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
         let behind = self.progress().behind(state, file).map(|(value, _)| value);
         let file = behind.as_ref().unwrap_or(file);
         let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };

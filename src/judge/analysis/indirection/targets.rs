@@ -1,84 +1,132 @@
 //! Targets of recipe files: `make X`, `just X`.
+//!
+//! Out of scope: walking the commands of the targets.
 
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::Reading;
-use crate::judge::analysis::builtins::within;
-use crate::judge::analysis::command_context::Context;
-use crate::judge::analysis::indirection::named_directory;
+use crate::judge::analysis::indirection::settings::FetchedSettings;
 use crate::judge::analysis::marked_text::MarkedText;
 use crate::judge::analysis::place::Place;
+use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::recipes::{RecipeKind, Recipes, is_name};
 use crate::judge::analysis::state::{Build as _, State, VariableValue};
-use crate::judge::analysis::walk::{TOO_LARGE, Walker};
-use crate::judge::rules::model::Program;
 use crate::judge::rules::word_lists;
-use crate::judge::syntax::tree::Span;
 
 /// Maximum number of calls of make's `shell` function that are walked.
 const MAX_SHELLS: usize = 64;
 
-impl Walker<'_> {
+/// The recipe files of a run, and what it asks of them.
+pub(super) struct RecipeFile {
+    kind: RecipeKind,
+    pub dir: Option<Place>,
+    /// The text of the files; `None` if there are none.
+    text: Option<Value>,
+    /// The justfiles of modules, by name.
+    modules: Vec<(String, Value)>,
+    /// The lines that the command inserts, each of which may belong to any recipe.
+    pub inserted: Vec<Value>,
+    /// The files whose content is downloaded.
+    pub fetched: Vec<FetchedSettings>,
+    targets: Vec<String>,
+    /// The variables of the command line.
+    given: Vec<(String, String)>,
+}
+
+/// The text of a recipe file for some targets.
+pub(super) struct Recipe {
+    text: MarkedText,
+    pub targets: Vec<String>,
+    given: Vec<(String, String)>,
+}
+
+impl RecipeFile {
+    /// Returns the program that make starts in place of a shell.
+    pub fn shell(&self) -> Option<&str> {
+        let shell = self.given.iter().find(|(name, _)| self.kind == RecipeKind::Make && name == "SHELL");
+        shell.map(|(_, shell)| shell.as_str())
+    }
+
+    /// Returns the recipes for the targets of the run. `home`: the home directory, if it is known.
+    pub fn recipe(self, home: Option<String>) -> Option<Recipe> {
+        let Self { kind, text, modules, mut targets, mut given, .. } = self;
+        let mut text = text?;
+        // `module recipe` and `module::recipe`
+        let first = targets.first().cloned().unwrap_or_default();
+        let (module, rest) = first.split_once("::").map_or((first.as_str(), None), |(name, rest)| (name, Some(rest)));
+        if let Some((_, recipes)) = modules.into_iter().find(|(name, _)| name == module) {
+            text = recipes;
+            let behind = targets.iter().skip(1).cloned();
+            targets = rest.map(str::to_owned).into_iter().chain(behind).collect();
+        }
+        given.extend(home.map(|home| ("HOME".to_owned(), home)));
+        let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
+        let text = MarkedText::beside(&text, &others);
+        if kind == RecipeKind::Just {
+            // Words after the first recipe may be its arguments.
+            targets.truncate(1);
+        }
+        Some(Recipe { text, targets, given })
+    }
+}
+
+impl Recipe {
+    /// Returns the commands whose output the file uses as text.
+    pub fn evaluated(&self, kind: RecipeKind) -> Vec<Value> {
+        let commands = match kind {
+            RecipeKind::Make => shell_functions(self.text.text()),
+            RecipeKind::Just => evaluated(self.text.text()).collect(),
+        };
+        commands.into_iter().map(|command| self.text.value(command)).collect()
+    }
+}
+
+impl WalkProgress<'_, '_> {
+    /// Returns the recipe files that a run reads. `there`: the state in their directory.
     #[inline(never)]
-    pub(super) fn recipe(
-        &mut self,
-        state: &State,
-        context: &Context,
-        (name, program): (&str, &Program),
-        kind: RecipeKind,
-        reading: &Reading,
-        span: Span,
-    ) {
-        let dir = named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
-        let mut there = self.input.fork(state);
-        there.cwd.clone_from(&dir);
+    pub(super) fn recipe_file(&self, there: &State, kind: RecipeKind, reading: &Reading) -> RecipeFile {
+        let is_make = kind == RecipeKind::Make;
+        let mut fetched = Vec::new();
+        let mut settings = |file: &Value| {
+            self.settings(there, file).unwrap_or_else(|reason| {
+                fetched.push(reason);
+                None
+            })
+        };
         let names_file = |name: &str| matches!(name, "-f" | "--file" | "--makefile" | "--justfile");
         let named = reading.flags.iter().filter(|flag| names_file(&flag.name)).filter_map(|flag| flag.value.as_ref());
         let named: Vec<Value> =
             named.map(|file| if file.is("-") { Value::text("/dev/stdin") } else { file.clone() }).collect();
         // The first existing default name is used; of given names, all are.
-        let all = kind == RecipeKind::Make && !named.is_empty();
+        let all = is_make && !named.is_empty();
         let files = match named.is_empty() {
             false => named,
-            true if kind == RecipeKind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
+            true if is_make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
             true => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
         };
-        let mut text: Option<Value> = None;
+        let (mut text, mut inserted) = (None, Vec::new());
         for file in &files {
             // Queries all of the files, whichever exist.
-            let told = self.settings_text(&there, file, span);
-            text = match (text, told) {
+            text = match (text, settings(file)) {
                 (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
                 (before, told) => before.or(told),
             };
-            // An inserted line may belong to any recipe.
-            if self.progress().goes_on(&there, file)
-                && let Some(put_in) = self.progress().content_of(&there, file)
-            {
-                let inner = within(&context.perhaps(), name).elsewhere(span);
-                self.read_value(&mut there.child(&[]), &inner, &put_in, span);
-            }
+            inserted.extend(self.content_of(there, file).filter(|_| self.goes_on(there, file)));
         }
-        for more in reading
-            .flags
-            .iter()
-            .filter(|flag| kind == RecipeKind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
-        {
+        let evaluates = |name: &str| is_make && ["--eval", "-E"].contains(&name);
+        for more in reading.flags.iter().filter(|flag| evaluates(&flag.name)) {
             let more = more.value.clone().unwrap_or_default();
             text = Some(Value::join([&more, &text.unwrap_or_default()], "\n"));
         }
-        let read = text.as_ref().filter(|_| kind == RecipeKind::Make).map(MarkedText::new);
-        for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
-            let more =
-                self.settings_text(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
+        let read = text.as_ref().map(MarkedText::new);
+        for file in read.iter().filter(|_| is_make).flat_map(|read| Recipes::included(read.text())) {
+            let more = settings(&read.as_ref().map(|read| read.value(&file)).unwrap_or_default());
             text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
         }
-        let read = text.as_ref().filter(|_| kind == RecipeKind::Just).map(MarkedText::new);
         let mut modules: Vec<(String, Value)> = Vec::new();
-        for (module, files) in read.iter().flat_map(|read| Recipes::imported(read.text())) {
-            let mut told =
-                files.iter().filter_map(|file| self.settings_text(&there, &Value::text(file.as_str()), span));
-            match (module, told.next()) {
+        for (module, files) in read.iter().filter(|_| !is_make).flat_map(|read| Recipes::imported(read.text())) {
+            let told = files.iter().find_map(|file| settings(&Value::text(file.as_str())));
+            match (module, told) {
                 (Some(module), Some(more)) => modules.push((module, more)),
                 (None, Some(more)) => text = text.map(|text| Value::join([&text, &more], "\n")),
                 _ => {}
@@ -91,77 +139,37 @@ impl Walker<'_> {
                 None => targets.push(word),
             }
         }
-        if let Some((_, shell)) = given.iter().find(|(name, _)| kind == RecipeKind::Make && name == "SHELL") {
-            let program = shell.rsplit('/').next().unwrap_or_default();
-            if !self.input.is_shell_name(program) {
-                let inner = within(context, name).elsewhere(span);
-                self.text(&mut state.child(&[]), &inner, shell);
-            }
-        }
-        let Some(mut text) = text else { return };
-        // `module recipe` and `module::recipe`
-        let first = targets.first().cloned().unwrap_or_default();
-        let (module, rest) = first.split_once("::").map_or((first.as_str(), None), |(name, rest)| (name, Some(rest)));
-        if let Some((_, recipes)) = modules.into_iter().find(|(name, _)| name == module) {
-            text = recipes;
-            let behind = targets.iter().skip(1).cloned();
-            targets = rest.map(str::to_owned).into_iter().chain(behind).collect();
-        }
-        if let Some(home) = self.expand().home(state).and_then(|home| home.known_text()) {
-            given.push(("HOME".to_owned(), home));
-        }
-        let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
-        let text = MarkedText::beside(&text, &others);
-        if kind == RecipeKind::Just {
-            // Words after the first recipe may be its arguments.
-            targets.truncate(1);
-        }
-        let words: Vec<Value> = reading.operands.iter().map(|operand| operand.value.clone()).collect();
-        let called = format!("{name} {} in {}", targets.join(" "), dir.as_ref().map_or("?", Place::shown));
-        let Some(inner) = self.definition(state, context, name, (called, &words.iter().collect::<Vec<_>>()), span)
-        else {
-            return;
-        };
-        if kind == RecipeKind::Make {
-            for command in shell_functions(text.text()) {
-                self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
-            }
-        }
-        if kind == RecipeKind::Just {
-            for command in evaluated(text.text()) {
-                self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
-            }
-        }
-        let rehearsed = reading.flags.iter().any(|flag| word_lists::DRY_RUN_OPTIONS.contains(&flag.name.as_str()));
-        let mut recipes = Recipes::read(kind, text.text());
-        for (name, value) in program.defaults.iter().filter_map(|given| given.split_once('=')) {
-            recipes.give(name, value);
-        }
-        // A variable that is not set has its value in the environment, or is empty, unless an included file sets it.
-        if kind == RecipeKind::Make && !Recipes::includes(text.text()) {
-            for name in recipes.unset() {
-                if let Some(value) = self.input.handed_on(state, &name) {
-                    recipes.give(&name, &value);
-                }
-            }
-        }
-        let pay = |units: u64| self.input.spend(units);
-        let lines = recipes.commands(&targets, &given, rehearsed, &pay);
-        for line in lines {
-            if !self.input.inquiry.fuel.lasts() {
-                self.limit(span, TOO_LARGE);
-                break;
-            }
-            let mut child = state.child(&[]);
-            if child.cwd != dir {
-                child.move_to(dir.clone());
-            }
-            self.read_value(&mut child, &inner, &text.filled(&line), span);
-        }
+        RecipeFile { kind, dir: there.cwd.clone(), text, modules, inserted, fetched, targets, given }
     }
 }
 
 impl AnalysisInput<'_> {
+    /// Returns the commands of a recipe in their order. `defaults`: the variables that the program itself sets.
+    pub(super) fn commands_of_recipe(
+        &self,
+        state: &State,
+        (recipe, kind): (&Recipe, RecipeKind),
+        reading: &Reading,
+        defaults: &[String],
+    ) -> Vec<Value> {
+        let text = recipe.text.text();
+        let rehearsed = reading.flags.iter().any(|flag| word_lists::DRY_RUN_OPTIONS.contains(&flag.name.as_str()));
+        let mut recipes = Recipes::read(kind, text);
+        for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
+            recipes.give(name, value);
+        }
+        // A variable that is not set has its value in the environment, or is empty, unless an included file sets it.
+        if kind == RecipeKind::Make && !Recipes::includes(text) {
+            for name in recipes.unset() {
+                if let Some(value) = self.handed_on(state, &name) {
+                    recipes.give(&name, &value);
+                }
+            }
+        }
+        let lines = recipes.commands(&recipe.targets, &recipe.given, rehearsed, &|units| self.spend(units));
+        lines.into_iter().map(|line| recipe.text.filled(&line)).collect()
+    }
+
     /// Returns the value of a variable in the environment of a program, empty if it is not set; `None` if it is
     /// unknown.
     fn handed_on(&self, state: &State, name: &str) -> Option<String> {
