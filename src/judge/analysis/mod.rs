@@ -23,6 +23,7 @@ mod destinations;
 mod disguise;
 mod documents;
 mod embedded_calls;
+mod embedded_source;
 pub mod env;
 mod exit_status;
 mod expand;

@@ -12,7 +12,7 @@ use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// Reports whether a value has an unknown part other than a found file or a temporary name.
-pub(super) fn is_worked_out(value: &Value) -> bool {
+pub(in crate::judge::analysis) fn is_worked_out(value: &Value) -> bool {
     value.pieces().iter().any(|piece| match piece {
         Piece::Unknown(unknown) => {
             !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
@@ -24,7 +24,7 @@ pub(super) fn is_worked_out(value: &Value) -> bool {
 /// Removes arguments with unknown parts that do not determine what a call runs or deletes: named arguments, and, in
 /// JavaScript or after a command line, the positional arguments at the end, such as settings and callbacks. The
 /// directory (`chdir`) is kept.
-pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdir: &[String]) {
+pub(in crate::judge::analysis) fn leave_out_settings(language: Language, call: &mut code::Call, chdir: &[String]) {
     let moves = |arg: &Value| chdir.iter().any(|option| arg.leading().strip_prefix(&**option) == Some("="));
     call.args.retain(|arg| !(arg.is_option() && is_worked_out(arg)) || moves(arg));
     let is_line = word_lists::COMMAND_CALLS.contains(&last_part(&call.callee));
@@ -40,7 +40,7 @@ pub(super) fn leave_out_settings(language: Language, call: &mut code::Call, chdi
 }
 
 /// Removes arguments with unknown parts after the first positional one from a call that writes a file: the content.
-pub(super) fn leave_out_content(call: &mut code::Call) {
+pub(in crate::judge::analysis) fn leave_out_content(call: &mut code::Call) {
     let first = call.args.iter().position(|arg| !arg.is_option()).map_or(0, |at| at + 1);
     let behind = call.args.split_off(first);
     call.args.extend(behind.into_iter().filter(|arg| !is_worked_out(arg)));

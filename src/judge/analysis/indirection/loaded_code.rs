@@ -85,7 +85,7 @@ impl WalkProgress<'_, '_> {
             let is_read = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
             let is_there =
                 self.is_fetched(&place) || self.is_unpacked(&place) || copied() || place.text().is_some_and(is_read);
-            is_there.then(|| LoadedCode::File(Operand { value: file, span }))
+            is_there.then_some(LoadedCode::File(Operand { value: file, span }))
         })
     }
 
