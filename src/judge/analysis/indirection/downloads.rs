@@ -1,6 +1,6 @@
 //! Downloads into files that no effect names, and programs that run the code of a project.
 
-use crate::judge::analysis::act::{Taint, UnknownReason, Value};
+use crate::judge::analysis::act::{Effect, Taint, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::files::{FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
@@ -9,19 +9,25 @@ use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::rules::catalog::source_files;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{Build, FetchInto, Program};
+use crate::judge::rules::model::{Build, Fetch, FetchInto, Program};
+use crate::judge::rules::word_lists;
 
 /// Returns the language of a file with this name.
 pub fn language_of(path: &str) -> Option<&'static str> {
     source_files().language_of(path)
 }
 
-/// Returns the files into which a program downloads, if no effect names them.
-#[inline(never)]
-pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> Vec<Place> {
+/// A download by a program, and the operands that belong to it.
+struct Download<'r> {
+    fetch: &'r Fetch,
+    operands: Vec<&'r Value>,
+}
+
+/// Returns the download that a run performs, by the description of the program.
+fn download<'r>(program: &'r Program, ran: ProgramRun<'r>) -> Option<Download<'r>> {
     let ProgramRun { name, reading, args, .. } = ran;
     if program.fetches.is_empty() {
-        return Vec::new();
+        return None;
     }
     let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
     let plain: Vec<usize> =
@@ -33,18 +39,29 @@ pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> 
         let fits = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
         (0..3).find(fits).map(|from| from + tail.len())
     };
-    let mut found = None;
-    for fetch in program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name)) {
+    let of_name = program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name));
+    let found = of_name.filter_map(|fetch| {
         let from = match fetch.words.is_empty() {
             true => Some(0),
             false => fetch.words.iter().find_map(|words| begins(words)),
-        };
-        if let Some(from) = from.filter(|_| fetch.options.is_empty() || reading.has_flag(&fetch.options)) {
-            found = Some((fetch, from));
-        }
-    }
-    let Some((fetch, from)) = found else { return Vec::new() };
-    let rest: Vec<&Value> = plain.iter().skip(from).map(|at| &args[*at].value).collect();
+        }?;
+        (fetch.options.is_empty() || reading.has_flag(&fetch.options)).then_some((fetch, from))
+    });
+    let (fetch, from) = found.last()?;
+    Some(Download { fetch, operands: plain.iter().skip(from).map(|at| &args[*at].value).collect() })
+}
+
+/// Reports whether a run connects to the addresses among its arguments, and no effect mentions them.
+pub(super) fn connects(program: &Program, ran: ProgramRun<'_>) -> bool {
+    let is_told = ran.reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Fetch | Effect::Send));
+    // Programs with a target have names of their own for places elsewhere.
+    !is_told && download(program, ran).is_some_and(|download| download.fetch.into != FetchInto::Target)
+}
+
+/// Returns the files into which a program downloads, if no effect names them.
+#[inline(never)]
+pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> Vec<Place> {
+    let Some(Download { fetch, operands: rest }) = download(program, ran) else { return Vec::new() };
     let elsewhere = |value: &&&Value| {
         let text = value.leading();
         text.contains(':') && !text.starts_with(['/', '.', '~'])
@@ -76,6 +93,7 @@ pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> 
             }
         }
         FetchInto::Unnamed => named.extend(rest.into_iter().cloned()),
+        FetchInto::Nowhere => {}
     }
     let any = state.cwd.as_ref().filter(|_| matches!(fetch.into, FetchInto::Unnamed)).and_then(Place::any_in);
     named.iter().filter_map(|place| state.file(place)).chain(any).collect()
@@ -111,12 +129,8 @@ pub(super) enum UnknownCode {
 
 /// Reports whether a path is that of a directory or of source code, and not of data.
 fn is_code(path: &str) -> bool {
-    const PACKED: [&str; 20] = [
-        ".whl", ".gz", ".tgz", ".zip", ".toml", ".yml", ".yaml", ".sh", ".jar", ".deb", ".rpm", ".apk", ".gem",
-        ".vsix", ".wasm", ".nix", ".snap", ".flatpak", ".pkg", ".msi",
-    ];
     let name = path.rsplit('/').next().unwrap_or_default();
-    let packed = || PACKED.iter().any(|end| name.ends_with(end));
+    let packed = || word_lists::PROJECT_FILE_ENDINGS.iter().any(|end| name.ends_with(end));
     !name.contains('.') || language_of(name).is_some() || packed()
 }
 
@@ -194,4 +208,47 @@ fn last_name(value: &Value) -> Option<String> {
     let text = value.known()?;
     let path = text.split(['?', '#']).next()?.trim_end_matches('/').trim_end_matches(".git");
     path.rsplit(['/', ':']).next().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::analysis::testing::world::SampleWorld;
+    use crate::judge::risk::Tier;
+
+    fn tier(command: &str) -> Tier {
+        SampleWorld::default().judge(command).risk.tier
+    }
+
+    #[test]
+    fn a_described_program_connects_to_no_unknown_host_unasked() {
+        const UNKNOWN: &str = "https://files.unheard-of.net/a";
+        const KNOWN: &str = "https://github.com/a/b";
+        for form in [
+            "svn checkout U",
+            "hg clone U",
+            "darcs get U",
+            "jj git clone U",
+            "degit U x",
+            "ffprobe U",
+            "convert U x.png",
+            "vagrant box add x U",
+            "vim U",
+        ] {
+            assert_eq!(tier(&form.replace('U', UNKNOWN)), Tier::Medium, "{form}");
+            assert!(tier(&form.replace('U', KNOWN)) <= Tier::Low, "{form}");
+        }
+        for form in ["svn import . U -m x", "hg push U"] {
+            assert!(tier(&form.replace('U', UNKNOWN)) >= Tier::Medium, "{form}");
+        }
+        assert_eq!(tier("svn co svn+ssh://files.unheard-of.net/a"), Tier::Medium);
+        for harmless in [
+            "echo https://files.unheard-of.net/a",
+            "svn propget x https.txt",
+            "helm template ./chart",
+            "aws s3 cp s3://unheard-of/a .",
+            "rg https://files.unheard-of.net/a",
+        ] {
+            assert!(tier(harmless) <= Tier::Low, "{harmless}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, DerivedEffect, Reading};
 use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
+use crate::judge::analysis::indirection::downloads;
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::program::is_shell;
 use crate::judge::analysis::program_run::ProgramRun;
@@ -165,13 +166,14 @@ impl WalkProgress<'_, '_> {
         let judged_as = judged_as.into_iter().filter(|(_, operands)| !operands.is_empty());
         let judged_as =
             judged_as.map(|(program, operands)| (program, operands.iter().map(Arg::of).collect())).collect();
-        let addresses = if described.is_none() { self.addresses(args) } else { Vec::new() };
+        let connects = described.is_none_or(|program| downloads::connects(program, ran));
+        let addresses = if connects { self.addresses(args) } else { Vec::new() };
         let fetched = addresses.into_iter().map(|address| DerivedEffect::of(Effect::Fetch, vec![address]));
         let written = written.into_iter().map(|operand| DerivedEffect::of(Effect::Write, vec![operand]));
         TouchedPaths { shows_secret, judged_as, effects: fetched.chain(written).collect() }
     }
 
-    /// Returns the arguments of an undescribed program that are hosts, addresses or files on other hosts.
+    /// Returns the arguments that are hosts, addresses or files on other hosts.
     fn addresses(&self, args: &[Arg]) -> Vec<Operand> {
         let mut addresses = Vec::new();
         for (at, arg) in args.iter().enumerate() {
@@ -188,7 +190,8 @@ impl WalkProgress<'_, '_> {
                 _ => (0, text.as_ref()),
             };
             let address = rest.split_once("://").is_some_and(|(scheme, _)| {
-                scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+                scheme != "file" && !scheme.is_empty() && scheme.bytes().all(is_letter)
             });
             let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
             if address || place {

@@ -131,6 +131,8 @@ pub enum FetchInto {
     Named,
     /// The last operand, if the others are remote (`host:path`).
     Target,
+    /// No file: the program only connects to the addresses among its arguments.
+    Nowhere,
 }
 
 /// The unpacking of an archive or a compressed file, or the application of a patch.
