@@ -109,7 +109,8 @@ impl WalkProgress<'_, '_> {
         if reading.dry_run || name.contains(':') {
             return TouchedPaths::default();
         }
-        let (mut read, mut used, mut written, mut touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut read, mut used, mut written) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut touched, mut devices) = (Vec::new(), Vec::new());
         let reader = described.is_some() && reading.tier == Tier::Safe;
         let told = described.is_some_and(|program| tells_of_operands(program, reading));
         for named in named_files(described, reading, args) {
@@ -143,6 +144,10 @@ impl WalkProgress<'_, '_> {
                     used.push(operand.clone());
                 }
             }
+            if classes.has(PathClass::Device) && described.is_none() {
+                devices.push(operand);
+                continue;
+            }
             let operand_of_reader = reader && named.option.is_empty();
             // A program that uses settings reads those that an option names.
             let used_setting = reading.files == Files::Used && !named.option.is_empty();
@@ -162,7 +167,8 @@ impl WalkProgress<'_, '_> {
             read.push((**from).clone());
         }
         let shows_secret = !read.is_empty();
-        let judged_as = [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)];
+        let judged_as =
+            [("unknown:read", read), ("known:read", used), ("unknown:touch", touched), ("unknown:device", devices)];
         let judged_as = judged_as.into_iter().filter(|(_, operands)| !operands.is_empty());
         let judged_as =
             judged_as.map(|(program, operands)| (program, operands.iter().map(Arg::of).collect())).collect();
@@ -294,9 +300,21 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
             _ => 0,
         };
         let option = if skip == 1 && found.option.is_empty() { "@".to_owned() } else { found.option };
+        named.extend(listed_paths(&found.value, &option, arg.span));
         named.push(NamedArgument { value: found.value.without_leading(skip), option, ..found });
     }
     named
+}
+
+/// Returns the absolute paths in a list with commas, each of which may follow a key (`id=a,file=/dev/sda,format=raw`).
+fn listed_paths(list: &Value, option: &str, span: Span) -> Vec<NamedArgument> {
+    let Some(text) = list.known().filter(|text| text.contains(',')) else { return Vec::new() };
+    let named = text.split(',').filter_map(|part| {
+        let (key, path) = part.split_once('=').unwrap_or((option, part));
+        let option = key.to_ascii_lowercase();
+        path.starts_with('/').then(|| NamedArgument { value: Value::text(path), span, option })
+    });
+    named.collect()
 }
 
 /// Reports whether an effect of the program applies to its operands, so that the description covers them.
