@@ -16,10 +16,11 @@ use super::paths::names_sink;
 use super::place::Place;
 use super::program_run::CommandCall;
 use super::progress::WalkProgress;
+use super::reductions;
 use super::state::{Build as _, State};
 use super::streams::{Sink, Stream, descriptor};
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{OutputTaint, Program};
+use crate::judge::rules::model::{OutputTaint, Program, Reduction};
 use crate::judge::syntax::tree::Span;
 
 /// Maximum number of readers of an act's output, and of writers to one pipe.
@@ -62,7 +63,11 @@ impl WalkProgress<'_, '_> {
         let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
         let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
         let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
+        let given: Vec<&Value> = words.iter().map(|arg| &arg.value).collect();
+        let described = self.input.catalog.program(called.name);
+        let names = described.and_then(|program| reductions::of(program, &given)) == Some(Reduction::EntryNames);
         let taint = match reading.output {
+            OutputTaint::Copies if names => carried,
             OutputTaint::Copies => carried.and(self.loaded(state, reading)),
             OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),

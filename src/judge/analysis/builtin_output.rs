@@ -102,6 +102,7 @@ pub(super) fn of(what: Printed, args: &[&Value], stdin: &Value) -> Option<KnownO
         | Printed::Program
         | Printed::Path
         | Printed::Names
+        | Printed::EntryNames
         | Printed::Place
         | Printed::Installation => None,
     }

@@ -57,6 +57,7 @@ mod read_builtin;
 mod recipes;
 mod recursion;
 mod redirect;
+pub mod reductions;
 mod resolve;
 mod script_lines;
 mod scripts;

@@ -190,18 +190,7 @@ impl WalkProgress<'_, '_> {
             // No later act reads the output.
             return Taint::default();
         }
-        // `cut -d= -f1` prints names of entries and not their values.
-        let given = |name: &str, text: &str| {
-            reading
-                .flags
-                .iter()
-                .any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|value| value.is(text)))
-        };
-        let names = given("-d", "=") && given("-f", "1");
-        let reads = reading
-            .effects
-            .iter()
-            .filter(|derived| derived.effect == Effect::Show || derived.effect == Effect::Load && !names);
+        let reads = reading.effects.iter().filter(|derived| matches!(derived.effect, Effect::Show | Effect::Load));
         reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
             let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
             let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::inspected_text::InspectedValue;
 use super::lowering;
 use super::match_context::{View, words};
+use super::printed_acts::is_reduced_to;
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
@@ -12,7 +13,7 @@ use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
     EnvTest, FlagTest, InputTest, Match, NO_SUB, NoEnvTest, OperandQuantifier, OperandTest, OutputTaint, RawTest,
-    TaintName,
+    Reduction, TaintName,
 };
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
@@ -65,6 +66,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
+        && (when.no_reduced.is_empty() || !is_reduced(view, &when.no_reduced))
         && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
         && code_holds(act, when)
@@ -283,6 +285,11 @@ fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
         }
     }
     false
+}
+
+/// Reports whether the program of an act, or all readers of its output, reduce the data to one of these.
+fn is_reduced(view: &View<'_>, to: &[Reduction]) -> bool {
+    is_reduced_to(view.context, view.act.parent.unwrap_or(view.id), to)
 }
 
 /// Reports whether substitutions take the whole output, and the command passes secrets to these programs only.

@@ -284,7 +284,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
-    if !path.relation(&project).within() && !is_other_way(view) {
+    if !path.relation(&project).within() && !is_other_way(view) && !only_writes(view) {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
@@ -319,6 +319,19 @@ fn is_tested_to_be_missing(view: &View<'_>, path: &NormalPath) -> bool {
     };
     let is_file = |facts: &PathFacts| matches!(facts.kind, PathKind::Missing | PathKind::File) && !facts.symlink;
     own && view.context.inquiry.path(&text).is_some_and(is_file) && !moved_into(view, path) && !linked(view, path)
+}
+
+/// Reports whether the act writes and deletes nothing, itself or by its effects.
+fn only_writes(view: &View<'_>) -> bool {
+    let acts = view.context.facts.acts.iter().enumerate();
+    let own = acts.filter(|(id, act)| *id == view.id || act.parent == Some(view.id));
+    let effects: Vec<Effect> = own
+        .filter_map(|(_, act)| match act.verb {
+            Verb::Effect(effect) => Some(effect),
+            Verb::Program { .. } => None,
+        })
+        .collect();
+    effects.iter().any(|effect| effect.writes()) && !effects.contains(&Effect::Delete)
 }
 
 /// Reports whether it is a second reading of the previous act, in the directory that applies if the `cd` before both

@@ -4,11 +4,13 @@
 //! The result is computed for all acts at once, backwards from those that print to the caller, so that the cost of a
 //! long pipe is proportional to its commands. Out of scope: the content of the output.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::conditions::{copies, taint_of};
 use super::match_context::MatchContext;
-use crate::judge::analysis::act::{Act, ActId, Output, Taint, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Output, Taint, Value, Verb};
+use crate::judge::analysis::reductions;
+use crate::judge::rules::model::Reduction;
 
 /// The cost of one act, in units of fuel.
 const LOOK: u64 = 4;
@@ -32,11 +34,13 @@ pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
             break;
         }
         match act.output {
+            Output::Inherited if reduced(context, id) == Some(Reduction::EntryNames) => {}
             Output::Inherited => open.push(id),
             Output::Pipe => {
                 for (number, next) in act.feeds.iter().filter_map(|next| Some((*next, acts.get(*next)?))) {
-                    if context.spend(LOOK) && copies(context.catalog, next) {
-                        passed.entry(next.parent.unwrap_or(number)).or_default().push(id);
+                    let next_id = next.parent.unwrap_or(number);
+                    if context.spend(LOOK) && copies(context.catalog, next) && reduced(context, next_id).is_none() {
+                        passed.entry(next_id).or_default().push(id);
                     }
                 }
             }
@@ -62,6 +66,44 @@ pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
         }
     }
     shown
+}
+
+/// Returns what the program of an act leaves of the data that it reads; `None`: it may leave all of it.
+fn reduced(context: &MatchContext<'_>, id: ActId) -> Option<Reduction> {
+    let acts = &context.facts.acts;
+    let act = acts.get(id)?;
+    let program = act.parent.and_then(|id| acts.get(id)).unwrap_or(act);
+    let Verb::Program { name, .. } = &program.verb else { return None };
+    let given: Vec<&Value> = program.args.iter().collect();
+    reductions::of(context.catalog.program(name)?, &given)
+}
+
+/// Reports whether a program, or all readers of its output, reduce the data that it reads to one of these.
+pub(super) fn is_reduced_to(context: &MatchContext<'_>, id: ActId, to: &[Reduction]) -> bool {
+    let acts = &context.facts.acts;
+    let mut open = vec![id];
+    let mut seen: HashSet<ActId> = HashSet::new();
+    while let Some(id) = open.pop() {
+        if !context.spend(LOOK) {
+            return false;
+        }
+        if !seen.insert(id) || reduced(context, id).is_some_and(|left| to.contains(&left)) {
+            continue;
+        }
+        let Some(act) = acts.get(id) else { return false };
+        // What it passes on is judged where it arrives; what it writes or sends is not reduced.
+        let only_passes_on = context.effects_of(id).all(|(_, effect)| matches!(effect, Effect::Show | Effect::Load))
+            && act.remote.is_none();
+        if act.output != Output::Pipe || act.feeds.is_empty() || !only_passes_on || !is_described(context, act) {
+            return false;
+        }
+        open.extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next)));
+    }
+    true
+}
+
+fn is_described(context: &MatchContext<'_>, act: &Act) -> bool {
+    matches!(&act.verb, Verb::Program { name, .. } if context.catalog.program(name).is_some())
 }
 
 fn prints(act: &Act) -> bool {

@@ -15,7 +15,7 @@ mod tool;
 
 pub use self::inner::{Added, Inner, RemoteName, Runs, Wrap, WrapFrom};
 pub use self::language::Language;
-pub use self::outcome::{ArgumentPlace, EffectSpec, OutputTaint, Printed, Prints, Target, Tree, WorksIn};
+pub use self::outcome::{ArgumentPlace, EffectSpec, OutputTaint, Printed, Prints, Reduction, Target, Tree, WorksIn};
 pub use self::program::{Files, Follow, OperandList, OptionSpec, OptionStyle, Program, Sub, Terminal, ValueKind};
 pub use self::sources::{Build, Console, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{InputKind, InputPart, NO_SERVER, Tool, ToolEffect, ValueTest};
@@ -91,6 +91,8 @@ pub struct Match {
     pub no_feeds: Vec<String>,
     /// The rule does not match if substitutions pass the whole output to these programs alone.
     pub no_taken_by: Vec<String>,
+    /// The rule does not match if the program, or all readers of its output, reduce the data to one of these.
+    pub no_reduced: Vec<Reduction>,
     /// Directories, relative to that of the act. The user's own work must have been moved into one of them.
     pub brought: Vec<String>,
     /// One of these wrappers must enclose the act.

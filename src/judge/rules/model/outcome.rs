@@ -140,11 +140,23 @@ pub enum Printed {
     Path,
     /// The files among its arguments, under the names that are given (`ls`).
     Names,
+    /// Of each line of its input, or of the files among its arguments, the part before a `=` (`cut -d= -f1`).
+    EntryNames,
     /// A directory of its data, which is unknown before the run (`npm prefix`).
     Place,
     /// A directory of installed programs, which is unknown before the run (`brew --prefix`). Scripts below it are not
     /// the project's, and run with the same trust as the program.
     Installation,
+}
+
+/// What a program makes of data, so that nothing else of it is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// Counts, digests, or nothing (`wc`, `sha256sum`).
+    Counts,
+    /// The names of entries. Lines without a `=` remain.
+    EntryNames,
 }
 
 /// The way to find the directory in which a program works, for [`super::Lowering::Scratch`].

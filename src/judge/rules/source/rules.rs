@@ -253,6 +253,7 @@ impl Check<'_> {
             feeds: shape.feeds.clone(),
             no_feeds: shape.no_feeds.clone(),
             no_taken_by: shape.no_taken_by.clone(),
+            no_reduced: shape.no_reduced.clone(),
             brought: shape.brought.clone(),
             wrapped: shape.wrapped.clone(),
             no_wrapped: shape.no_wrapped.clone(),

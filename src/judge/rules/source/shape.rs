@@ -12,7 +12,7 @@ pub use self::sources::{BuildShape, FetchShape, LoadShape, ReadsShape, UnpackSha
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::document::{Fields, Located};
 use crate::judge::path_class::PathClass;
-use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, SessionNote, TaintName};
+use crate::judge::rules::model::{Console, HostClass, InputTest, Lowering, Reduction, SessionNote, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 
 /// A pattern file.
@@ -115,6 +115,7 @@ pub struct RuleShape {
     pub feeds: Vec<String>,
     pub no_feeds: Vec<String>,
     pub no_taken_by: Vec<String>,
+    pub no_reduced: Vec<Reduction>,
     pub brought: Vec<String>,
     pub wrapped: Vec<String>,
     pub no_wrapped: Vec<String>,
@@ -165,6 +166,7 @@ impl RuleShape {
             feeds: from.lines("feeds"),
             no_feeds: from.lines("no_feeds"),
             no_taken_by: from.lines("no_taken_by"),
+            no_reduced: from.words("no_reduced"),
             brought: from.lines("brought"),
             wrapped: from.lines("wrapped"),
             no_wrapped: from.lines("no_wrapped"),
