@@ -30,7 +30,7 @@ const WORDS: [(&str, &str); 5] = [
 const KNOWN: [(&str, &str, &str); 14] = [
     (
         "judge/analysis/indirection/path_floor.rs",
-        "known:read unknown:read unknown:root unknown:root-own unknown:touch",
+        "known:read unknown:device unknown:read unknown:root unknown:root-own unknown:touch",
         "entries of the patterns for what nothing describes, which no program is called",
     ),
     ("judge/analysis/indirection/loads.rs", "make", "the form of a file, as `loads` names it"),
