@@ -59,6 +59,7 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
         Lowering::Generated => is_generated(view, seen, path).then_some("it can be created again and git ignores it"),
         Lowering::Missing if is_missing(view, path) => Some("it does not exist"),
         Lowering::Missing => is_tested_to_be_missing(view, path).then_some("it runs only if this does not exist"),
+        Lowering::New => (only_writes(view) && is_absent(view, path)).then_some("it does not exist"),
         Lowering::Created if is_created(view, path) => Some("this command itself creates it"),
         Lowering::Created => is_put_back(view, path).then_some("this command itself put the content aside"),
         Lowering::Tracked => {
@@ -275,16 +276,19 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
 /// project count: elsewhere other programs create files too, and a path that does not exist now may exist when the
 /// command runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
+    let project = view.context.placer.project(view.context.inquiry);
+    let is_near = project.is_some_and(|project| path.relation(&project).within() || is_other_way(view));
+    (is_near || path.components.last().is_some_and(|last| last.glob.is_some())) && is_absent(view, path)
+}
+
+/// Reports whether nothing exists at a path, and no earlier act of the command could have created it.
+fn is_absent(view: &View<'_>, path: &NormalPath) -> bool {
     if path.components.last().is_some_and(|last| last.glob.is_some()) {
         return matches_nothing(view, path);
     }
     let Some(text) = place(path) else { return false };
     // A program with globs of its own may treat such a name as a pattern.
     if text.contains(['*', '?', '{', '[']) {
-        return false;
-    }
-    let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
-    if !path.relation(&project).within() && !is_other_way(view) && !only_writes(view) {
         return false;
     }
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);

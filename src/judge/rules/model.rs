@@ -306,6 +306,8 @@ pub enum Lowering {
     Created,
     /// It does not exist, and no earlier act of the command could have created it.
     Missing,
+    /// It does not exist, in the project or elsewhere, so that the act only creates it.
+    New,
     /// It is a single named file that git tracks and that has no uncommitted change.
     Tracked,
     /// The act changes the directory in which it runs, and that directory is below the temporary directory.

@@ -196,6 +196,32 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_brought_it() {
 }
 
 #[test]
+fn what_is_only_created_overwrites_nothing_wherever_it_is() {
+    const RULE: &str = "program = [\"cp\", \":delete\"]\noperand = { which = \"last\" }\nlower = [\"new\"]";
+    let copies = |text: &str| {
+        let written = Act { parent: Some(0), ..effect(Effect::Write, &[text]) };
+        vec![program("cp", &["a.txt", text]), written]
+    };
+    let lowered = |acts: Vec<Act>, kind: PathKind| {
+        let answers = world("/home/me/notes.bak", kind, GitFacts::default());
+        let findings = found_with(&catalog(&[("one", RULE)]), &line(acts), &answers);
+        assert!(!findings.is_empty());
+        findings.iter().all(|finding| finding.tier == Tier::Low)
+    };
+    assert!(lowered(copies("/home/me/notes.bak"), PathKind::Missing));
+    assert!(!lowered(copies("/home/me/notes.bak"), PathKind::File));
+    assert!(!lowered(vec![removing(&["/home/me/notes.bak"])], PathKind::Missing));
+    let mut both = copies("/home/me/notes.bak");
+    both.push(Act { parent: Some(0), ..removing(&["a.txt"]) });
+    assert!(!lowered(both, PathKind::Missing));
+    // An earlier act may have created it.
+    let mut late = vec![effect(Effect::Move, &["src"]), effect(Effect::Write, &["/home/me/notes.bak"])];
+    let written = Act { parent: Some(2), ..effect(Effect::Write, &["/home/me/notes.bak"]) };
+    late.extend([program("cp", &["a.txt", "/home/me/notes.bak"]), written]);
+    assert!(!lowered(late, PathKind::Missing));
+}
+
+#[test]
 fn what_is_written_only_where_a_condition_found_nothing_is_lowered() {
     const RULE: &str = "program = [\":delete\", \":write\"]\noperand = { which = \"any\" }\nlower = [\"missing\"]";
     let absent = || [NormalPath::absolute("/home/me/project/x").unwrap()].into();
