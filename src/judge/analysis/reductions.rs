@@ -73,6 +73,26 @@ mod tests {
     }
 
     #[test]
+    fn only_a_program_that_does_nothing_else_counts() {
+        let counter = || Program { tier: Tier::Safe, output: OutputTaint::Own, ..Program::default() };
+        assert_eq!(of(&counter(), &[]), Some(Reduction::Counts));
+        let catalog = Catalog::builtin();
+        let with = |name: &str| catalog.program(name).unwrap().clone();
+        let (wrapper, runner, many, writer) = (with("env"), with("awk"), with("git"), with("tee"));
+        assert!(!wrapper.wraps.is_empty() && runner.runs.is_some() && many.subs.iter().next().is_some());
+        for other in [
+            Program { tier: Tier::Low, ..counter() },
+            Program { output: OutputTaint::Copies, ..counter() },
+            Program { wraps: wrapper.wraps, ..counter() },
+            Program { runs: runner.runs, ..counter() },
+            Program { subs: many.subs, ..counter() },
+            Program { effects: writer.effects, ..counter() },
+        ] {
+            assert_eq!(of(&other, &[]), None);
+        }
+    }
+
+    #[test]
     fn what_is_left_of_a_secret_decides() {
         let tier = |command: &str| SampleWorld::default().judge(command).risk.tier;
         for names in [
