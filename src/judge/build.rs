@@ -38,7 +38,7 @@ mod judge {
         pub mod source;
         pub mod source_files;
         pub mod subs;
-        pub mod word_list;
+        pub mod word_list_source;
     }
 }
 
@@ -58,7 +58,7 @@ use judge::rules::secrets::SecretArguments;
 use judge::rules::shell_languages::ShellLanguages;
 use judge::rules::source::{NoLayers, read_all};
 use judge::rules::source_files::SourceFiles;
-use judge::rules::word_list::WordLists;
+use judge::rules::word_list_source::WordLists;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The directory of the pattern files. In the repository it is a link; in a published package it contains the files.

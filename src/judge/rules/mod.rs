@@ -20,5 +20,5 @@ pub mod source_files;
 pub mod subs;
 pub mod text;
 #[cfg(test)]
-mod word_list;
+mod word_list_source;
 pub(crate) mod word_lists;
