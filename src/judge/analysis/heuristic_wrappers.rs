@@ -1,14 +1,12 @@
 //! Finds commands in the arguments of undescribed programs, if the arguments look like commands.
+//!
+//! Out of scope: walking them.
 
 use super::act::Value;
+use super::analysis_input::AnalysisInput;
 use super::arguments::Arg;
-use super::builtins::within;
-use super::command_context::Context;
 use super::expand::Field;
 use super::program::is_installed;
-use super::resolve::Lookup;
-use super::state::State;
-use super::walk::Walker;
 use super::wrappers::quoted_words;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
@@ -17,111 +15,80 @@ use crate::judge::syntax::tree::{Dialect, Span};
 /// Maximum number of arguments that are tried as the beginning of a command.
 const MAX_BEGINNINGS: usize = 3;
 
-impl Walker<'_> {
-    /// Walks the commands that arguments may contain: each begins at an argument that names a described program and for
+/// A command that the arguments of a program may contain.
+#[derive(Debug)]
+pub(super) enum PossibleCommand {
+    /// A program and its arguments, which get the variables of the command.
+    Argv(Vec<Field>, Span),
+    /// A command string.
+    Line(String, Span),
+    /// A shell, by its path, which reads standard input.
+    Shell(Box<Field>, Span),
+}
+
+impl AnalysisInput<'_> {
+    /// Returns the commands that arguments may form: each begins at an argument that names a described program and for
     /// which `counts` returns `true`.
-    #[inline(never)]
-    pub fn somewhere(
-        &mut self,
-        state: &mut State,
-        context: &Context,
+    pub fn commands_among(
+        &self,
         args: &[Arg],
-        env: &[(String, Value)],
         span: Span,
         counts: impl Fn(&str, &[Arg]) -> bool,
-    ) {
-        let mut tried = 0;
-        for (index, arg) in args.iter().enumerate() {
-            let Some(word) = arg.value.known() else { continue };
+    ) -> Vec<PossibleCommand> {
+        let beginnings = args.iter().enumerate().filter_map(|(index, arg)| {
+            let word = arg.value.known()?;
             let name = word.rsplit('/').next().unwrap_or(&word);
             let rest = args.get(index..).unwrap_or_default();
-            if word.starts_with('-')
-                || name.is_empty()
-                || !counts(name, rest)
-                || self.input.catalog.program(name).is_none()
-            {
-                continue;
-            }
-            let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span));
-            let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-            self.run(
-                &mut self.input.fork(state),
-                &context.perhaps(),
-                fields.collect(),
-                env.to_vec(),
-                span,
-                Lookup::Programs,
-            );
-            tried += 1;
-            if tried >= MAX_BEGINNINGS {
-                return;
-            }
-        }
+            let is_name = !word.starts_with('-') && !name.is_empty();
+            (is_name && counts(name, rest) && self.catalog.program(name).is_some()).then_some(rest)
+        });
+        let command = |rest: &[Arg]| {
+            let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span)).collect();
+            PossibleCommand::Argv(fields, rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span))
+        };
+        beginnings.take(MAX_BEGINNINGS).map(command).collect()
     }
 
-    /// Walks the possible commands of an undescribed program, or of one that starts others: the command that its
+    /// Returns the possible commands of an undescribed program, or of one that starts others: the command that its
     /// arguments form, a command string in one of them, or a shell whose path is an argument.
     #[inline(never)]
-    pub fn perhaps_wraps(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        args: &[Arg],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
-        let mut child = state.child(env);
-        let context = within(context, name);
-        let catalog = self.input.catalog;
-        self.somewhere(&mut child, &context, args, env, span, |name, rest| is_written_out(catalog, name, rest));
+    pub fn possible_commands(&self, args: &[Arg], span: Span) -> Vec<PossibleCommand> {
+        let mut all = self.commands_among(args, span, |name, rest| is_written_out(self.catalog, name, rest));
         for (index, arg) in args.iter().enumerate() {
             let Some(text) = arg.value.known() else { continue };
             let before = index.checked_sub(1).and_then(|before| args.get(before));
             let of_option = before.is_some_and(|before| before.value.leading().starts_with('-'));
-            for line in lines_in(&text, of_option) {
-                self.perhaps_line(&child, &context, line, arg.span);
-            }
+            all.extend(lines_in(&text, of_option).filter_map(|line| self.possible_line(line, arg.span)));
         }
+        all
     }
 
-    /// Walks a shell that a program starts because of an argument, with the rights of the program.
+    /// Returns the shells that a program starts because of an argument, with the rights of the program.
     #[inline(never)]
-    pub fn escapes_as_root(
-        &mut self,
-        state: &State,
-        context: &Context,
-        name: &str,
-        args: &[Arg],
-        env: &[(String, Value)],
-    ) {
-        for arg in args.iter().filter(|arg| arg.value.leading().starts_with(['!', '\\'])) {
-            let Some(text) = arg.value.known() else { continue };
-            if let Some(line) = escaped(&text).filter(|line| line.starts_with('/')) {
-                self.perhaps_line(&state.child(env), &within(context, name), line, arg.span);
-            }
-        }
+    pub fn shell_escapes(&self, args: &[Arg]) -> Vec<PossibleCommand> {
+        let begins = |arg: &&Arg| arg.value.leading().starts_with(['!', '\\']);
+        let escapes = args.iter().filter(begins).filter_map(|arg| {
+            let text = arg.value.known()?;
+            let line = escaped(&text).filter(|line| line.starts_with('/'))?;
+            self.possible_line(line, arg.span)
+        });
+        escapes.collect()
     }
 
-    /// Walks a text that may be a command string: one that begins with a command, or the path of a shell, which then
-    /// reads standard input.
-    fn perhaps_line(&mut self, state: &State, context: &Context, line: &str, span: Span) {
+    /// Returns the command in a text that may be a command string: one that begins with a command, or the path of a
+    /// shell.
+    fn possible_line(&self, line: &str, span: Span) -> Option<PossibleCommand> {
         let first = line.split([' ', ',']).next().unwrap_or_default();
         let program = first.rsplit('/').next().unwrap_or_default();
-        let context = context.perhaps().elsewhere(span);
-        if first.starts_with('/') && is_installed(first) && self.input.is_shell_name(program) {
-            let shell = Field::word(Value::text(first), span);
-            let mut child = self.input.fork(state);
-            self.run(&mut child, &context, vec![shell], Vec::new(), span, Lookup::Programs);
-        } else if line.contains(' ') {
-            let word = |word: String| Arg::word(Value::text(word), span);
-            let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
-            if is_written_out(self.input.catalog, program, &words)
-                && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok()
-            {
-                self.text(&mut state.fork(), &context, line);
-            }
+        if first.starts_with('/') && is_installed(first) && self.is_shell_name(program) {
+            return Some(PossibleCommand::Shell(Box::new(Field::word(Value::text(first), span)), span));
         }
+        let word = |word: String| Arg::word(Value::text(word), span);
+        let words: Vec<Arg> = quoted_words(line).into_iter().map(word).collect();
+        let is_command = line.contains(' ')
+            && is_written_out(self.catalog, program, &words)
+            && syntax::parse(line.as_bytes(), Dialect::Bash).is_ok();
+        is_command.then(|| PossibleCommand::Line(line.to_owned(), span))
     }
 }
 

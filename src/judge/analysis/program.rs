@@ -91,12 +91,7 @@ impl Walker<'_> {
         let id = self.program_act(state, context, verb, (&words, &reading), called);
         self.effects(state, context, &reading, id, span);
         if let Some(program) = described.filter(|_| reading.expression) {
-            for part in search::alternatives(&words, self.input.catalog).unwrap_or_default() {
-                let verb = Verb::Program { name: name.to_owned(), path: shown.clone() };
-                let reading = arguments::read(program, &part);
-                let id = self.program_act(state, context, verb, (&part, &reading), called);
-                self.effects(state, context, &reading, id, span);
-            }
+            self.alternatives(state, context, (program, shown.as_deref()), &words, called);
         }
         self.files.add_links(&self.input, state, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
@@ -148,14 +143,9 @@ impl Walker<'_> {
                     let source = reading.code.get(at);
                     source.into_iter().for_each(|code| self.code_source(state, context, id, ran, code));
                 }
-                Step::PerhapsWraps => self.perhaps_wraps(state, context, name, &words, env, span),
-                Step::EscapesAsRoot => self.escapes_as_root(state, context, name, &words, env),
+                Step::PerhapsWraps | Step::EscapesAsRoot => self.perhaps_wrapped(state, context, &ran, step, &words),
                 Step::Leads => self.leads(state, context, ran),
-                Step::Raised => {
-                    if let Some((program, arg)) = self.input.unknown_as_root(state, named, described.is_some(), span) {
-                        self.stands_for(state, context, name, program, &[arg], span);
-                    }
-                }
+                Step::Raised => self.raised(state, context, named, described.is_some(), span),
                 Step::Touches => {
                     // A script is judged by its content; about a file that does not exist nothing is known.
                     let is_unread = |path: &Value| {
@@ -164,8 +154,7 @@ impl Walker<'_> {
                             || is_binary_at(&self.input, state, path)
                     };
                     if path.as_ref().is_none_or(is_unread) {
-                        let touched = self.progress().touched_paths(state, ran, described, &words);
-                        self.touch(state, context, ran, id, touched);
+                        self.touches(state, context, &ran, id, described, &words);
                     }
                 }
                 Step::Executable { if_brought } => {
@@ -180,6 +169,47 @@ impl Walker<'_> {
             }
         }
         Some(id)
+    }
+
+    /// Adds the acts of a search once for each alternative of its expression.
+    #[inline(never)]
+    fn alternatives(
+        &mut self,
+        state: &State,
+        context: &Context,
+        (program, path): (&Program, Option<&str>),
+        words: &[Arg],
+        called: &CommandCall<'_>,
+    ) {
+        for part in search::alternatives(words, self.input.catalog).unwrap_or_default() {
+            let verb = Verb::Program { name: called.name.to_owned(), path: path.map(str::to_owned) };
+            let reading = arguments::read(program, &part);
+            let id = self.program_act(state, context, verb, (&part, &reading), called);
+            self.effects(state, context, &reading, id, called.span);
+        }
+    }
+
+    /// Judges an unknown program that runs as root.
+    #[inline(never)]
+    fn raised(&mut self, state: &State, context: &Context, named: (&str, Option<&str>), described: bool, span: Span) {
+        if let Some((program, arg)) = self.input.unknown_as_root(state, named, described, span) {
+            self.stands_for(state, context, named.0, program, &[arg], span);
+        }
+    }
+
+    /// Adds the effects on paths that no described effect mentions.
+    #[inline(never)]
+    fn touches(
+        &mut self,
+        state: &State,
+        context: &Context,
+        ran: &ProgramRun<'_>,
+        id: usize,
+        described: Option<&Program>,
+        words: &[Arg],
+    ) {
+        let touched = self.progress().touched_paths(state, *ran, described, words);
+        self.touch(state, context, *ran, id, touched);
     }
 
     #[inline(never)]

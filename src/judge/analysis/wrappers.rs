@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use super::act::{Operand, Piece, Taint, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
-use super::arguments::{InnerCommand, InnerText, Reading};
+use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command_context::Context;
 use super::expand::Field;
+use super::follow::Step;
+use super::heuristic_wrappers::PossibleCommand;
 use super::program_run::ProgramRun;
 use super::resolve::Lookup;
 use super::search_results;
@@ -139,13 +141,68 @@ impl Walker<'_> {
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
             }
-            InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, set, span, |_, _| true),
+            InnerText::Somewhere(args) => {
+                let commands = self.input.commands_among(args, span, |_, _| true);
+                self.possible_commands(&child, &within, commands, set);
+            }
             InnerText::BareShell => {
                 within.reads(Dialect::Bash);
                 self.stdin_code(&mut child, &within, span);
                 self.end_of_shell(&mut child);
             }
         }
+    }
+
+    /// Walks commands that the arguments of a program may contain, as this step finds them.
+    #[inline(never)]
+    pub fn perhaps_wrapped(
+        &mut self,
+        state: &State,
+        context: &Context,
+        ran: &ProgramRun<'_>,
+        step: Step,
+        words: &[Arg],
+    ) {
+        let commands = match step {
+            Step::EscapesAsRoot => self.input.shell_escapes(words),
+            _ => self.input.possible_commands(words, ran.span),
+        };
+        if !commands.is_empty() {
+            let context = within(context, ran.name);
+            self.possible_commands(&state.child(ran.env), &context, commands, ran.env);
+        }
+    }
+
+    /// Walks commands that the arguments of a program may contain. `env`: the variables of the command.
+    fn possible_commands(
+        &mut self,
+        state: &State,
+        context: &Context,
+        commands: Vec<PossibleCommand>,
+        env: &[(String, Value)],
+    ) {
+        let context = context.perhaps();
+        for command in commands {
+            match command {
+                PossibleCommand::Argv(fields, span) => {
+                    let mut child = self.input.fork(state);
+                    self.run(&mut child, &context, fields, env.to_vec(), span, Lookup::Programs);
+                }
+                PossibleCommand::Shell(shell, span) => self.possible_shell(state, &context, *shell, span),
+                PossibleCommand::Line(line, span) => self.possible_line(state, &context, &line, span),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn possible_shell(&mut self, state: &State, context: &Context, shell: Field, span: Span) {
+        let mut child = self.input.fork(state);
+        self.run(&mut child, &context.elsewhere(span), vec![shell], Vec::new(), span, Lookup::Programs);
+    }
+
+    #[inline(never)]
+    fn possible_line(&mut self, state: &State, context: &Context, line: &str, span: Span) {
+        self.text(&mut self.input.fork(state), &context.elsewhere(span), line);
     }
 }
 
