@@ -98,6 +98,8 @@ mod tests {
         for names in [
             "cat .env | sed 's/=.*/=x/'",
             "cat .env | grep -v '^#' | cut -d= -f1 | sort",
+            "sed 's/=.*//' .env",
+            "cut -d= -f1 .env",
             "sed 's/=.*//' .env > names.txt",
             "x=$(cut -d= -f1 .env); echo $x",
             "cat ~/.ssh/id_rsa | wc -l",
