@@ -40,14 +40,15 @@ fn download<'r>(program: &'r Program, ran: ProgramRun<'r>) -> Option<Download<'r
         (0..3).find(fits).map(|from| from + tail.len())
     };
     let of_name = program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name));
-    let found = of_name.filter_map(|fetch| {
+    let mut found = of_name.filter_map(|fetch| {
         let from = match fetch.words.is_empty() {
             true => Some(0),
             false => fetch.words.iter().find_map(|words| begins(words)),
         }?;
         (fetch.options.is_empty() || reading.has_flag(&fetch.options)).then_some((fetch, from))
     });
-    let (fetch, from) = found.last()?;
+    // A later table takes precedence.
+    let (fetch, from) = found.next_back()?;
     Some(Download { fetch, operands: plain.iter().skip(from).map(|at| &args[*at].value).collect() })
 }
 
