@@ -22,7 +22,7 @@ const WORDS: [(&str, &str); 5] = [
         "agent as at code defaults dir env file from granted host id init kind last llm named near one q script strip timeout tree \
          which write yes",
     ),
-    ("what names are made of", "fd pass passwd sort sshpass ss trunk"),
+    ("what names are made of", "fd pass passwd pw sort sshpass ss trunk"),
     ("guard's own programs, and words that zsh has beside bash", "guard guard-canary guard-sh nocorrect noglob"),
 ];
 
