@@ -63,6 +63,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
         && when.shown.is_none_or(|shown| shown == view.is_shown())
+        && when.stored.is_none_or(|stored| stored == (program.output == Output::File))
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))

@@ -114,6 +114,8 @@ pub struct Match {
     pub code: Option<CodeTest>,
     /// The caller must see the output (`true`), or must not (`false`).
     pub shown: Option<bool>,
+    /// The output must go to a file (`true`), or must not (`false`).
+    pub stored: Option<bool>,
     /// A test of the text of the whole command, for rules that no other condition can express.
     pub text: Option<RawTest>,
 }

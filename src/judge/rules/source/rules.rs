@@ -265,6 +265,7 @@ impl Check<'_> {
             guarded: shape.guarded,
             code,
             shown: shape.shown,
+            stored: shape.stored,
             text,
         };
         let broad = when.env.is_empty()
