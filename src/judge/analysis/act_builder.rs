@@ -63,12 +63,17 @@ impl WalkProgress<'_, '_> {
         let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
         let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
         let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
-        let given: Vec<&Value> = words.iter().map(|arg| &arg.value).collect();
-        let described = self.input.catalog.program(called.name);
-        let names = described.and_then(|program| reductions::of(program, &given)) == Some(Reduction::EntryNames);
+        let keeps_names_alone = || {
+            let given: Vec<&Value> = words.iter().map(|arg| &arg.value).collect();
+            let described = self.input.catalog.program(called.name);
+            described.and_then(|program| reductions::of(program, &given)) == Some(Reduction::EntryNames)
+        };
         let taint = match reading.output {
-            OutputTaint::Copies if names => carried,
-            OutputTaint::Copies => carried.and(self.loaded(state, reading)),
+            OutputTaint::Copies => match self.loaded(state, reading) {
+                // The expressions of descriptions are compiled only if something depends on them.
+                loaded if loaded != Taint::default() && keeps_names_alone() => carried,
+                loaded => carried.and(loaded),
+            },
             OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
             OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),

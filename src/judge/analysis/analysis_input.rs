@@ -17,7 +17,7 @@ use super::state::{Build as _, State};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::rules::catalog::Catalog;
 
-/// The values that are the same for the whole command and never change.
+/// The values that are the same for the whole command and never change, and what is computed or charged once.
 pub(super) struct AnalysisInput<'a> {
     pub invocation: &'a Invocation,
     pub catalog: &'a Catalog,

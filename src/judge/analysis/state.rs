@@ -357,6 +357,15 @@ impl State {
         }
     }
 
+    /// Returns the state of a child shell in a directory; `None`: the directory is unknown.
+    pub fn child_in(&self, env: &[(String, Value)], dir: Option<&Place>) -> Box<Self> {
+        let mut child = self.child(env);
+        if child.cwd.as_ref() != dir {
+            child.move_to(dir.cloned());
+        }
+        child
+    }
+
     /// Returns the state of a child shell: the exported variables, and those set for it.
     #[inline(never)]
     pub fn child(&self, env: &[(String, Value)]) -> Box<Self> {

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use super::inspected_text::InspectedValue;
 use super::lowering;
 use super::match_context::{View, words};
-use super::printed_acts::is_reduced_to;
-use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Piece, Taint, Value, Verb};
+use super::printed_acts::{is_reduced_to, only_reads};
+use crate::judge::analysis::act::{Act, ActId, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
     EnvTest, FlagTest, InputTest, Match, NO_SUB, NoEnvTest, OperandQuantifier, OperandTest, OutputTaint, RawTest,
-    Reduction, TaintName,
+    TaintName,
 };
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
@@ -62,12 +62,11 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && !when.no_env.iter().any(|test| variable_decides(view, test, &when.no_flags))
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
-        && when.shown.is_none_or(|shown| shown == view.is_shown())
+        && (when.shown != Some(true) || view.may_be_shown())
         && when.stored.is_none_or(|stored| stored == (program.output == Output::File))
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
-        && (when.no_reduced.is_empty() || !is_reduced(view, &when.no_reduced))
         && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
         && code_holds(act, when)
@@ -77,6 +76,11 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
     }
     let mut touched = vec![false; view.operands().len()];
     if !when.operands.iter().all(|test| operand_holds(view, test, &mut touched)) {
+        return None;
+    }
+    // What programs leave of their input is found out last, because it is costly.
+    let is_reduced = || is_reduced_to(view.context, view.context.program_of(view.id), &when.no_reduced);
+    if when.shown.is_some_and(|shown| shown != view.is_shown()) || !when.no_reduced.is_empty() && is_reduced() {
         return None;
     }
     let all = !touched.contains(&true);
@@ -288,11 +292,6 @@ fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
     false
 }
 
-/// Reports whether the program of an act, or all readers of its output, reduce the data to one of these.
-fn is_reduced(view: &View<'_>, to: &[Reduction]) -> bool {
-    is_reduced_to(view.context, view.act.parent.unwrap_or(view.id), to)
-}
-
 /// Reports whether substitutions take the whole output, and the command passes secrets to these programs only.
 fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     let context = view.context;
@@ -302,19 +301,14 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
     while let Some(id) = open.pop() {
         let Some(act) = acts.get(id).filter(|_| context.spend(8)) else { return false };
         // Filters between may pass it to the substitution, and to nothing else.
-        let passes_on = || {
-            copies(context.catalog, act)
-                && context.program(act).is_some()
-                && context.effects_of(id).all(|(_, effect)| matches!(effect, Effect::Show | Effect::Load))
-        };
+        let passes_on = || copies(context.catalog, act) && only_reads(context, id, act);
         if !taken.is_empty() && !passes_on() {
             return false;
         }
         if taken.insert(id) {
             match act.output {
                 Output::Captured => {}
-                Output::Pipe => open
-                    .extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next))),
+                Output::Pipe => open.extend(act.feeds.iter().map(|next| context.program_of(*next))),
                 Output::Inherited | Output::File | Output::Nothing => return false,
             }
         }

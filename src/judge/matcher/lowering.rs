@@ -327,15 +327,12 @@ fn is_tested_to_be_missing(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Reports whether the act writes and deletes nothing, itself or by its effects.
 fn only_writes(view: &View<'_>) -> bool {
-    let acts = view.context.facts.acts.iter().enumerate();
-    let own = acts.filter(|(id, act)| *id == view.id || act.parent == Some(view.id));
-    let effects: Vec<Effect> = own
-        .filter_map(|(_, act)| match act.verb {
-            Verb::Effect(effect) => Some(effect),
-            Verb::Program { .. } => None,
-        })
-        .collect();
-    effects.iter().any(|effect| effect.writes()) && !effects.contains(&Effect::Delete)
+    let own = match view.act.verb {
+        Verb::Effect(effect) => Some(effect),
+        Verb::Program { .. } => None,
+    };
+    let effects = || own.into_iter().chain(view.context.effects_of(view.id).map(|(_, effect)| effect));
+    effects().any(Effect::writes) && effects().all(|effect| effect != Effect::Delete)
 }
 
 /// Reports whether it is a second reading of the previous act, in the directory that applies if the `cd` before both

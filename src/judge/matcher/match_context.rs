@@ -36,6 +36,8 @@ pub(super) struct MatchContext<'a> {
     pub history: OnceCell<History>,
     /// For each act, whether the caller sees its output.
     pub shown: OnceCell<Vec<bool>>,
+    /// The same, without what programs reduce to counts or names.
+    pub shown_whole: OnceCell<Vec<bool>>,
     /// The results of tests of raw text, by the address of the test in the catalog.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
     /// The rules for `*` that acts with no other variables than the last exported ones could match.
@@ -75,6 +77,7 @@ impl<'a> MatchContext<'a> {
             effects: OnceCell::new(),
             history: OnceCell::new(),
             shown: OnceCell::new(),
+            shown_whole: OnceCell::new(),
             raw: RefCell::default(),
             any_rules: RefCell::default(),
             compared: Cell::new(MOST_COMPARED),
@@ -138,6 +141,11 @@ impl MatchContext<'_> {
         }
     }
 
+    /// Returns the program act of an effect, or the act itself.
+    pub fn program_of(&self, id: ActId) -> ActId {
+        self.facts.acts.get(id).and_then(|act| act.parent).unwrap_or(id)
+    }
+
     /// Returns the effects of a program act.
     pub fn effects_of(&self, parent: ActId) -> impl Iterator<Item = (&Act, Effect)> {
         let all = self.effects.get_or_init(|| {
@@ -193,10 +201,16 @@ impl<'a> View<'a> {
         if self.act.flags.is_empty() { &self.program().flags } else { &self.act.flags }
     }
 
-    /// Reports whether the caller sees its output.
-    pub fn is_shown(&self) -> bool {
-        let shown = self.context.shown.get_or_init(|| super::printed_acts::shown(self.context));
+    /// Reports whether the caller sees its output, or what programs that read it leave of it.
+    pub fn may_be_shown(&self) -> bool {
+        let shown = self.context.shown.get_or_init(|| super::printed_acts::shown(self.context, false));
         shown.get(self.act.parent.unwrap_or(self.id)).copied().unwrap_or_default()
+    }
+
+    /// Reports whether the caller sees its output, and more of it than counts or names.
+    pub fn is_shown(&self) -> bool {
+        let whole = || self.context.shown_whole.get_or_init(|| super::printed_acts::shown(self.context, true));
+        self.may_be_shown() && whole().get(self.act.parent.unwrap_or(self.id)).copied().unwrap_or_default()
     }
 
     /// Reports whether its operands are hosts and URLs.

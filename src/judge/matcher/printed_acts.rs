@@ -19,8 +19,10 @@ const LOOK: u64 = 4;
 const PRINTING: [&str; 3] = ["echo", "printf", "print"];
 
 /// Returns for each act whether the caller sees its output. An effect has the output of its program. If no fuel is
-/// left, the remaining acts count as not seen.
-pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
+/// left, the remaining acts count as not seen. `reductions`: what a program reduces to counts or names is not seen; to
+/// find that out takes expressions that are compiled first.
+pub(super) fn shown(context: &MatchContext<'_>, reductions: bool) -> Vec<bool> {
+    let reduced = |id| if reductions { reduced(context, id) } else { None };
     let acts = &context.facts.acts;
     let mut shown = vec![false; acts.len()];
     let mut open: Vec<ActId> = Vec::new();
@@ -34,13 +36,13 @@ pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
             break;
         }
         match act.output {
-            Output::Inherited if reduced(context, id) == Some(Reduction::EntryNames) => {}
+            Output::Inherited if reduced(id) == Some(Reduction::EntryNames) => {}
             Output::Inherited => open.push(id),
             Output::Pipe => {
                 for (number, next) in act.feeds.iter().filter_map(|next| Some((*next, acts.get(*next)?))) {
-                    let next_id = next.parent.unwrap_or(number);
-                    if context.spend(LOOK) && copies(context.catalog, next) && reduced(context, next_id).is_none() {
-                        passed.entry(next_id).or_default().push(id);
+                    let reader = next.parent.unwrap_or(number);
+                    if context.spend(LOOK) && copies(context.catalog, next) && reduced(reader).is_none() {
+                        passed.entry(reader).or_default().push(id);
                     }
                 }
             }
@@ -70,17 +72,13 @@ pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
 
 /// Returns what the program of an act leaves of the data that it reads; `None`: it may leave all of it.
 fn reduced(context: &MatchContext<'_>, id: ActId) -> Option<Reduction> {
-    let acts = &context.facts.acts;
-    let act = acts.get(id)?;
-    let program = act.parent.and_then(|id| acts.get(id)).unwrap_or(act);
-    let Verb::Program { name, .. } = &program.verb else { return None };
-    let given: Vec<&Value> = program.args.iter().collect();
-    reductions::of(context.catalog.program(name)?, &given)
+    let act = context.facts.acts.get(context.program_of(id))?;
+    let given: Vec<&Value> = act.args.iter().collect();
+    reductions::of(context.program(act)?, &given)
 }
 
 /// Reports whether a program, or all readers of its output, reduce the data that it reads to one of these.
 pub(super) fn is_reduced_to(context: &MatchContext<'_>, id: ActId, to: &[Reduction]) -> bool {
-    let acts = &context.facts.acts;
     let mut open = vec![id];
     let mut seen: HashSet<ActId> = HashSet::new();
     while let Some(id) = open.pop() {
@@ -90,20 +88,20 @@ pub(super) fn is_reduced_to(context: &MatchContext<'_>, id: ActId, to: &[Reducti
         if !seen.insert(id) || reduced(context, id).is_some_and(|left| to.contains(&left)) {
             continue;
         }
-        let Some(act) = acts.get(id) else { return false };
         // What it passes on is judged where it arrives; what it writes or sends is not reduced.
-        let only_passes_on = context.effects_of(id).all(|(_, effect)| matches!(effect, Effect::Show | Effect::Load))
-            && act.remote.is_none();
-        if act.output != Output::Pipe || act.feeds.is_empty() || !only_passes_on || !is_described(context, act) {
+        let Some(act) = context.facts.acts.get(id).filter(|act| act.remote.is_none()) else { return false };
+        if act.output != Output::Pipe || act.feeds.is_empty() || !only_reads(context, id, act) {
             return false;
         }
-        open.extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next)));
+        open.extend(act.feeds.iter().map(|next| context.program_of(*next)));
     }
     true
 }
 
-fn is_described(context: &MatchContext<'_>, act: &Act) -> bool {
-    matches!(&act.verb, Verb::Program { name, .. } if context.catalog.program(name).is_some())
+/// Reports whether a described program only reads: it writes and sends nothing.
+pub(super) fn only_reads(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
+    context.program(act).is_some()
+        && context.effects_of(id).all(|(_, effect)| matches!(effect, Effect::Show | Effect::Load))
 }
 
 fn prints(act: &Act) -> bool {

@@ -44,7 +44,7 @@ impl Walker<'_> {
             Some(field) if field.value.is("-") => state.previous.clone(),
             Some(field) => Place::of_directory(state.cwd.as_ref(), &field.value).or_else(|| {
                 let pattern = field.value.pattern().filter(|_| field.value.known().is_none())?;
-                let home = self.expand().home(state).and_then(|home| home.known_text()).unwrap_or_default();
+                let home = self.home_text(state);
                 self.input.likely_directory(state, &home, &pattern)
             }),
         };

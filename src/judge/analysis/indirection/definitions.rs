@@ -55,10 +55,7 @@ impl Walker<'_> {
         let given: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
         let what = (format!("{name} alias {alias}"), given.as_slice());
         let Some(inner) = self.definition(state, context, name, what, span) else { return };
-        let mut child = state.child(env);
-        if dir != child.cwd {
-            child.move_to(dir);
-        }
+        let mut child = state.child_in(env, dir.as_ref());
         if let Some(line) = text.strip_prefix('!') {
             if let Some(root) = root {
                 child.move_to(Some(Place::of(root)));
@@ -132,11 +129,7 @@ impl Walker<'_> {
         {
             let what = (format!("{name} script {script} in {}", dir.shown()), words.as_slice());
             let Some(inner) = self.definition(state, context, name, what, span) else { continue };
-            let mut child = state.child(&[]);
-            if child.cwd.as_ref() != Some(dir) {
-                child.move_to(Some(dir.clone()));
-            }
-            let mut child = self.input.with_bins(&child, name, &[]);
+            let mut child = self.input.with_bins(&state.child_in(&[], Some(dir)), name, &[]);
             self.read_value(&mut child, &inner, &line, span);
         }
     }
@@ -181,11 +174,7 @@ impl Walker<'_> {
                 self.limit(span, TOO_LARGE);
                 break;
             }
-            let mut child = state.child(&[]);
-            if child.cwd != dir {
-                child.move_to(dir.clone());
-            }
-            self.read_value(&mut child, &inner, &line, span);
+            self.read_value(&mut state.child_in(&[], dir.as_ref()), &inner, &line, span);
         }
     }
 

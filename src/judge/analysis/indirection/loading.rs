@@ -6,7 +6,7 @@
 use super::config_keys;
 use super::downloads::{ProjectCode, UnknownCode, language_of};
 use super::loaded_code::{LoadedCode, ModuleCode, commands_in_lines};
-use super::loads::{applies, commands_in};
+use super::loads::{applies, commands_in, only_lists};
 use super::task_settings::{TaskSettings, commands};
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, Value};
 use crate::judge::analysis::builtins::within;
@@ -54,10 +54,11 @@ impl Walker<'_> {
     #[inline(never)]
     pub(super) fn follow_loads(&mut self, state: &State, context: &Context, loads: &[Load], ran: ProgramRun<'_>) {
         for load in loads.iter().filter(|load| applies(load, ran)) {
-            // A run that only lists or checks does not run the files that it finds.
-            if load.listed || !ran.reading.dry_run {
-                if load.stdin {
-                    self.code_on_stdin(state, context, &load.language, ran.span);
+            if !only_lists(load, ran) {
+                if load.stdin
+                    && let Some(code) = self.progress().code_on_stdin(state)
+                {
+                    self.loaded_code(state, context, &load.language, code, ran.span);
                 }
                 if let Some(module) = &load.module {
                     self.module(state, context, load, module, ran);
@@ -139,13 +140,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Walks code from standard input, if there is any.
-    fn code_on_stdin(&mut self, state: &State, context: &Context, language: &str, span: Span) {
-        if let Some(code) = self.progress().code_on_stdin(state) {
-            self.loaded_code(state, context, language, code, span);
-        }
-    }
-
     fn loaded_code(&mut self, state: &State, context: &Context, language: &str, code: LoadedCode, span: Span) {
         match code {
             LoadedCode::Text(text) if text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED) => {
@@ -204,11 +198,7 @@ impl Walker<'_> {
             let Some(text) = self.known_settings(state, &place.value(), ran.span) else { continue };
             let called = format!("{} {} in {}", ran.name, tasks.join(" "), place.shown());
             let Some(inner) = self.definition(state, context, ran.name, (called, &[]), ran.span) else { continue };
-            let mut there = state.child(&[]);
-            if there.cwd.as_ref() != Some(&dir) {
-                there.move_to(Some(dir.clone()));
-            }
-            self.tasks(&there, &inner, &commands(&text, &tasks));
+            self.tasks(&state.child_in(&[], Some(&dir)), &inner, &commands(&text, &tasks));
         }
     }
 

@@ -41,6 +41,11 @@ impl LoadedFiles {
     }
 }
 
+/// Reports whether a run only lists or checks the files that it finds, and runs none of them.
+pub(super) fn only_lists(load: &Load, ran: ProgramRun<'_>) -> bool {
+    ran.reading.dry_run && !load.listed
+}
+
 /// Reports whether a description of loaded files is of this run.
 pub(super) fn applies(load: &Load, ran: ProgramRun<'_>) -> bool {
     // The name of a program with several versions is a glob.
@@ -160,8 +165,7 @@ impl WalkProgress<'_, '_> {
     #[inline(never)]
     pub(super) fn loaded_files(&self, state: &State, load: &Load, ran: ProgramRun<'_>) -> LoadedFiles {
         let env = ran.env;
-        // A run that only lists or checks does not run the files that it finds.
-        let listing = ran.reading.dry_run && !load.listed;
+        let listing = only_lists(load, ran);
         let given: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
         let mut named = option_values(&given, &load.options);
         for name in &load.within {
