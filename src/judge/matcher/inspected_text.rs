@@ -148,10 +148,13 @@ impl<'a> InspectedValue<'a> {
     pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
         // Without fuel the test is not evaluated: the command then has a finding that says that it exceeded the limit.
         let globs = (test.glob.len() + test.not_glob.len()) as u64;
+        let has_class = || test.class.is_empty() || self.classes(view).has_any(&test.class);
         view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
             && (!test.computed || value_test::is_computed(self.value))
+            // An expression that must not match is compiled for every text; the classes are mostly known already.
+            && (test.not_regex.is_none() || has_class())
             && self.passes_patterns(test, view)
-            && (test.class.is_empty() || self.classes(view).has_any(&test.class))
+            && has_class()
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || self.is_on(&test.host, view))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
