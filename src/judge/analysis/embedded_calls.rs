@@ -81,7 +81,7 @@ impl Walker<'_> {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
         let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) else { return false };
         // Interpreters accept invalid UTF-8 in comments and strings.
-        let text = &*String::from_utf8_lossy(bytes);
+        let text = &*self.progress().with_replacements(state, &file.value, String::from_utf8_lossy(bytes));
         let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);
         if (reader.is_some() || parts.is_some()) && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::act::{Taint, Value};
 use super::place::Place;
+use super::replacements::Replacement;
 use super::streams::{Sink, SinkId};
 
 /// Maximum number of contents, and of sources of copies, that are stored for a file.
@@ -45,12 +46,14 @@ pub(super) struct WrittenData {
     pub conditional: bool,
     /// Whether the content of an existing file precedes it.
     pub older: bool,
+    /// The changes of that content.
+    pub replaced: Vec<Replacement>,
 }
 
 impl WrittenData {
     /// Creates it for the whole content of a file.
     pub fn of(place: Place, text: Value, taint: Taint, conditional: bool) -> Self {
-        Self { place, text, taint, append: false, conditional, older: false }
+        Self { place, text, taint, append: false, conditional, older: false, replaced: Vec::new() }
     }
 }
 
@@ -80,6 +83,7 @@ impl FileModel {
                 if let Some(sink) = sinks.get_mut(sink) {
                     sink.write(&data.text, data.taint, false);
                     sink.older |= data.older;
+                    sink.replaced.extend(data.replaced);
                 }
             }
             FileUpdate::Copy { source, target, conditional } => self.copy(source, target, conditional),
@@ -94,7 +98,11 @@ impl FileModel {
         let mut new = Sink::default();
         if append {
             match old.and_then(|old| sinks.get(*old)) {
-                Some(old) => new.write(&old.text, old.taint, old.decoded),
+                Some(old) => {
+                    new.write(&old.text, old.taint, old.decoded);
+                    new.older = old.older;
+                    new.replaced.clone_from(&old.replaced);
+                }
                 // The previous content of an existing file is not read.
                 None => new.older = true,
             }

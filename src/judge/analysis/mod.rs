@@ -58,6 +58,7 @@ mod recipes;
 mod recursion;
 mod redirect;
 pub mod reductions;
+mod replacements;
 mod resolve;
 mod script_lines;
 mod scripts;

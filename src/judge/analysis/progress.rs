@@ -3,6 +3,7 @@
 //! This module answers questions that depend only on that and on the input of the analysis. It changes nothing, so that
 //! it can be tested without a walk.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
@@ -165,9 +166,23 @@ impl WalkProgress<'_, '_> {
 
     /// Reports whether a file may also contain its previous content.
     pub fn goes_on(&self, state: &State, path: &Value) -> bool {
-        let written = state.file(path).and_then(|key| self.files.written.get(&key));
-        let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
-        sink.is_some_and(|sink| sink.older)
+        self.sink_of(state, path).is_some_and(|sink| sink.older)
+    }
+
+    /// Returns the last data that the command wrote to a file.
+    pub fn sink_of(&self, state: &State, path: &Value) -> Option<&Sink> {
+        let written = self.files.written.get(&state.file(path)?)?;
+        self.sinks.get(*written.contents.last()?)
+    }
+
+    /// Returns the content of an existing file with the texts that the command replaced in it. What the command added is
+    /// in [`Self::content_of`].
+    pub fn with_replacements<'t>(&self, state: &State, path: &Value, text: Cow<'t, str>) -> Cow<'t, str> {
+        let replaced = self.sink_of(state, path).map(|sink| sink.replaced.as_slice()).unwrap_or_default();
+        replaced.iter().fold(text, |text, change| match change.applied(&text).map(Cow::into_owned) {
+            Some(changed) => changed.into(),
+            None => text,
+        })
     }
 
     /// Reports whether an earlier act wrote the content of a secret to the file that a value names, possibly after `@`.

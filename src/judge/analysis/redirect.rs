@@ -261,6 +261,10 @@ impl WalkProgress<'_, '_> {
             _ => {
                 let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
                 match written.and_then(|written| written.contents.last()) {
+                    // The existing content is read too.
+                    Some(sink) if self.goes_on(state, &operand.value) => {
+                        Stream::File(Rc::new(operand.clone()), Some(*sink))
+                    }
                     Some(sink) => Stream::Sink(*sink, Output::File),
                     None => Stream::File(Rc::new(operand.clone()), None),
                 }

@@ -255,6 +255,7 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
             return;
         };
+        let text = &*self.progress().with_replacements(state, &Value::text(path), text.into());
         self.input.add_file(path, bytes.len());
         // The content of the file is everything that the program does.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);

@@ -193,7 +193,13 @@ impl Walker<'_> {
                         return;
                     }
                     match self.progress().content_of(state, &file.value) {
-                        Some(text) => text,
+                        Some(text) => {
+                            // The existing content runs too.
+                            let goes_on = self.progress().goes_on(state, &file.value);
+                            let read = goes_on && self.code_file(state, context, &source.language, file, span);
+                            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
+                            text
+                        }
                         None => {
                             let read = self.code_file(state, context, &source.language, file, span);
                             self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
@@ -208,6 +214,11 @@ impl Walker<'_> {
                     let file = Operand::clone(operand);
                     self.code_file(state, context, &source.language, &file, span);
                     return;
+                }
+                Stream::File(operand, _) if self.progress().goes_on(state, &operand.value) => {
+                    let file = Operand::clone(operand);
+                    self.code_file(state, context, &source.language, &file, span);
+                    self.progress().stdin_of(state).0
                 }
                 stream if let Some(files) = self.progress().files_that_come_in(stream) => {
                     for path in files {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::act::{ActId, Input, Operand, Output, Taint, Value};
 use super::command_context::Context;
+use super::replacements::Replacement;
 use super::state::{Build as _, State};
 use crate::judge::syntax::tree::{Command, Script};
 
@@ -18,6 +19,8 @@ pub(super) struct Sink {
     pub writers: Vec<ActId>,
     /// Whether it follows content that the command did not write.
     pub older: bool,
+    /// The changes of that content.
+    pub replaced: Vec<Replacement>,
     /// Whether known data in it was decoded.
     pub decoded: bool,
     /// The number of commands that wrote to it.

@@ -1,21 +1,32 @@
 //! The content of files that programs write, and the secrets in them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
 use super::arguments::{DerivedEffect, Reading};
 use super::files::{FileUpdate, WrittenData};
 use super::progress::WalkProgress;
+use super::replacements::{Replacement, replacements, without_address};
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
-/// A text that an editor inserts into a file.
-struct Insertion {
-    /// The plain text that it replaces. Without one it is a line of its own.
-    instead_of: Option<String>,
-    text: String,
+/// A change that an editor makes to a file.
+enum Insertion {
+    /// A line of its own.
+    Line(String),
+    Replacement(Replacement),
+}
+
+impl Insertion {
+    fn replacement(&self) -> Option<&Replacement> {
+        match self {
+            Self::Line(_) => None,
+            Self::Replacement(replacement) => Some(replacement),
+        }
+    }
 }
 
 /// Returns what an editor inserts, by the scripts among its arguments.
@@ -27,26 +38,11 @@ fn insertions(act: &Act) -> Vec<Insertion> {
             && text.starts_with([' ', '\\', '\n'])
         {
             let text = text.trim_start_matches(['\\', '\n', ' ']);
-            all.push(Insertion { instead_of: None, text: text.to_owned() });
+            all.push(Insertion::Line(text.to_owned()));
         }
-        all.extend(script.split(['\n', ';']).filter_map(|command| substitution(without_address(command))));
+        all.extend(replacements(&script).into_iter().map(Insertion::Replacement));
     }
     all
-}
-
-/// Returns an editor's command without its line numbers: `1,$s/a/b/` without `1,$`.
-fn without_address(command: &str) -> &str {
-    command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c))
-}
-
-/// Reads `s/…/…/`.
-fn substitution(command: &str) -> Option<Insertion> {
-    let rest = command.strip_prefix('s')?;
-    let mark = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\')?;
-    let mut parts = rest.split(mark).skip(1);
-    let (pattern, text) = (parts.next()?, parts.next()?);
-    let plain = !pattern.is_empty() && !pattern.contains(['\\', '.', '*', '[', '^', '$', '(', '{', '+', '?', '|']);
-    Some(Insertion { instead_of: plain.then(|| pattern.to_owned()), text: text.to_owned() })
 }
 
 /// Returns the content of a file after an editor inserted all of these. Of an unknown old content only the insertions are
@@ -54,17 +50,20 @@ fn substitution(command: &str) -> Option<Insertion> {
 fn edited(old: Option<String>, insertions: &[Insertion]) -> String {
     let knows = old.is_some();
     let mut all = old.unwrap_or_default();
-    for Insertion { instead_of, text } in insertions {
-        match instead_of.as_ref().filter(|_| knows) {
-            Some(plain) => all = all.replace(plain, text),
-            None => {
-                if !all.is_empty() && !all.ends_with('\n') {
-                    all.push('\n');
-                }
-                all.push_str(text);
-                all.push('\n');
-            }
+    for insertion in insertions {
+        let applied = insertion.replacement().filter(|_| knows).and_then(|change| change.applied(&all));
+        if let Some(changed) = applied.map(Cow::into_owned) {
+            all = changed;
+            continue;
         }
+        if !all.is_empty() && !all.ends_with('\n') {
+            all.push('\n');
+        }
+        all.push_str(&match insertion {
+            Insertion::Line(text) => Cow::Borrowed(text.as_str()),
+            Insertion::Replacement(change) => change.inserted(),
+        });
+        all.push('\n');
     }
     all
 }
@@ -156,17 +155,21 @@ impl WalkProgress<'_, '_> {
                 place.push_text(name);
             }
             let Some(key) = state.file(&place) else { continue };
-            let old = self.content_of(state, &place).and_then(|old| old.known_text());
+            let before = edits.and_then(|_| self.sink_of(state, &place));
+            let old = before.and_then(|before| before.text.known_text());
             // The unknown content remains, besides the insertions.
             let stays = edits.is_some() && old.is_none();
-            let older = stays && !self.files.holds(&key);
+            let older = stays && !self.files.holds(&key) || before.is_some_and(|before| before.older);
+            let mut replaced = before.map(|before| before.replaced.clone()).unwrap_or_default();
+            replaced.extend(edits.into_iter().flatten().filter(|_| older).filter_map(Insertion::replacement).cloned());
             let text = match edits {
                 Some(insertions) => Value::text(edited(old, insertions)),
                 None => text.cloned().unwrap_or_default(),
             };
             let append = derived.effect == Effect::Append;
             let conditional = conditional || stays;
-            all.updates.push(FileUpdate::Write(WrittenData { place: key, text, taint, append, conditional, older }));
+            let data = WrittenData { place: key, text, taint, append, conditional, older, replaced };
+            all.updates.push(FileUpdate::Write(data));
         }
         all
     }

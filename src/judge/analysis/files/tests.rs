@@ -34,7 +34,7 @@ fn what_is_appended_stands_behind_what_was_there() {
     assert!(sinks[0].older, "what the world had there stands before it");
     write(&mut files, &mut sinks, "/a", "two", true, false);
     assert_eq!(texts(&files, &sinks, "/a"), ["onetwo"]);
-    assert!(!sinks[1].older);
+    assert!(sinks[1].older, "and it stays there");
 }
 
 #[test]

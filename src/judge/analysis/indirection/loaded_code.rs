@@ -23,6 +23,8 @@ const MAX_SETTINGS: usize = 256;
 pub(super) enum LoadedCode {
     /// The text that the command wrote.
     Text(Value),
+    /// The text that the command added to an existing file.
+    Added(Value, Operand),
     /// A file whose content is not the known text of the command.
     File(Operand),
 }
@@ -78,7 +80,10 @@ impl WalkProgress<'_, '_> {
             let mut file = name.clone();
             file.push_text(end.as_ref());
             if let Some(text) = self.content_of(state, &file) {
-                return Some(LoadedCode::Text(text));
+                return Some(match self.goes_on(state, &file) {
+                    true => LoadedCode::Added(text, Operand { value: file, span }),
+                    false => LoadedCode::Text(text),
+                });
             }
             let place = file.known().and_then(|path| state.place(&path))?;
             let copied = || self.files.written.get(&place).is_some_and(|file| !file.copies.is_empty());
@@ -95,6 +100,9 @@ impl WalkProgress<'_, '_> {
             Stream::Inherited | Stream::Nothing => None,
             Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                 Some(LoadedCode::File(Operand::clone(operand)))
+            }
+            Stream::File(operand, _) if self.goes_on(state, &operand.value) => {
+                Some(LoadedCode::Added(self.stdin_of(state).0, Operand::clone(operand)))
             }
             _ => Some(LoadedCode::Text(self.stdin_of(state).0)),
         }

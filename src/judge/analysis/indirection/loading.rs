@@ -147,6 +147,10 @@ impl Walker<'_> {
                 self.opaque(context.fetched_code(), detail, span);
             }
             LoadedCode::Text(text) => self.embedded_code(state, context, None, language, &text, span),
+            LoadedCode::Added(text, file) => {
+                self.code_file(state, context, language, &file, span);
+                self.loaded_code(state, context, language, LoadedCode::Text(text), span);
+            }
             LoadedCode::File(file) => {
                 self.code_file(state, context, language, &file, span);
             }

@@ -52,8 +52,12 @@ impl WalkProgress<'_, '_> {
             }
             // The command may have appended to the existing content, or changed part of it.
             let before = file.known().filter(|_| self.goes_on(state, file)).and_then(|path| state.path(&path));
-            return Ok(Some(match before.and_then(|path| self.text_at(&path)) {
-                Some(before) => Value::join([&before, &written], "\n"),
+            let before = before.and_then(|path| self.text_at(&path)?.known_text());
+            return Ok(Some(match before {
+                Some(before) => {
+                    let before = Value::text(self.with_replacements(state, file, before.into()));
+                    Value::join([&before, &written], "\n")
+                }
                 None => written,
             }));
         }

@@ -191,6 +191,32 @@ fn what_is_edited_holds_what_it_held_and_what_is_put_in() {
 }
 
 #[test]
+fn an_edited_file_runs_with_its_old_content_and_the_changes() {
+    let shell = [("/home/dev/project/t.sh", "rm x\necho hi\n")];
+    leads("echo '# a' >> t.sh; echo '# b' >> t.sh; sh t.sh", &shell, "rm x");
+    leads("sed -i s/a/b/ t.sh; sed -i s/c/d/ t.sh; sh t.sh", &shell, "rm x");
+    leads("sed -i 's/echo/rm -r/' t.sh; sh t.sh", &shell, "rm -r hi");
+    leads("sed -i 's/e[a-z]*o /rm -r /' t.sh; sh t.sh", &shell, "rm -r hi");
+    leads("sed -i '/hi/s/echo/rm -r/; s/hi/ho/' t.sh; ./t.sh", &shell, "rm -r ho");
+    does_not_lead("sed -i s/rm/ls/ t.sh; sh t.sh", &shell, "rm x");
+    let python = [("/home/dev/project/t.py", "import os\nos.system('rm x')\n")];
+    for line in [
+        "echo '# a' >> t.py; python3 t.py",
+        "echo '# a' >> t.py; python3 < t.py",
+        "echo '# a' >> t.py; python3 -m t",
+        "echo '# a' >> t.py; python3 -c 'import t'",
+        "sed -i s/a/b/ t.py; python3 t.py",
+    ] {
+        leads(line, &python, "rm x");
+    }
+    leads("sed -i 's/rm x/rm y/' t.py; python3 t.py", &python, "rm y");
+    leads("perl -pi -e 's/rm (.)/rm -r $1/' t.py; python3 t.py", &python, "rm -r x");
+    does_not_lead("sed -i 's/rm/ls/' t.py; python3 t.py", &python, "rm x");
+    let make = [("/home/dev/project/Makefile", "all:\n\techo hi\n")];
+    leads("sed -i 's/echo/rm/' Makefile; make", &make, "rm hi");
+}
+
+#[test]
 fn a_script_is_what_a_link_or_a_call_made_of_it() {
     let files = [("/home/dev/project/x.sh", "rm x\n"), ("/home/dev/project/y.sh", "echo\n")];
     leads("ln -sf x.sh y.sh; ./y.sh", &files, "rm x");
