@@ -12,6 +12,8 @@ use super::command_context::{Context, SpanMap};
 use super::documents;
 use super::embedded_source::{CodeOwner, CodeText, ScriptCalls, verb};
 use super::expand::Field;
+use super::files::ExistingText;
+use super::place::Place;
 use super::program_run::CommandCall;
 use super::question::FileFacts;
 use super::recursion::{ActiveCall, Callee};
@@ -79,25 +81,39 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
-        let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(&path) else { return false };
+        self.existing_code(state, context, language, &ExistingText::of(Place::of(path)), span)
+    }
+
+    /// Walks a script like [`Self::embedded_file`], with the changes by the command.
+    #[inline(never)]
+    pub fn existing_code(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        file: &ExistingText,
+        span: Span,
+    ) -> bool {
+        let Some(path) = file.place.text() else { return false };
+        let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(path) else { return false };
         // Interpreters accept invalid UTF-8 in comments and strings.
-        let text = &*self.progress().with_replacements(state, &file.value, String::from_utf8_lossy(bytes));
+        let text = &*file.changed(String::from_utf8_lossy(bytes));
         let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);
         if (reader.is_some() || parts.is_some()) && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
         }
         let Some(parts) = parts else {
-            return reader.is_some_and(|it| self.embedded_text(state, context, it, &path, text, span));
+            return reader.is_some_and(|it| self.embedded_text(state, context, it, path, text, span));
         };
         let mut read = true;
         for (engine, code) in parts {
             if self.input.is_shell_name(&engine) {
-                self.text(&mut state.child(&[]), &self.script_context(context, &path, span), &code);
+                self.text(&mut state.child(&[]), &self.script_context(context, path, span), &code);
                 continue;
             }
             let reader = self.input.language_of_part(&engine);
-            read &= reader.is_some_and(|it| self.embedded_text(state, context, it, &path, &code, span));
+            read &= reader.is_some_and(|it| self.embedded_text(state, context, it, path, &code, span));
         }
         read
     }

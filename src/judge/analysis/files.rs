@@ -2,12 +2,13 @@
 //!
 //! Out of scope: existing files, about which the judge asks questions.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::act::{Taint, Value};
 use super::place::Place;
-use super::replacements::Replacement;
+use super::replacements::{Replacement, TextChange};
 use super::streams::{Sink, SinkId};
 
 /// Maximum number of contents, and of sources of copies, that are stored for a file.
@@ -19,6 +20,38 @@ pub(super) struct WrittenFile {
     pub contents: Vec<SinkId>,
     /// The files of which it is a copy.
     pub copies: Vec<Place>,
+    /// Whether it may also have the content that it had before the command.
+    pub untouched: bool,
+}
+
+impl WrittenFile {
+    /// Reports whether it has exactly one possible content, which the command wrote.
+    pub fn is_one(&self) -> bool {
+        self.contents.len() == 1 && self.copies.is_empty() && !self.untouched
+    }
+}
+
+/// The content of a file that existed before the command.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ExistingText {
+    pub place: Place,
+    /// What the command replaced in it.
+    pub replaced: Vec<Replacement>,
+}
+
+impl ExistingText {
+    /// Creates it for a file that is as it was.
+    pub fn of(place: Place) -> Self {
+        Self { place, replaced: Vec::new() }
+    }
+
+    /// Returns the text after the changes, of the text before them.
+    pub fn changed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        self.replaced.iter().fold(text, |text, change| match change.applied(&text).map(Cow::into_owned) {
+            Some(changed) => changed.into(),
+            None => text,
+        })
+    }
 }
 
 /// A change of a file that later parts of the command can observe.
@@ -44,16 +77,14 @@ pub(super) struct WrittenData {
     pub append: bool,
     /// Whether the previous contents remain possible.
     pub conditional: bool,
-    /// Whether the content of an existing file precedes it.
-    pub older: bool,
-    /// The changes of that content.
-    pub replaced: Vec<Replacement>,
+    /// The changes of the previous content, instead of a text.
+    pub edits: Option<Vec<TextChange>>,
 }
 
 impl WrittenData {
     /// Creates it for the whole content of a file.
     pub fn of(place: Place, text: Value, taint: Taint, conditional: bool) -> Self {
-        Self { place, text, taint, append: false, conditional, older: false, replaced: Vec::new() }
+        Self { place, text, taint, append: false, conditional, edits: None }
     }
 }
 
@@ -79,41 +110,48 @@ impl FileModel {
     pub fn apply(&mut self, sinks: &mut Vec<Sink>, change: FileUpdate) {
         match change {
             FileUpdate::Write(data) => {
-                let sink = self.open(sinks, data.place, data.append, data.conditional);
-                if let Some(sink) = sinks.get_mut(sink) {
-                    sink.write(&data.text, data.taint, false);
-                    sink.older |= data.older;
-                    sink.replaced.extend(data.replaced);
+                let continues = data.append || data.edits.is_some();
+                let sink = self.open(sinks, data.place, continues, data.conditional);
+                match (sinks.get_mut(sink), data.edits) {
+                    (Some(sink), Some(edits)) => sink.edit(&edits, data.taint),
+                    (Some(sink), None) => sink.write(&data.text, data.taint, false),
+                    (None, _) => {}
                 }
             }
             FileUpdate::Copy { source, target, conditional } => self.copy(source, target, conditional),
         }
     }
 
-    /// Creates a sink for the data that is written to a file from now on. `conditional`: the write may not happen, so
-    /// that the previous contents remain possible.
+    /// Creates a sink for the data that is written to a file from now on. `continues`: the previous content stays before
+    /// it. `conditional`: the write may not happen, so that the previous contents remain possible.
     #[inline(never)]
-    pub fn open(&mut self, sinks: &mut Vec<Sink>, place: Place, append: bool, conditional: bool) -> SinkId {
-        let old = self.written.get(&place).and_then(|written| written.contents.last());
-        let mut new = Sink::default();
-        if append {
-            match old.and_then(|old| sinks.get(*old)) {
-                Some(old) => {
-                    new.write(&old.text, old.taint, old.decoded);
-                    new.older = old.older;
-                    new.replaced.clone_from(&old.replaced);
-                }
-                // The previous content of an existing file is not read.
-                None => new.older = true,
-            }
-        }
+    pub fn open(&mut self, sinks: &mut Vec<Sink>, place: Place, continues: bool, conditional: bool) -> SinkId {
+        let (new, several) = if continues { self.last(sinks, &place) } else { (Sink::default(), false) };
         sinks.push(new);
         let sink = sinks.len() - 1;
-        let written = self.entry(place, conditional);
+        // Of several contents, the last one is continued, and the others remain.
+        let written = self.entry(place, conditional || several);
         if written.contents.len() < MAX_ALTERNATIVES {
             written.contents.push(sink);
         }
         sink
+    }
+
+    /// Returns a copy of the last content of a file, and whether there are others.
+    fn last(&self, sinks: &[Sink], place: &Place) -> (Sink, bool) {
+        let Some(written) = self.written.get(place) else { return (Sink::behind(place.clone()), false) };
+        let count = written.contents.len() + written.copies.len() + usize::from(written.untouched);
+        let last = written.contents.last().and_then(|last| sinks.get(*last));
+        let new = last.map_or_else(
+            || Sink::behind(written.copies.first().unwrap_or(place).clone()),
+            |last| {
+                let mut new = Sink::default();
+                new.write(&last.text, last.taint, last.decoded);
+                new.base.clone_from(&last.base);
+                new
+            },
+        );
+        (new, count > 1)
     }
 
     /// Stores that a file is a copy of one that the command did not write.
@@ -130,10 +168,10 @@ impl FileModel {
 
     /// Returns the entry of a file that is being written.
     fn entry(&mut self, place: Place, conditional: bool) -> &mut WrittenFile {
-        let written = self.written.entry(place).or_default();
+        let new = || WrittenFile { untouched: true, ..WrittenFile::default() };
+        let written = self.written.entry(place).or_insert_with(new);
         if !conditional {
-            written.contents.clear();
-            written.copies.clear();
+            *written = WrittenFile::default();
         }
         written
     }

@@ -3,13 +3,12 @@
 //! This module answers questions that depend only on that and on the input of the analysis. It changes nothing, so that
 //! it can be tested without a walk.
 
-use std::borrow::Cow;
 use std::ops::Bound;
 
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use super::analysis_input::AnalysisInput;
 use super::arguments::Reading;
-use super::files::{FileModel, WrittenFile};
+use super::files::{ExistingText, FileModel, WrittenFile};
 use super::indirection::archives::is_unread;
 use super::letter::PathText;
 use super::paths::PathClass;
@@ -164,25 +163,30 @@ impl WalkProgress<'_, '_> {
         self.sinks.get(sink).map(|sink| sink.text.clone())
     }
 
-    /// Reports whether a file may also contain its previous content.
+    /// Returns the existing content that a file still has, besides what the command added to it.
+    pub fn base_of(&self, state: &State, path: &Value) -> Option<ExistingText> {
+        let key = state.file(path)?;
+        let written = self.files.written.get(&key)?;
+        let base = written.contents.last().and_then(|sink| self.sinks.get(*sink)?.base.clone());
+        base.or_else(|| written.untouched.then(|| ExistingText::of(key)))
+    }
+
+    /// Reports whether a file may still have existing content.
     pub fn goes_on(&self, state: &State, path: &Value) -> bool {
-        self.sink_of(state, path).is_some_and(|sink| sink.older)
+        self.base_of(state, path).is_some()
     }
 
-    /// Returns the last data that the command wrote to a file.
-    pub fn sink_of(&self, state: &State, path: &Value) -> Option<&Sink> {
-        let written = self.files.written.get(&state.file(path)?)?;
-        self.sinks.get(*written.contents.last()?)
-    }
-
-    /// Returns the content of an existing file with the texts that the command replaced in it. What the command added is
-    /// in [`Self::content_of`].
-    pub fn with_replacements<'t>(&self, state: &State, path: &Value, text: Cow<'t, str>) -> Cow<'t, str> {
-        let replaced = self.sink_of(state, path).map(|sink| sink.replaced.as_slice()).unwrap_or_default();
-        replaced.iter().fold(text, |text, change| match change.applied(&text).map(Cow::into_owned) {
-            Some(changed) => changed.into(),
-            None => text,
-        })
+    /// Returns the contents that a file may have, if the command wrote or copied it: existing ones, and the data that the
+    /// command wrote.
+    pub fn possible_contents(&self, state: &State, path: &Value) -> Option<(Vec<ExistingText>, Vec<Sink>)> {
+        let key = state.file(path)?;
+        let written = self.files.written.get(&key)?;
+        let sinks: Vec<&Sink> = written.contents.iter().filter_map(|sink| self.sinks.get(*sink)).collect();
+        let mut existing: Vec<ExistingText> = sinks.iter().filter_map(|sink| sink.base.clone()).collect();
+        existing.extend(written.copies.iter().cloned().map(ExistingText::of));
+        existing.extend(written.untouched.then(|| ExistingText::of(key)));
+        existing.dedup();
+        Some((existing, sinks.into_iter().filter(|sink| !sink.is_empty()).cloned().collect()))
     }
 
     /// Reports whether an earlier act wrote the content of a secret to the file that a value names, possibly after `@`.

@@ -261,8 +261,10 @@ impl WalkProgress<'_, '_> {
             _ => {
                 let written = state.file(&operand.value).and_then(|key| self.files.written.get(&key));
                 match written.and_then(|written| written.contents.last()) {
-                    // The existing content is read too.
-                    Some(sink) if self.goes_on(state, &operand.value) => {
+                    // Other contents are possible too.
+                    Some(sink)
+                        if written.is_some_and(|written| !written.is_one()) || self.goes_on(state, &operand.value) =>
+                    {
                         Stream::File(Rc::new(operand.clone()), Some(*sink))
                     }
                     Some(sink) => Stream::Sink(*sink, Output::File),

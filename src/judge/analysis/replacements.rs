@@ -26,6 +26,24 @@ pub(super) enum Pattern {
     },
 }
 
+/// A change that an editor makes to a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum TextChange {
+    /// A new line.
+    Line(String),
+    Replacement(Replacement),
+}
+
+impl TextChange {
+    /// Returns the new text.
+    pub fn inserted(&self) -> Cow<'_, str> {
+        match self {
+            Self::Line(text) => text.into(),
+            Self::Replacement(replacement) => replacement.inserted(),
+        }
+    }
+}
+
 impl Replacement {
     /// Creates it for a plain text.
     pub fn of_text(from: &str, to: &str) -> Self {
@@ -46,20 +64,16 @@ impl Replacement {
             Pattern::Text(from) if from.is_empty() || !text.contains(from) => Some(text.into()),
             Pattern::Text(from) => Some(text.replace(from, &self.to).into()),
             Pattern::Expression { text: from, ignore_case } => {
-                // The two syntaxes differ in which brackets and signs are escaped. An expression of the other syntax
-                // rarely matches anything.
+                // The two syntaxes differ in which brackets and signs are escaped. What matches in either is replaced.
                 let flags = if *ignore_case { "(?mi)" } else { "(?m)" };
-                let matched = [basic(from), from.clone()].into_iter().filter_map(|from| {
-                    let expression = expression::compile(&format!("{flags}{from}")).ok()?;
-                    Some((expression.is_match(text.as_bytes()), expression))
-                });
-                let matched: Vec<_> = matched.collect();
-                let Some((_, expression)) = matched.iter().find(|(matches, _)| *matches) else {
-                    return (!matched.is_empty()).then_some(text.into());
-                };
+                let both = [Some(basic(from)).filter(|basic| basic != from), Some(from.clone())];
+                let compiled = |from: String| expression::compile(&format!("{flags}{from}")).ok();
+                let expressions: Vec<_> = both.into_iter().flatten().filter_map(compiled).collect();
                 let to = template(&self.to);
-                let replaced = expression.replace_all(text.as_bytes(), to.as_bytes());
-                Some(String::from_utf8_lossy(&replaced).into_owned().into())
+                let replaced = expressions.iter().fold(Cow::Borrowed(text.as_bytes()), |text, expression| {
+                    expression.replace_all(&text, to.as_bytes()).into_owned().into()
+                });
+                (!expressions.is_empty()).then(|| String::from_utf8_lossy(&replaced).into_owned().into())
             }
         }
     }

@@ -7,6 +7,7 @@ use super::analysis_input::AnalysisInput;
 use super::builtins::within;
 use super::command_context::Context;
 use super::expand::Field;
+use super::files::ExistingText;
 use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program_run::ProgramRun;
@@ -114,12 +115,20 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
-        self.file_at(state, context, &place, span, act);
+        self.file_at(state, context, &ExistingText::of(place), span, act);
     }
 
-    /// Walks an existing file as shell code.
+    /// Walks an existing file as shell code, with the changes by the command.
     #[inline(never)]
-    pub fn file_at(&mut self, state: &mut State, context: &Context, place: &Place, span: Span, act: Option<usize>) {
+    pub fn file_at(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        file: &ExistingText,
+        span: Span,
+        act: Option<usize>,
+    ) {
+        let place = &file.place;
         if self.progress().is_fetched(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
@@ -132,6 +141,8 @@ impl Walker<'_> {
         match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
+                let changed = std::str::from_utf8(bytes).map(|text| file.changed(text.into()));
+                let bytes = changed.as_ref().map_or(&**bytes, |text| text.as_bytes());
                 self.script_bytes(state, context, path, bytes, span, act);
             }
             Some(FileFacts::Missing) => {
@@ -179,14 +190,9 @@ impl Walker<'_> {
         span: Span,
         act: Option<usize>,
     ) -> bool {
-        let Some(written) = state.file(file).and_then(|key| self.files.written.get(&key)).cloned() else {
-            return false;
-        };
+        let Some((existing, sinks)) = self.progress().possible_contents(state, file) else { return false };
         let path = file.rough().into_owned();
-        let mut older = false;
-        for sink in &written.contents {
-            let Some(sink) = self.sinks.get(*sink).cloned() else { continue };
-            older |= sink.older;
+        for sink in sinks {
             let mut context = self.script_context(context, &path, span);
             if sink.decoded {
                 context.disguise = Some(Disguise::Encoding);
@@ -203,15 +209,21 @@ impl Walker<'_> {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
                 None if let Some(files) = sink.files().filter(|files| self.progress().are_read(files)) => {
-                    files.iter().for_each(|path| self.file_at(state, &context, &Place::of(path.as_str()), span, act));
+                    for path in files {
+                        let file = ExistingText::of(Place::of(path.as_str()));
+                        self.file_at(state, &context, &file, span, act);
+                    }
                 }
                 None => self.read_value(state, &context, &sink.text, span),
             }
         }
-        for place in &written.copies {
-            self.file_at(state, context, place, span, act);
+        // The caller walks the file itself.
+        let own = state.file(file).map(ExistingText::of);
+        let (own, others): (Vec<_>, Vec<_>) = existing.into_iter().partition(|file| Some(file) == own.as_ref());
+        for file in &others {
+            self.file_at(state, context, file, span, act);
         }
-        !older
+        own.is_empty()
     }
 
     pub fn may_include(&mut self, span: Span) -> bool {
@@ -255,7 +267,6 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is not text"), span);
             return;
         };
-        let text = &*self.progress().with_replacements(state, &Value::text(path), text.into());
         self.input.add_file(path, bytes.len());
         // The content of the file is everything that the program does.
         act.and_then(|id| self.facts.acts.get_mut(id)).into_iter().for_each(|act| act.read = true);

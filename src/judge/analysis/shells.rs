@@ -7,6 +7,7 @@ use super::analysis_input::AnalysisInput;
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
 use super::command_context::{Context, SpanMap};
+use super::files::ExistingText;
 use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
@@ -192,33 +193,41 @@ impl Walker<'_> {
                         }
                         return;
                     }
-                    match self.progress().content_of(state, &file.value) {
-                        Some(text) => {
-                            // The existing content runs too.
-                            let goes_on = self.progress().goes_on(state, &file.value);
-                            let read = goes_on && self.code_file(state, context, &source.language, file, span);
-                            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
-                            text
-                        }
-                        None => {
-                            let read = self.code_file(state, context, &source.language, file, span);
-                            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
+                    match self.written_code(state, context, &source.language, &file.value, span) {
+                        Some(texts) => {
+                            for text in texts {
+                                self.code_text(state, context, act, &source.language, text, span);
+                            }
                             return;
                         }
+                        None => match self.progress().content_of(state, &file.value) {
+                            Some(text) => text,
+                            None => {
+                                let read = self.code_file(state, context, &source.language, file, span);
+                                self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
+                                return;
+                            }
+                        },
                     }
                 }
             }
             CodeFrom::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => return,
-                Stream::File(operand, _) if self.progress().content_of(state, &operand.value).is_none() => {
+                Stream::File(operand, _) => {
                     let file = Operand::clone(operand);
-                    self.code_file(state, context, &source.language, &file, span);
-                    return;
-                }
-                Stream::File(operand, _) if self.progress().goes_on(state, &operand.value) => {
-                    let file = Operand::clone(operand);
-                    self.code_file(state, context, &source.language, &file, span);
-                    self.progress().stdin_of(state).0
+                    match self.written_code(state, context, &source.language, &file.value, span) {
+                        Some(texts) => {
+                            for text in texts {
+                                self.code_text(state, context, act, &source.language, text, span);
+                            }
+                            return;
+                        }
+                        None if self.progress().content_of(state, &file.value).is_none() => {
+                            self.code_file(state, context, &source.language, &file, span);
+                            return;
+                        }
+                        None => self.progress().stdin_of(state).0,
+                    }
                 }
                 stream if let Some(files) = self.progress().files_that_come_in(stream) => {
                     for path in files {
@@ -230,17 +239,39 @@ impl Walker<'_> {
                 _ => self.progress().stdin_of(state).0,
             },
         };
+        self.code_text(state, context, act, &source.language, text, span);
+    }
+
+    /// Walks code that the command contains or wrote. `act` is that of the interpreter.
+    fn code_text(&mut self, state: &State, context: &Context, act: usize, language: &str, text: Value, span: Span) {
         let taint = text.taint();
         if is_unread(&text) && !taint.has(Taint::FETCHED) {
-            self.unread_code(&source.language, "it comes out of an archive", span);
+            self.unread_code(language, "it comes out of an archive", span);
             return;
         }
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
-            let detail = format!("the command runs {} code that it downloads or decodes", source.language);
+            let detail = format!("the command runs {} code that it downloads or decodes", language);
             self.opaque(context.fetched_code(), detail, span);
         }
-        self.embedded_code(state, context, Some(act), &source.language, &text, span);
-        self.add_code(Some(act), &source.language, text);
+        self.embedded_code(state, context, Some(act), language, &text, span);
+        self.add_code(Some(act), language, text);
+    }
+
+    /// Walks the existing contents of a file that the command wrote, copied or changed, and returns the texts that it
+    /// wrote; `None` if it did not.
+    pub fn written_code(
+        &mut self,
+        state: &State,
+        context: &Context,
+        language: &str,
+        file: &Value,
+        span: Span,
+    ) -> Option<Vec<Value>> {
+        let (existing, sinks) = self.progress().possible_contents(state, file)?;
+        for file in existing {
+            self.existing_code(state, context, language, &file, span);
+        }
+        Some(sinks.into_iter().map(|sink| sink.text).collect())
     }
 
     /// Walks code in a file that the command did not write. Returns whether everything that it moves or links was
@@ -266,10 +297,8 @@ impl Walker<'_> {
             if self.progress().is_unpacked(place) {
                 self.unread_code(language, "it comes out of an archive", span);
             }
-            let copies = self.files.written.get(place).map(|written| written.copies.clone()).unwrap_or_default();
-            for origin in copies.into_iter().chain(self.progress().origins(place)) {
-                let origin = Operand { value: origin.value(), span: file.span };
-                self.embedded_file(state, context, language, &origin, span);
+            for origin in self.progress().origins(place) {
+                self.existing_code(state, context, language, &ExistingText::of(origin), span);
             }
         }
         self.embedded_file(state, context, language, file, span)

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use super::act::{ActId, Input, Operand, Output, Taint, Value};
 use super::command_context::Context;
-use super::replacements::Replacement;
+use super::files::ExistingText;
+use super::place::Place;
+use super::replacements::TextChange;
 use super::state::{Build as _, State};
 use crate::judge::syntax::tree::{Command, Script};
 
@@ -17,10 +19,8 @@ pub(super) struct Sink {
     pub text: Value,
     pub taint: Taint,
     pub writers: Vec<ActId>,
-    /// Whether it follows content that the command did not write.
-    pub older: bool,
-    /// The changes of that content.
-    pub replaced: Vec<Replacement>,
+    /// The content before it that the command did not write.
+    pub base: Option<ExistingText>,
     /// Whether known data in it was decoded.
     pub decoded: bool,
     /// The number of commands that wrote to it.
@@ -30,6 +30,44 @@ pub(super) struct Sink {
 }
 
 impl Sink {
+    /// Creates one whose data follows the content of an existing file.
+    pub fn behind(place: Place) -> Self {
+        Self { base: Some(ExistingText::of(place)), ..Self::default() }
+    }
+
+    /// Reports whether it adds nothing to an existing content.
+    pub fn is_empty(&self) -> bool {
+        self.base.is_some() && self.text.is_empty()
+    }
+
+    /// Changes the data as an editor does. Of unknown data, and of the existing content, the new texts are kept beside it.
+    pub fn edit(&mut self, changes: &[TextChange], taint: Taint) {
+        let has_base = self.base.is_some();
+        for change in changes {
+            if let (Some(base), TextChange::Replacement(change)) = (&mut self.base, change) {
+                base.replaced.push(change.clone());
+            }
+            let changed = match (change, self.text.known()) {
+                (TextChange::Replacement(change), Some(text)) => change.applied(&text).map(Value::text),
+                _ => None,
+            };
+            let is_complete = changed.is_some() && !has_base;
+            if let Some(changed) = changed {
+                self.text = changed;
+            }
+            if !is_complete {
+                if self.text.known().is_none_or(|text| !text.is_empty() && !text.ends_with('\n')) {
+                    self.text.push_text("\n");
+                }
+                self.text.push_text(&change.inserted());
+                self.text.push_text("\n");
+            }
+        }
+        self.taint = self.taint.and(taint);
+        self.writes = self.writes.saturating_add(1);
+        self.printed.clear();
+    }
+
     /// Appends the output of a command.
     pub fn write(&mut self, text: &Value, taint: Taint, decoded: bool) {
         self.text.push_value(text);

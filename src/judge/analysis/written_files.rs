@@ -1,36 +1,19 @@
 //! The content of files that programs write, and the secrets in them.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
 use super::arguments::{DerivedEffect, Reading};
 use super::files::{FileUpdate, WrittenData};
 use super::progress::WalkProgress;
-use super::replacements::{Replacement, replacements, without_address};
+use super::replacements::{TextChange, replacements, without_address};
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
-/// A change that an editor makes to a file.
-enum Insertion {
-    /// A line of its own.
-    Line(String),
-    Replacement(Replacement),
-}
-
-impl Insertion {
-    fn replacement(&self) -> Option<&Replacement> {
-        match self {
-            Self::Line(_) => None,
-            Self::Replacement(replacement) => Some(replacement),
-        }
-    }
-}
-
-/// Returns what an editor inserts, by the scripts among its arguments.
-fn insertions(act: &Act) -> Vec<Insertion> {
+/// Returns the changes that an editor makes, by the scripts among its arguments.
+fn changes_by(act: &Act) -> Vec<TextChange> {
     let mut all = Vec::new();
     for script in act.args.iter().filter_map(Value::known) {
         // `1i text`, `$a text`: everything after the command is the text.
@@ -38,32 +21,9 @@ fn insertions(act: &Act) -> Vec<Insertion> {
             && text.starts_with([' ', '\\', '\n'])
         {
             let text = text.trim_start_matches(['\\', '\n', ' ']);
-            all.push(Insertion::Line(text.to_owned()));
+            all.push(TextChange::Line(text.to_owned()));
         }
-        all.extend(replacements(&script).into_iter().map(Insertion::Replacement));
-    }
-    all
-}
-
-/// Returns the content of a file after an editor inserted all of these. Of an unknown old content only the insertions are
-/// returned.
-fn edited(old: Option<String>, insertions: &[Insertion]) -> String {
-    let knows = old.is_some();
-    let mut all = old.unwrap_or_default();
-    for insertion in insertions {
-        let applied = insertion.replacement().filter(|_| knows).and_then(|change| change.applied(&all));
-        if let Some(changed) = applied.map(Cow::into_owned) {
-            all = changed;
-            continue;
-        }
-        if !all.is_empty() && !all.ends_with('\n') {
-            all.push('\n');
-        }
-        all.push_str(&match insertion {
-            Insertion::Line(text) => Cow::Borrowed(text.as_str()),
-            Insertion::Replacement(change) => change.inserted(),
-        });
-        all.push('\n');
+        all.extend(replacements(&script).into_iter().map(TextChange::Replacement));
     }
     all
 }
@@ -80,8 +40,8 @@ pub(super) struct WrittenFiles {
 enum Content {
     /// The same text for each of them.
     Text(Value),
-    /// An insertion into each of them.
-    Edited(Vec<Insertion>),
+    /// Changes of each of them.
+    Edited(Vec<TextChange>),
     /// Copies of files that the command did not write, one of which each of them becomes.
     Copies(Vec<Value>),
 }
@@ -146,7 +106,7 @@ impl WalkProgress<'_, '_> {
                     continue;
                 }
                 Content::Text(text) => (Some(text), None),
-                Content::Edited(insertions) => (None, Some(insertions)),
+                Content::Edited(changes) => (None, Some(changes)),
             };
             all.emptied.extend(is_empty.then(|| target.clone()));
             let mut place = target.value.clone();
@@ -155,20 +115,11 @@ impl WalkProgress<'_, '_> {
                 place.push_text(name);
             }
             let Some(key) = state.file(&place) else { continue };
-            let before = edits.and_then(|_| self.sink_of(state, &place));
-            let old = before.and_then(|before| before.text.known_text());
-            // The unknown content remains, besides the insertions.
-            let stays = edits.is_some() && old.is_none();
-            let older = stays && !self.files.holds(&key) || before.is_some_and(|before| before.older);
-            let mut replaced = before.map(|before| before.replaced.clone()).unwrap_or_default();
-            replaced.extend(edits.into_iter().flatten().filter(|_| older).filter_map(Insertion::replacement).cloned());
-            let text = match edits {
-                Some(insertions) => Value::text(edited(old, insertions)),
-                None => text.cloned().unwrap_or_default(),
+            let data = WrittenData {
+                append: derived.effect == Effect::Append,
+                edits: edits.cloned(),
+                ..WrittenData::of(key, text.cloned().unwrap_or_default(), taint, conditional)
             };
-            let append = derived.effect == Effect::Append;
-            let conditional = conditional || stays;
-            let data = WrittenData { place: key, text, taint, append, conditional, older, replaced };
             all.updates.push(FileUpdate::Write(data));
         }
         all
@@ -211,7 +162,7 @@ impl WalkProgress<'_, '_> {
         // A file that is edited in place keeps its content, with what the editor inserts.
         let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
         if let Some(act) = act.filter(|_| edits) {
-            return Content::Edited(insertions(act));
+            return Content::Edited(changes_by(act));
         }
         let is_call = act.is_some_and(|act| act.verb.key().contains(':'));
         let calls = is_call && reading.effects.iter().all(|derived| derived.effect.writes());

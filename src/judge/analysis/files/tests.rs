@@ -31,10 +31,10 @@ fn a_file_that_is_written_anew_holds_nothing_of_before() {
 fn what_is_appended_stands_behind_what_was_there() {
     let (mut files, mut sinks) = (FileModel::default(), Vec::new());
     write(&mut files, &mut sinks, "/a", "one", true, false);
-    assert!(sinks[0].older, "what the world had there stands before it");
+    assert!(sinks[0].base.is_some(), "what the world had there stands before it");
     write(&mut files, &mut sinks, "/a", "two", true, false);
     assert_eq!(texts(&files, &sinks, "/a"), ["onetwo"]);
-    assert!(sinks[1].older, "and it stays there");
+    assert!(sinks[1].base.is_some(), "and it stays there");
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn an_update_writes_or_copies_as_it_says() {
     let data = |text: &str| WrittenData::of(place("/a"), Value::text(text), Taint::FETCHED, false);
     let mut apply = |update| files.apply(&mut sinks, update);
     apply(FileUpdate::Write(data("one")));
-    apply(FileUpdate::Write(WrittenData { append: true, older: true, taint: Taint::default(), ..data("two") }));
+    apply(FileUpdate::Write(WrittenData { append: true, taint: Taint::default(), ..data("two") }));
     apply(FileUpdate::Write(WrittenData { conditional: true, ..data("three") }));
     apply(FileUpdate::Copy { source: place("/x"), target: place("/b"), conditional: false });
     apply(FileUpdate::Copy { source: place("/y"), target: place("/b"), conditional: true });
     assert_eq!(texts(&files, &sinks, "/a"), ["onetwo", "three"]);
-    assert!(sinks[0].taint.has(Taint::FETCHED) && !sinks[0].older && sinks[1].older && !sinks[2].older);
+    assert!(sinks[0].taint.has(Taint::FETCHED) && sinks.iter().all(|sink| sink.base.is_none()));
     assert_eq!(files.written[&place("/b")].copies, [place("/x"), place("/y")]);
 }

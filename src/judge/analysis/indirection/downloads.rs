@@ -2,7 +2,7 @@
 
 use crate::judge::analysis::act::{Effect, Taint, UnknownReason, Value};
 use crate::judge::analysis::expand::Field;
-use crate::judge::analysis::files::{FileUpdate, WrittenData};
+use crate::judge::analysis::files::{ExistingText, FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
@@ -113,8 +113,8 @@ pub(super) struct ProjectCode {
     pub unknown: Option<UnknownCode>,
     /// The languages of texts that the command wrote, their names for recursion, and the texts.
     pub written: Vec<(&'static str, String, Value)>,
-    /// The languages of files that the command copied, and the files.
-    pub copies: Vec<(&'static str, Place)>,
+    /// The languages of existing files that the command copied or changed, and the files.
+    pub existing: Vec<(&'static str, ExistingText)>,
 }
 
 /// The reason why code of a project is unknown.
@@ -159,7 +159,7 @@ impl WalkProgress<'_, '_> {
         }
         let own = usize::from(build.named && state.cwd.is_some());
         let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
-        let (mut written, mut copies) = (Vec::new(), Vec::new());
+        let (mut written, mut existing) = (Vec::new(), Vec::new());
         for (path, file) in &self.files.written {
             let Some((dir, name)) = path.split() else { continue };
             let Some(name) = name.known() else { continue };
@@ -177,10 +177,14 @@ impl WalkProgress<'_, '_> {
                 let known =
                     language.filter(|language| *language != "shell" && !is_fetched && sink.text.known().is_some());
                 let code = |language| (language, format!("code of {}", path.shown()), sink.text.clone());
-                written.extend(known.map(code));
+                written.extend(known.filter(|_| !sink.is_empty()).map(code));
+                // What is unchanged is the project's own code.
+                let base = sink.base.clone().filter(|base| base.place != *path || !base.replaced.is_empty());
+                existing.extend(base.and_then(|base| Some((language?, base))));
             }
             // A copy of another file, under a name that runs.
-            copies.extend(file.copies.iter().filter_map(|origin| Some((language?, origin.clone()))));
+            let copies = file.copies.iter().cloned().map(ExistingText::of);
+            existing.extend(copies.filter_map(|origin| Some((language?, origin))));
         }
         let unknown = if fetched {
             let verified = build.installs && own == 1;
@@ -189,7 +193,7 @@ impl WalkProgress<'_, '_> {
             let unpacked = places.iter().skip(own).any(|place| self.is_unpacked(place));
             unpacked.then_some(UnknownCode::Unpacked)
         };
-        ProjectCode { unknown, written, copies }
+        ProjectCode { unknown, written, existing }
     }
 }
 

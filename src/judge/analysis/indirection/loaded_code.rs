@@ -23,8 +23,8 @@ const MAX_SETTINGS: usize = 256;
 pub(super) enum LoadedCode {
     /// The text that the command wrote.
     Text(Value),
-    /// The text that the command added to an existing file.
-    Added(Value, Operand),
+    /// A file that the command wrote, copied or changed.
+    Written(Value),
     /// A file whose content is not the known text of the command.
     File(Operand),
 }
@@ -79,17 +79,15 @@ impl WalkProgress<'_, '_> {
         ends.iter().find_map(|end| {
             let mut file = name.clone();
             file.push_text(end.as_ref());
+            if state.file(&file).is_some_and(|key| self.files.written.contains_key(&key)) {
+                return Some(LoadedCode::Written(file));
+            }
             if let Some(text) = self.content_of(state, &file) {
-                return Some(match self.goes_on(state, &file) {
-                    true => LoadedCode::Added(text, Operand { value: file, span }),
-                    false => LoadedCode::Text(text),
-                });
+                return Some(LoadedCode::Text(text));
             }
             let place = file.known().and_then(|path| state.place(&path))?;
-            let copied = || self.files.written.get(&place).is_some_and(|file| !file.copies.is_empty());
             let is_read = |path: &str| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
-            let is_there =
-                self.is_fetched(&place) || self.is_unpacked(&place) || copied() || place.text().is_some_and(is_read);
+            let is_there = self.is_fetched(&place) || self.is_unpacked(&place) || place.text().is_some_and(is_read);
             is_there.then_some(LoadedCode::File(Operand { value: file, span }))
         })
     }
@@ -98,11 +96,13 @@ impl WalkProgress<'_, '_> {
     pub(super) fn code_on_stdin(&self, state: &State) -> Option<LoadedCode> {
         match &state.streams.stdin {
             Stream::Inherited | Stream::Nothing => None,
+            Stream::File(operand, _)
+                if state.file(&operand.value).is_some_and(|key| self.files.written.contains_key(&key)) =>
+            {
+                Some(LoadedCode::Written(operand.value.clone()))
+            }
             Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                 Some(LoadedCode::File(Operand::clone(operand)))
-            }
-            Stream::File(operand, _) if self.goes_on(state, &operand.value) => {
-                Some(LoadedCode::Added(self.stdin_of(state).0, Operand::clone(operand)))
             }
             _ => Some(LoadedCode::Text(self.stdin_of(state).0)),
         }

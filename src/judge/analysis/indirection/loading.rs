@@ -24,7 +24,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub(super) fn project_code(&mut self, state: &State, context: &Context, program: &Program, ran: ProgramRun<'_>) {
         const FETCHED: &str = "the command runs code that it downloads";
-        let ProjectCode { unknown, written, copies } = self.progress().project_code(state, program, ran);
+        let ProjectCode { unknown, written, existing } = self.progress().project_code(state, program, ran);
         match unknown {
             Some(UnknownCode::Fetched) => self.opaque(context.fetched_code(), FETCHED, ran.span),
             Some(UnknownCode::FetchedPackage) => self.opaque(OpaqueReason::FetchedCode, FETCHED, ran.span),
@@ -44,9 +44,8 @@ impl Walker<'_> {
             inner.called(ActiveCall::of(call));
             self.embedded_code(state, &inner, None, language, &text, ran.span);
         }
-        for (language, origin) in copies {
-            let origin = Operand { value: origin.value(), span: ran.span };
-            self.embedded_file(state, &context.perhaps(), language, &origin, ran.span);
+        for (language, file) in existing {
+            self.existing_code(state, &context.perhaps(), language, &file, ran.span);
         }
     }
 
@@ -147,9 +146,10 @@ impl Walker<'_> {
                 self.opaque(context.fetched_code(), detail, span);
             }
             LoadedCode::Text(text) => self.embedded_code(state, context, None, language, &text, span),
-            LoadedCode::Added(text, file) => {
-                self.code_file(state, context, language, &file, span);
-                self.loaded_code(state, context, language, LoadedCode::Text(text), span);
+            LoadedCode::Written(file) => {
+                for text in self.written_code(state, context, language, &file, span).unwrap_or_default() {
+                    self.loaded_code(state, context, language, LoadedCode::Text(text), span);
+                }
             }
             LoadedCode::File(file) => {
                 self.code_file(state, context, language, &file, span);

@@ -51,13 +51,12 @@ impl WalkProgress<'_, '_> {
                 return Err(FetchedSettings::Text);
             }
             // The command may have appended to the existing content, or changed part of it.
-            let before = file.known().filter(|_| self.goes_on(state, file)).and_then(|path| state.path(&path));
-            let before = before.and_then(|path| self.text_at(&path)?.known_text());
+            let before = self.base_of(state, file).and_then(|base| {
+                let before = self.text_at(base.place.text()?)?.known_text()?;
+                Some(Value::text(base.changed(before.into())))
+            });
             return Ok(Some(match before {
-                Some(before) => {
-                    let before = Value::text(self.with_replacements(state, file, before.into()));
-                    Value::join([&before, &written], "\n")
-                }
+                Some(before) => Value::join([&before, &written], "\n"),
                 None => written,
             }));
         }
