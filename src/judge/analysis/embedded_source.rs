@@ -208,6 +208,9 @@ impl WalkProgress<'_, '_> {
             acts: &|callee| self.input.acts(language, callee),
         };
         let read = code::read(language, &source, world);
+        if read.unknown {
+            return CodeText::Unknown;
+        }
         let (mut calls, cut) = (read.calls, read.cut);
         let given = act.map(|act| act.args.as_slice()).unwrap_or_default();
         let leaves =

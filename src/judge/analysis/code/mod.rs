@@ -108,6 +108,8 @@ pub struct CallsRead {
     pub calls: Vec<Call>,
     /// Whether there are more than [`MAX_CALLS`].
     pub cut: bool,
+    /// Whether a whole statement is unknown.
+    pub unknown: bool,
 }
 
 /// Code for a parser.
@@ -172,7 +174,11 @@ pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead 
     };
     let cut = calls.len() > MAX_CALLS;
     calls.truncate(MAX_CALLS);
-    CallsRead { calls, cut }
+    let unknown = language.acts_by_call()
+        && language != Language::Sql
+        && text.has_gaps()
+        && statements::is_unknown(language, text);
+    CallsRead { calls, cut, unknown }
 }
 
 /// Marks statements on tables that the code created itself, so that nothing is lost. `made` are the tables that it

@@ -57,6 +57,25 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
     all
 }
 
+/// Reports whether a statement of code consists of an unknown part alone.
+pub(super) fn is_unknown(language: Language, text: Slice<'_>) -> bool {
+    let (mut open, mut begins) = (0_usize, true);
+    let tokens = tokens(language, text);
+    tokens.iter().enumerate().any(|(at, token)| {
+        let is_unknown = begins && open == 0 && matches!(token, Token::Name(name) if name == UNKNOWN_NAME);
+        match token {
+            Token::Mark('(' | '[') => open += 1,
+            Token::Mark(')' | ']') => open = open.saturating_sub(1),
+            Token::Mark('{') if language == Language::Python => open += 1,
+            Token::Mark('}') if language == Language::Python => open = open.saturating_sub(1),
+            _ => {}
+        }
+        let ends = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '{' | '}'));
+        begins = ends(token);
+        is_unknown && tokens.get(at + 1).is_none_or(ends)
+    })
+}
+
 /// Returns the values of names after a text runs.
 pub(super) fn bound_by(
     language: Language,

@@ -980,3 +980,37 @@ fn subclasses_are_listed_but_not_selected() {
         assert!(seen("python", text).contains(&value), "{text}");
     }
 }
+
+#[test]
+fn a_statement_of_which_nothing_is_known_is_not_read() {
+    let unknown = |language: &str, code: &str| {
+        let pieces = code.split('@').flat_map(|text| [super::unknown(), Value::text(text)]).skip(1);
+        let code = Value::join(&pieces.collect::<Vec<_>>(), "");
+        let language = Language::of(language).unwrap();
+        let world = World { home: "", file: "", fetches: &|_| false, knows: &|_| true, acts: &|_| false };
+        read(language, &Source::of(&code).unwrap(), world).unknown
+    };
+    for (language, code) in [
+        ("python", "@\nb = 1"),
+        ("python", "b = 1\n    @\n"),
+        ("python", "b = 1; @"),
+        ("js", "if (a) { @ }"),
+        ("js", "@; a()"),
+        ("ruby", "a()\n@\n"),
+    ] {
+        assert!(unknown(language, code), "{language}: {code}");
+    }
+    for (language, code) in [
+        ("python", "b = @"),
+        ("python", "b = '''\n@\n'''"),
+        ("python", "b = [\n@\n]"),
+        ("python", "b = {\n@\n}"),
+        ("python", "import @"),
+        ("python", "@()"),
+        ("python", "b = 1"),
+        ("js", "a(@)"),
+        ("sql", "@; select 1"),
+    ] {
+        assert!(!unknown(language, code), "{language}: {code}");
+    }
+}

@@ -217,6 +217,35 @@ fn an_edited_file_runs_with_its_old_content_and_the_changes() {
 }
 
 #[test]
+fn every_possible_content_of_a_file_runs() {
+    let shell = [("/home/dev/project/a.sh", "rm x\necho hi\n")];
+    for line in [
+        "cp a.sh t.sh; echo '# a' >> t.sh; sh t.sh",
+        "cp a.sh t.sh; test -f y && echo '# a' > t.sh; sh t.sh",
+        "test -f y && echo '# a' > a.sh; sh a.sh",
+        "test -f y && echo '# a' >> a.sh; sh a.sh",
+    ] {
+        leads(line, &shell, "rm x");
+    }
+    leads("cp a.sh t.sh; sed -i 's/echo/rm -r/' t.sh; sh t.sh", &shell, "rm -r hi");
+    does_not_lead("echo ls > a.sh; echo ls >> a.sh; sh a.sh", &shell, "rm x");
+    let python = [("/home/dev/project/a.py", "import os\nos.system('rm x')\n")];
+    for line in [
+        "cp a.py t.py; echo '# a' >> t.py; python3 t.py",
+        "cp a.py t.py; sed -i s/a/b/ t.py; python3 t.py",
+        "cp a.py t.py; python3 < t.py",
+        "test -f y && echo '# a' > a.py; python3 a.py",
+        "test -f y && echo '# a' > a.py; python3 -m a",
+        "sed -i 's/x/x/' conftest.py; cp a.py conftest.py; pytest",
+    ] {
+        leads(line, &python, "rm x");
+    }
+    leads("cp a.py t.py; sed -i 's/rm x/rm y/' t.py; python3 t.py", &python, "rm y");
+    leads("cp a.py conftest.py; sed -i 's/rm x/rm y/' conftest.py; pytest", &python, "rm y");
+    does_not_lead("echo 'print(1)' > a.py; python3 a.py", &python, "rm x");
+}
+
+#[test]
 fn a_script_is_what_a_link_or_a_call_made_of_it() {
     let files = [("/home/dev/project/x.sh", "rm x\n"), ("/home/dev/project/y.sh", "echo\n")];
     leads("ln -sf x.sh y.sh; ./y.sh", &files, "rm x");
