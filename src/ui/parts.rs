@@ -245,6 +245,7 @@ fn unknown_words(unknown: &Unknown) -> String {
         UnknownReason::Found(Some(start)) => format!("‹what is found below {start}›"),
         UnknownReason::Found(None) => "‹what is found›".to_owned(),
         UnknownReason::Installation => "‹a directory of installed programs›".to_owned(),
+        UnknownReason::FileText(edited) => format!("‹the text of {}›", edited.path),
         UnknownReason::Other(words) => format!("‹{words}›"),
     }
 }

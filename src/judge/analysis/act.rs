@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::env::EnvView;
 use super::paths::NormalPath;
 use super::place::Place;
+use super::replacements::EditedText;
 pub use super::value::Value;
 pub use crate::judge::effect::Effect;
 use crate::judge::risk::Tier;
@@ -279,6 +280,8 @@ pub enum UnknownReason {
     Found(Option<String>),
     /// A directory of installed programs.
     Installation,
+    /// The text of a file, which code edited.
+    FileText(Box<EditedText>),
     /// Another reason, described by this text.
     Other(&'static str),
 }

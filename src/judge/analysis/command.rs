@@ -320,6 +320,7 @@ pub(super) fn describe(value: &Value) -> String {
             UnknownReason::Pipe => "(a pipe)".to_owned(),
             UnknownReason::Found(_) => "(a file that is found)".to_owned(),
             UnknownReason::Installation => "(a directory of installed programs)".to_owned(),
+            UnknownReason::FileText(edited) => format!("(the text of {})", edited.path),
             UnknownReason::Other(what) => format!("({what})"),
         },
     };

@@ -97,7 +97,11 @@ impl Walker<'_> {
         let Some(path) = file.place.text() else { return false };
         let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(path) else { return false };
         // Interpreters accept invalid UTF-8 in comments and strings.
-        let text = &*file.changed(String::from_utf8_lossy(bytes));
+        let Some(text) = file.changed(String::from_utf8_lossy(bytes)) else {
+            self.opaque(OpaqueReason::Script, format!("what this line replaces in {path} is not known"), span);
+            return false;
+        };
+        let text = &*text;
         let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);
         if (reader.is_some() || parts.is_some()) && std::str::from_utf8(bytes).is_ok() && text.contains('\0') {

@@ -8,11 +8,17 @@ use std::collections::BTreeMap;
 
 use super::act::{Taint, Value};
 use super::place::Place;
-use super::replacements::{Replacement, TextChange};
+use super::replacements::{Reach, Replacement, TextChange};
 use super::streams::{Sink, SinkId};
 
 /// Maximum number of contents, and of sources of copies, that are stored for a file.
 const MAX_ALTERNATIVES: usize = 16;
+
+/// Maximum length of a text with changed lines beside the old ones, in bytes.
+const MAX_TEXT: usize = 4 << 20;
+
+/// Maximum number of texts of a file that several changes leave.
+const MAX_STAGES: usize = 8;
 
 /// The possible contents of a file that the command writes.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +51,29 @@ impl ExistingText {
         Self { place, replaced: Vec::new() }
     }
 
-    /// Returns the text after the changes, of the text before them.
-    pub fn changed<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        self.replaced.iter().fold(text, |text, change| match change.applied(&text).map(Cow::into_owned) {
-            Some(changed) => changed.into(),
-            None => text,
+    /// Returns the text that the file may have, of its text before: lines that are perhaps changed stand beside the old
+    /// ones. `None` if the changes cannot be followed.
+    pub fn changed<'t>(&self, text: Cow<'t, str>) -> Option<Cow<'t, str>> {
+        self.replaced.iter().try_fold(text, |text, change| {
+            let changed = change.beside(&text)?;
+            (changed.len() <= MAX_TEXT).then_some(changed.into())
         })
+    }
+
+    /// Returns texts that the file may have, of its text before: with and without the uncertain changes. `None`
+    /// if the changes cannot be followed.
+    pub fn stages(&self, text: &str) -> Option<Vec<String>> {
+        let mut all = vec![text.to_owned()];
+        for change in &self.replaced {
+            let changed = change.applied(all.last()?)?;
+            if change.reach != Reach::Some {
+                all.pop();
+            }
+            if !all.contains(&changed) {
+                all.push(changed);
+            }
+        }
+        (all.len() <= MAX_STAGES).then_some(all)
     }
 }
 
@@ -111,7 +134,8 @@ impl FileModel {
         match change {
             FileUpdate::Write(data) => {
                 let continues = data.append || data.edits.is_some();
-                let sink = self.open(sinks, data.place, continues, data.conditional);
+                let conditional = data.conditional || data.edits.iter().flatten().any(TextChange::is_uncertain);
+                let sink = self.open(sinks, data.place, continues, conditional);
                 match (sinks.get_mut(sink), data.edits) {
                     (Some(sink), Some(edits)) => sink.edit(&edits, data.taint),
                     (Some(sink), None) => sink.write(&data.text, data.taint, false),

@@ -4,20 +4,33 @@
 
 use std::borrow::Cow;
 
+use regex::bytes::Regex;
+
 use crate::judge::rules::expression;
 
-/// A text of a file that is replaced wherever it occurs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Replacement {
+/// A text of a file that is replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Replacement {
     /// The text, or an expression that matches it.
     pub from: Pattern,
     /// The new text, in which `\1` and `&` stand for parts of the old one if it is matched by an expression.
     pub to: String,
+    pub reach: Reach,
+}
+
+/// Which matches are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    All,
+    /// The first match in each line.
+    First,
+    /// Perhaps only some of them.
+    Some,
 }
 
 /// What a replacement searches.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Pattern {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Pattern {
     Text(String),
     /// An expression in the basic or the extended syntax.
     Expression {
@@ -26,15 +39,28 @@ pub(super) enum Pattern {
     },
 }
 
+/// The text of a file with changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EditedText {
+    /// The path of the file.
+    pub path: String,
+    pub changes: Vec<TextChange>,
+}
+
 /// A change that an editor makes to a text.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum TextChange {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TextChange {
     /// A new line.
     Line(String),
     Replacement(Replacement),
 }
 
 impl TextChange {
+    /// Reports whether it may leave some of what it changes.
+    pub fn is_uncertain(&self) -> bool {
+        matches!(self, Self::Replacement(Replacement { reach: Reach::Some, .. }))
+    }
+
     /// Returns the new text.
     pub fn inserted(&self) -> Cow<'_, str> {
         match self {
@@ -45,11 +71,6 @@ impl TextChange {
 }
 
 impl Replacement {
-    /// Creates it for a plain text.
-    pub fn of_text(from: &str, to: &str) -> Self {
-        Self { from: Pattern::Text(from.to_owned()), to: to.to_owned() }
-    }
-
     /// Returns the new text without escapes.
     pub fn inserted(&self) -> Cow<'_, str> {
         match self.from {
@@ -58,24 +79,103 @@ impl Replacement {
         }
     }
 
-    /// Returns a text after the replacement; `None` if the expression cannot be used.
-    pub fn applied<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+    /// Returns a text after the replacement; with [`Reach::Some`], of everything that matches. `None` if the expression
+    /// cannot be used.
+    pub fn applied(&self, text: &str) -> Option<String> {
+        Some(self.compiled()?.replaced(text))
+    }
+
+    /// Returns a text after the replacement; with [`Reach::Some`], one that has the changed lines beside the old ones.
+    /// `None` if the expression cannot be used.
+    pub fn beside(&self, text: &str) -> Option<String> {
+        let compiled = self.compiled()?;
+        if self.reach != Reach::Some {
+            return Some(compiled.replaced(text));
+        }
+        let mut all = String::with_capacity(text.len() * 2);
+        for block in compiled.blocks(text) {
+            all.push_str(block);
+            let changed = compiled.replaced(block);
+            if changed != block {
+                if !block.ends_with('\n') {
+                    all.push('\n');
+                }
+                all.push_str(&changed);
+            }
+        }
+        Some(all)
+    }
+
+    fn compiled(&self) -> Option<Compiled<'_>> {
+        let first = self.reach == Reach::First;
         match &self.from {
-            Pattern::Text(from) if from.is_empty() || !text.contains(from) => Some(text.into()),
-            Pattern::Text(from) => Some(text.replace(from, &self.to).into()),
+            Pattern::Text(from) => Some(Compiled { from: Matcher::Text(from), to: Cow::Borrowed(&self.to), first }),
             Pattern::Expression { text: from, ignore_case } => {
                 // The two syntaxes differ in which brackets and signs are escaped. What matches in either is replaced.
                 let flags = if *ignore_case { "(?mi)" } else { "(?m)" };
                 let both = [Some(basic(from)).filter(|basic| basic != from), Some(from.clone())];
-                let compiled = |from: String| expression::compile(&format!("{flags}{from}")).ok();
-                let expressions: Vec<_> = both.into_iter().flatten().filter_map(compiled).collect();
-                let to = template(&self.to);
-                let replaced = expressions.iter().fold(Cow::Borrowed(text.as_bytes()), |text, expression| {
-                    expression.replace_all(&text, to.as_bytes()).into_owned().into()
-                });
-                (!expressions.is_empty()).then(|| String::from_utf8_lossy(&replaced).into_owned().into())
+                let compile = |from: String| expression::compile(&format!("{flags}{from}")).ok();
+                let from: Vec<Regex> = both.into_iter().flatten().filter_map(compile).collect();
+                let to = Cow::Owned(template(&self.to));
+                (!from.is_empty()).then_some(Compiled { from: Matcher::Expressions(from), to, first })
             }
         }
+    }
+}
+
+/// A replacement that is ready to be applied.
+struct Compiled<'r> {
+    from: Matcher<'r>,
+    to: Cow<'r, str>,
+    /// Whether only the first match in each line is replaced.
+    first: bool,
+}
+
+enum Matcher<'r> {
+    Text(&'r str),
+    Expressions(Vec<Regex>),
+}
+
+impl Compiled<'_> {
+    fn replaced(&self, text: &str) -> String {
+        match self.first {
+            true => text.split_inclusive('\n').map(|line| self.replaced_in(line, 1)).collect(),
+            false => self.replaced_in(text, usize::MAX),
+        }
+    }
+
+    /// Replaces at most this number of matches.
+    fn replaced_in(&self, text: &str, most: usize) -> String {
+        match &self.from {
+            Matcher::Text("") => text.to_owned(),
+            Matcher::Text(from) => text.replacen(from, &self.to, most),
+            Matcher::Expressions(from) => {
+                let limit = if most == usize::MAX { 0 } else { most };
+                let replaced = from.iter().fold(Cow::Borrowed(text.as_bytes()), |text, expression| {
+                    expression.replacen(&text, limit, self.to.as_bytes()).into_owned().into()
+                });
+                String::from_utf8_lossy(&replaced).into_owned()
+            }
+        }
+    }
+
+    /// Splits a text into its lines; the lines of a plain text that is replaced stay together.
+    fn blocks<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let from = match self.from {
+            Matcher::Text(from) if from.contains('\n') => from,
+            _ => return text.split_inclusive('\n').collect(),
+        };
+        let (mut all, mut rest) = (Vec::new(), text);
+        while let Some(at) = rest.find(from) {
+            let begin = rest.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |line| line + 1);
+            let end = at + from.len();
+            let line = rest.get(end..).and_then(|behind| behind.find('\n'));
+            let end = line.map_or(rest.len(), |line| end + line + 1);
+            all.extend([rest.get(..begin), rest.get(begin..end)].into_iter().flatten());
+            rest = rest.get(end..).unwrap_or_default();
+        }
+        all.push(rest);
+        all
     }
 }
 
@@ -149,8 +249,12 @@ pub(super) fn replacements(script: &str) -> Vec<Replacement> {
     let mut all = Vec::new();
     let mut rest = script;
     while !rest.is_empty() {
+        let is_addressed = !rest.trim_start().starts_with('s');
         rest = without_address(rest);
-        if let Some((replacement, behind)) = substitution(rest) {
+        if let Some((mut replacement, behind)) = substitution(rest) {
+            if is_addressed {
+                replacement.reach = Reach::Some;
+            }
             all.push(replacement);
             rest = behind;
         } else {
@@ -189,7 +293,16 @@ fn substitution(script: &str) -> Option<(Replacement, &str)> {
         true => Pattern::Text(from),
         false => Pattern::Expression { text: from, ignore_case },
     };
-    Some((Replacement { from, to }, behind))
+    let reach = match flags {
+        flags if flags.contains(|c: char| c.is_ascii_digit()) => Reach::Some,
+        // Behind a statement, a condition may follow.
+        _ if !matches!(behind.trim_start().chars().next(), None | Some(';' | '}')) && !behind.starts_with('\n') => {
+            Reach::Some
+        }
+        flags if flags.contains('g') => Reach::All,
+        _ => Reach::First,
+    };
+    Some((Replacement { from, to, reach }, behind))
 }
 
 /// Splits a text at the first mark without a backslash before it.
@@ -210,13 +323,14 @@ mod tests {
 
     fn edited(script: &str, text: &str) -> String {
         let all = replacements(script);
-        all.iter().fold(text.to_owned(), |text, change| change.applied(&text).expect("an expression").into_owned())
+        all.iter().fold(text.to_owned(), |text, change| change.applied(&text).expect("an expression"))
     }
 
     #[test]
     fn a_script_replaces_what_an_editor_would() {
         for (script, text, result) in [
-            ("s/ls/rm x/", "ls; ls", "rm x; rm x"),
+            ("s/ls/rm x/g", "ls; ls", "rm x; rm x"),
+            ("s/ls/rm x/", "ls; ls\nls", "rm x; ls\nrm x"),
             ("s/a/b/;s/b/c/g; 1,$s/c/d/", "a", "d"),
             ("/x/s/a/b/", "a", "b"),
             (r"/x\/y/s,a,b,", "a", "b"),
@@ -228,7 +342,7 @@ mod tests {
             ("s/A.*/b/I", "xab\nc", "xb\nc"),
             (r"s/a/x\ny/", "a", "x\ny"),
             (r"s/$/ \&/", "a", "a &"),
-            (r"s/[)(]/x/", "(a)", "xax"),
+            (r"s/[)(]/x/g", "(a)", "xax"),
             ("y/a/b/; s/a/c/", "a", "c"),
             ("p\ns/a/c/", "a", "c"),
             ("s/\\d+/$5/", "a 12", "a "),
@@ -241,10 +355,27 @@ mod tests {
     }
 
     #[test]
+    fn changed_lines_stand_beside_the_old_ones() {
+        let beside = |script: &str, text: &str| replacements(script).remove(0).beside(text).unwrap();
+        assert_eq!(beside("/b/s/b/c/", "a\nb\nd\n"), "a\nb\nc\nd\n");
+        assert_eq!(beside("1s/b/c/", "b"), "b\nc");
+        assert_eq!(beside("s/^[bd]/c/ if x", "a\nb\nd\n"), "a\nb\nc\nd\nc\n");
+        assert_eq!(beside("s/b/c/2", "b\n"), "b\nc\n");
+        assert_eq!(beside("1s/x/c/", "a\nb"), "a\nb");
+        assert_eq!(beside("s/b/c/; 1s/d/e/", "bb\n"), "cb\n");
+        let several = Replacement { from: Pattern::Text("b\nc".into()), to: "x".into(), reach: Reach::Some };
+        assert_eq!(several.beside("a\nab\ncd\ne\nb\nc").unwrap(), "a\nab\ncd\naxd\ne\nb\nc\nx");
+    }
+
+    #[test]
     fn an_expression_that_is_none_replaces_nothing() {
-        let broken =
-            Replacement { from: Pattern::Expression { text: "(*[".into(), ignore_case: false }, to: "x".into() };
+        let broken = Replacement {
+            from: Pattern::Expression { text: "(*[".into(), ignore_case: false },
+            to: "x".into(),
+            reach: Reach::Some,
+        };
         assert_eq!(broken.applied("a"), None);
-        assert_eq!(Replacement::of_text("", "x").applied("a").as_deref(), Some("a"));
+        let empty = Replacement { from: Pattern::Text(String::new()), to: "x".into(), reach: Reach::Some };
+        assert_eq!(empty.applied("a").as_deref(), Some("a"));
     }
 }

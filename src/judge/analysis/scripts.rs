@@ -141,9 +141,16 @@ impl Walker<'_> {
         match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
-                let changed = std::str::from_utf8(bytes).map(|text| file.changed(text.into()));
-                let bytes = changed.as_ref().map_or(&**bytes, |text| text.as_bytes());
-                self.script_bytes(state, context, path, bytes, span, act);
+                if file.replaced.is_empty() {
+                    return self.script_bytes(state, context, path, bytes, span, act);
+                }
+                let Some(texts) = file.stages(&String::from_utf8_lossy(bytes)) else {
+                    let detail = format!("what this line replaces in {path} is not known");
+                    return self.opaque(OpaqueReason::Script, detail, span);
+                };
+                for text in texts {
+                    self.script_bytes(&mut state.fork(), context, path, text.as_bytes(), span, act);
+                }
             }
             Some(FileFacts::Missing) => {
                 self.not_there(state, context, place, span, act);

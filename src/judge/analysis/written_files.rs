@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
+use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{DerivedEffect, Reading};
 use super::files::{FileUpdate, WrittenData};
+use super::place::Place;
 use super::progress::WalkProgress;
-use super::replacements::{TextChange, replacements, without_address};
+use super::replacements::{EditedText, TextChange, replacements, without_address};
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use crate::judge::rules::model::{OutputTaint, Printed, Program};
@@ -26,6 +27,14 @@ fn changes_by(act: &Act) -> Vec<TextChange> {
         all.extend(replacements(&script).into_iter().map(TextChange::Replacement));
     }
     all
+}
+
+/// Returns the text of a file, if a value is one that code edited.
+fn file_text(value: Option<&Value>) -> Option<&EditedText> {
+    match value?.pieces() {
+        [Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. })] => Some(edited),
+        _ => None,
+    }
 }
 
 /// The files that a program writes.
@@ -58,7 +67,8 @@ impl WalkProgress<'_, '_> {
         parent: usize,
         conditional: bool,
     ) -> WrittenFiles {
-        if reading.compiles {
+        // Later calls of the same code write the content of a file that it opened.
+        if reading.compiles || reading.flags.iter().any(|flag| flag.name == "--opened") {
             return WrittenFiles::default();
         }
         let act = self.acts.get(parent);
@@ -115,6 +125,11 @@ impl WalkProgress<'_, '_> {
                 place.push_text(name);
             }
             let Some(key) = state.file(&place) else { continue };
+            let copied = file_text(text).and_then(|edited| self.edited_copy(state, edited, &key, conditional));
+            if let Some(updates) = copied {
+                all.updates.extend(updates);
+                continue;
+            }
             let data = WrittenData {
                 append: derived.effect == Effect::Append,
                 edits: edits.cloned(),
@@ -198,6 +213,28 @@ impl WalkProgress<'_, '_> {
                 unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
             }
         })
+    }
+
+    /// Returns the changes of a file into which code writes the edited text of the same or of another file; `None` if
+    /// that one is not known.
+    fn edited_copy(
+        &self,
+        state: &State,
+        edited: &EditedText,
+        target: &Place,
+        conditional: bool,
+    ) -> Option<Vec<FileUpdate>> {
+        let source = state.file(&Value::text(edited.path.as_str()))?;
+        let is_same = source == *target;
+        if !is_same && self.files.holds(&source) {
+            return None;
+        }
+        let copy = FileUpdate::Copy { source, target: target.clone(), conditional };
+        let data = WrittenData {
+            edits: Some(edited.changes.clone()),
+            ..WrittenData::of(target.clone(), Value::default(), Taint::default(), conditional)
+        };
+        Some(Some(copy).filter(|_| !is_same).into_iter().chain([FileUpdate::Write(data)]).collect())
     }
 
     /// Returns the copies of a file that the command did not write: at the target, or in it under the name of the source.

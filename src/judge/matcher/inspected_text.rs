@@ -307,6 +307,11 @@ pub fn shown(value: &Value) -> String {
                 }
                 UnknownReason::Found(None) => text.push_str("(what is found)"),
                 UnknownReason::Installation => text.push_str("(a directory of installed programs)"),
+                UnknownReason::FileText(edited) => {
+                    text.push_str("(the text of ");
+                    text.push_str(&edited.path);
+                    text.push(')');
+                }
                 UnknownReason::Other(words) => {
                     text.push('(');
                     text.push_str(words);

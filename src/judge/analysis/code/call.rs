@@ -3,7 +3,7 @@
 use super::expression::{Expression, bare};
 use super::scan::Token;
 use super::statements::CallReader;
-use super::{Call, Gap, Language, Text, database, globs};
+use super::{Call, Gap, Language, Text, database, file_text, globs};
 use crate::judge::analysis::act::Value;
 use crate::judge::rules::word_lists;
 
@@ -197,6 +197,15 @@ impl CallReader<'_> {
 
     /// Adds a call and returns its result.
     pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
+        let edited = of.name.as_deref().and_then(|callee| file_text::of_call(callee, &of, &arguments));
+        let result = self.called(of, arguments);
+        match edited {
+            Some(edited) => Expression { edited: Some(edited), text: None, list: None, ..result },
+            None => result,
+        }
+    }
+
+    fn called(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
         // The name of the function is in a variable.
         let of_text = of.text.clone().filter(|_| self.language == Language::Php && of.name.is_none());
         let Some(mut callee) = of.name.clone().or(of_text.map(|text| text.rough().to_owned())) else {
@@ -402,8 +411,8 @@ fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
     let runs = matches!(callee.rsplit('.').next(), Some("exec" | "eval" | "runInThisContext" | "instance_eval"));
     let argument = arguments.first().filter(|argument| runs && argument.called)?;
     let name = argument.name.as_deref()?;
-    let path =
-        argument.carried.first().filter(|_| word_lists::TEXT_READING_CALLS.iter().any(|read| name.ends_with(read)))?;
+    let ends = |read: &&str| name.strip_suffix(read).is_some_and(|before| before.is_empty() || before.ends_with('.'));
+    let path = argument.carried.first().filter(|_| word_lists::TEXT_READING_CALLS.iter().any(ends))?;
     path.known().is_some().then(|| path.clone())
 }
 

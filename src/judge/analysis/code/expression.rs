@@ -4,8 +4,9 @@
 use super::element_texts::put_together;
 use super::scan::{Token, UNKNOWN_NAME};
 use super::statements::CallReader;
-use super::{Call, Gap, Language, Slice, Text, TextItem, globs, names, results, unknown, value};
-use crate::judge::analysis::act::Value;
+use super::{Call, Gap, Language, Slice, Text, TextItem, file_text, globs, names, results, unknown, value};
+use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use crate::judge::analysis::replacements::EditedText;
 use crate::judge::rules::word_lists;
 
 /// Maximum nesting of brackets.
@@ -40,6 +41,8 @@ pub(super) struct Expression {
     pub secret: bool,
     /// Whether it is a function that is defined where it is used.
     pub lambda: bool,
+    /// The text of a file, if it is one that was read and edited.
+    pub edited: Option<Box<EditedText>>,
 }
 
 impl Expression {
@@ -62,6 +65,10 @@ impl Expression {
     pub fn values(self) -> Vec<Value> {
         if let Some((name, given)) = self.setting {
             return vec![option(&name, given.slice())];
+        }
+        if let Some(edited) = file_text::whole(&self).filter(|_| self.text.is_none()) {
+            let unknown = Unknown { why: UnknownReason::FileText(edited), taint: Taint::default() };
+            return vec![Value::of(vec![Piece::Unknown(unknown)])];
         }
         if let Some(list) = self.list {
             return list;
@@ -240,7 +247,8 @@ impl CallReader<'_> {
                 return self.operand(depth + 1);
             }
             Token::Name(name)
-                if matches!(name.as_str(), "await" | "new" | "not" | "lambda" | "function" | "my" | "our") =>
+                if matches!(name.as_str(), "await" | "new" | "not" | "lambda" | "function" | "my" | "our")
+                    && !self.bound.contains_key(&name) =>
             {
                 self.at += 1;
                 let operand = self.operand(depth + 1);
@@ -416,7 +424,12 @@ impl CallReader<'_> {
                 && !self.takes_bare_arguments(&of)
             {
                 self.at += 1;
+                let begin = self.at;
+                let edited = of.edited.take();
                 let mut inner = self.arguments(depth + 1, ']');
+                // A step puts the letters in another order.
+                let colons = self.tokens.get(begin..self.at).unwrap_or_default().iter();
+                let steps = colons.filter(|token| **token == Token::Mark(':')).count() > 1;
                 // `local["rm"]["-rf", "x"]()`: words of a command.
                 let named = of
                     .name
@@ -428,6 +441,7 @@ impl CallReader<'_> {
                 }
                 let inner = if inner.is_empty() { Expression::default() } else { inner.swap_remove(0) };
                 of = self.member(of, inner);
+                of.edited = edited.filter(|_| !steps);
                 continue;
             }
             // `$ENV{HOME}`
@@ -481,6 +495,9 @@ impl CallReader<'_> {
 }
 
 pub(super) fn joined(left: Expression, right: Expression) -> Expression {
+    if let Some(edited) = file_text::joined(&left, &right) {
+        return Expression { edited: Some(edited), ..Expression::default() };
+    }
     if left.text.is_none() && right.text.is_none() {
         let both = left.list.zip(right.list).filter(|(a, b)| a.len() + b.len() <= MAX_LIST);
         return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };

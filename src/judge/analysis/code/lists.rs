@@ -1,17 +1,16 @@
 //! Lists and objects in code.
 
-use super::Language;
 use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
 use super::statements::CallReader;
-use crate::judge::analysis::act::Value;
+use super::{Language, file_text};
 use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
     pub fn list(&mut self, depth: usize) -> Expression {
         self.at += 1;
         let elements = self.arguments(depth + 1, ']');
-        Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
+        file_text::list_of(elements)
     }
 
     /// Parses `{…}`: an object or a block. Its calls are collected, and its text is kept if it is short.
@@ -97,9 +96,16 @@ impl CallReader<'_> {
 
     pub fn grown(&mut self, name: &str) {
         self.at += 4;
-        let more: Vec<Value> = self.arguments(1, ')').into_iter().flat_map(Expression::values).collect();
-        if let Some(list) = self.bound.get_mut(name).and_then(|bound| bound.list.as_mut()) {
-            list.extend(more);
+        let more = file_text::list_of(self.arguments(1, ')'));
+        let Some(held) = self.bound.get_mut(name) else { return };
+        if let Some(edited) = more.edited {
+            held.edited = Some(match held.edited.take() {
+                Some(before) => file_text::both(before, &edited).unwrap_or(edited),
+                None => edited,
+            });
+        }
+        if let Some(list) = &mut held.list {
+            list.extend(more.list.unwrap_or_default());
             list.truncate(MAX_LIST);
         }
     }

@@ -56,7 +56,9 @@ impl CallReader<'_> {
             // A walk returns the directory first, then the names in it; an iteration over the environment, the names
             // first.
             let secret = value.secret && index > 0 && !self.asks;
-            let element = if index == 0 && (walked || names.len() == 1) {
+            let element = if value.edited.is_some() && index + 1 == names.len() {
+                Expression { edited: value.edited.clone(), ..Expression::default() }
+            } else if index == 0 && (walked || names.len() == 1) {
                 self.narrowed(name, Expression { carried: Vec::new(), secret: false, ..value.clone() })
             } else if named {
                 Expression::of_text(Gap::Name)

@@ -17,6 +17,7 @@ mod database;
 mod element_texts;
 mod evaluation;
 mod expression;
+mod file_text;
 mod functions;
 mod generic;
 mod globs;

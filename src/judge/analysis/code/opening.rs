@@ -7,10 +7,10 @@ use super::{Call, Language, Slice, value};
 use crate::judge::rules::word_lists;
 
 /// The call that opens a file and empties it.
-const EMPTIES: &str = "open.write";
+pub(super) const EMPTIES: &str = "open.write";
 
 /// The call that opens a file to write at its end, or at a position in it.
-const APPENDS: &str = "open.append";
+pub(super) const APPENDS: &str = "open.append";
 
 /// The call that runs a command instead.
 const RUNS: &str = "pipe";

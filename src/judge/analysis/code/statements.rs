@@ -54,6 +54,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
     }
     let mut all = if all.is_empty() { std::mem::take(&mut reader.calls) } else { all };
     all.extend(reader.handed_on_unseen());
+    super::file_text::mark_writes(&mut all);
     all
 }
 
@@ -242,6 +243,7 @@ impl CallReader<'_> {
                 let name = name.to_owned();
                 self.assignment(&name);
             }
+            Some(_) if self.changes_lines() => {}
             // `alias new old`
             Some("alias") if self.language == Language::Ruby && self.named(2).is_some() => {
                 let (new, old) = (self.named(1).unwrap_or_default(), self.named(2).unwrap_or_default());
@@ -319,7 +321,8 @@ impl CallReader<'_> {
     }
 
     pub fn bind(&mut self, name: &str, value: Expression) {
-        let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
+        self.note_handle(name, &value);
+        let says = value.text.is_some() || value.name.is_some() || value.list.is_some() || value.edited.is_some();
         let (secret, lambda) = (value.secret, value.lambda);
         let value = if says { value } else { Expression { secret, lambda, ..Expression::of_text(Gap::Value) } };
         self.bound.insert(name.to_owned(), value);

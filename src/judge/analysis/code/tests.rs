@@ -173,7 +173,7 @@ fn what_a_loop_goes_through_is_known() {
 
 #[test]
 fn the_home_is_known_in_every_language() {
-    has("python", "import os\nopen(os.environ['HOME'] + '/.x', 'a').write('y')", "open.append(/home/dev/.x)");
+    has("python", "import os\nopen(os.environ['HOME'] + '/.x', 'a').write('y')", "open.append(/home/dev/.x, y)");
     has(
         "python",
         "from pathlib import Path\n(Path.home() / '.x').write_text('y')",

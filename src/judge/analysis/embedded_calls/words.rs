@@ -11,11 +11,12 @@ use crate::judge::rules::model::Language;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
-/// Reports whether a value has an unknown part other than a found file or a temporary name.
+/// Reports whether a value has an unknown part other than a found file, a temporary name or the text of a file.
 pub(in crate::judge::analysis) fn is_worked_out(value: &Value) -> bool {
     value.pieces().iter().any(|piece| match piece {
         Piece::Unknown(unknown) => {
-            !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
+            let why = &unknown.why;
+            !matches!(why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. } | UnknownReason::FileText(_))
         }
         Piece::Text(_) | Piece::Glob(_) => false,
     })
@@ -93,7 +94,7 @@ pub(super) fn arguments(language: Language, call: code::Call, span: Span) -> Vec
     // Only the parser may add these facts.
     options.retain(|option| {
         let leading = option.leading();
-        !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
+        !["--line=", "--made=", "--opened=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
     });
     // The arguments after a command line are settings of the call, not words of the command.
     let last = last_part(&call.callee);

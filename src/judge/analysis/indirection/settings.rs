@@ -53,7 +53,7 @@ impl WalkProgress<'_, '_> {
             // The command may have appended to the existing content, or changed part of it.
             let before = self.base_of(state, file).and_then(|base| {
                 let before = self.text_at(base.place.text()?)?.known_text()?;
-                Some(Value::text(base.changed(before.into())))
+                Some(Value::text(base.changed(before.as_str().into()).unwrap_or(before.as_str().into())))
             });
             return Ok(Some(match before {
                 Some(before) => Value::join([&before, &written], "\n"),

@@ -14,6 +14,11 @@ fn does_not_lead(command: &str, files: &[(&str, &str)], to: &str) {
     assert!(!programs(&facts).iter().any(|program| program == to), "{command}\n{}", dump(&facts));
 }
 
+/// Reports whether part of a command is opaque.
+fn is_opaque(command: &str, files: &[(&str, &str)]) -> bool {
+    !facts_with(&line(command), files).opaque.is_empty()
+}
+
 #[test]
 fn aliases_that_a_command_brings_are_followed() {
     leads("git -c alias.q='!rm x' q", &[], "rm x");
@@ -243,6 +248,79 @@ fn every_possible_content_of_a_file_runs() {
     leads("cp a.py t.py; sed -i 's/rm x/rm y/' t.py; python3 t.py", &python, "rm y");
     leads("cp a.py conftest.py; sed -i 's/rm x/rm y/' conftest.py; pytest", &python, "rm y");
     does_not_lead("echo 'print(1)' > a.py; python3 a.py", &python, "rm x");
+}
+
+#[test]
+fn code_that_edits_a_file_leaves_its_text_with_the_changes() {
+    let files = [
+        ("/home/dev/project/a.py", "import os\nos.system('rm x')\n"),
+        ("/home/dev/project/b.py", "import os\nos.system('ls x')\n"),
+        ("/home/dev/project/a.js", "require('child_process').execSync('ls x')\n"),
+    ];
+    let read = "s = open('b.py').read()\n";
+    let write = "open('b.py', 'w').write(s)\n";
+    for edit in [
+        "s = s.replace('ls', 'rm')",
+        "s = s.replace('ls', 'rm', 1)",
+        "import re\ns = re.sub(r'l(s)', 'rm', s)",
+        "import re\ns = re.sub('LS', 'rm', s, flags=re.I)",
+        "old = 'ls'\nnew = 'rm'\nassert old in s\ns = s.replace(old, new)",
+        "s = s[:3] + 'os.system(\"rm x\")\\n' + s[3:]",
+        "s += '\\nos.system(\"rm x\")'",
+        "s = '\\n'.join([l.replace('ls', 'rm') for l in s.splitlines()])",
+        "o = []\nfor l in s.splitlines():\n    o.append(l.replace('ls', 'rm'))\ns = '\\n'.join(o)",
+        "t = s.splitlines()\nfor i, l in enumerate(t):\n    t[i] = l.replace('ls', 'rm')\ns = '\\n'.join(t)",
+        "t = s.splitlines()\nt.insert(1, 'os.system(\"rm x\")')\ns = '\\n'.join(t)",
+        "t = s.splitlines()\nt[1] = 'os.system(\"rm x\")'\ns = '\\n'.join(t)",
+    ] {
+        leads(&format!("python3 - <<'P'\n{read}{edit}\n{write}P\npython3 b.py"), &files, "rm x");
+    }
+    let path = "from pathlib import Path\np = Path('b.py')\np.write_text(p.read_text().replace('ls', 'rm'))";
+    leads(&format!("python3 - <<'P'\n{path}\nP\npython3 b.py"), &files, "rm x");
+    let handles =
+        "with open('b.py') as f:\n s = f.read()\nwith open('b.py', 'w') as f:\n f.write(s.replace('ls', 'rm'))";
+    leads(&format!("python3 - <<'P'\n{handles}\nP\npython3 b.py"), &files, "rm x");
+    leads("python3 -c \"open('c.py', 'w').write(open('a.py').read())\"; python3 c.py", &files, "rm x");
+    leads(
+        "python3 -c \"s = open('a.py').read(); open('a.py', 'w').write(s.replace('rm', 'ls'))\"; python3 a.py",
+        &files,
+        "rm x",
+    );
+    let script = "const fs = require('fs'); let s = fs.readFileSync('a.js', 'utf8'); s = s.replace('ls', 'rm'); \
+                  fs.writeFileSync('a.js', s)";
+    leads(&format!("node -e \"{script}\"; node a.js"), &files, "rm x");
+    for unknown in [
+        "s = s[::-1]",
+        "s = s.replace('ls', f())",
+        "s = s.translate(t)",
+        "import re\ns = re.sub('ls', lambda m: f(m), s)",
+        "t = s.splitlines()\nt[1] = f()\ns = '\\n'.join(t)",
+        "t = s.splitlines()\nt.sort(key=f)\ns = '\\n'.join(t)",
+        "import os\ns = os.popen('x').read()",
+        "s = open('b.py', encoding='rot13').read()",
+        "s = s + open('a.py').read()",
+    ] {
+        let line = format!("python3 - <<'P'\n{read}{unknown}\n{write}P\npython3 b.py");
+        assert!(is_opaque(&line, &files), "{line}");
+    }
+}
+
+#[test]
+fn what_several_writes_put_into_a_file_runs() {
+    for code in [
+        "f = open('t.sh', 'w'); f.write('rm x\\n'); f.write('ls\\n'); f.close()",
+        "f = open('t.sh', 'w'); f.write('ls\\n'); f.write('rm x\\n')",
+        "f = open('t.sh', 'a'); f.write('rm x\\n'); f.write('ls\\n')",
+        "with open('t.sh', 'w') as f:\n f.write('rm x\\n')\n f.write('ls\\n')",
+    ] {
+        leads(&format!("python3 -c \"{code}\"; sh t.sh"), &[], "rm x");
+    }
+    let again = "open('t.sh', 'w').write('rm x'); open('t.sh', 'w').write('ls')";
+    does_not_lead(&format!("python3 -c \"{again}\"; sh t.sh"), &[], "rm x");
+    for other in ["print(x, file=f)", "g = f", "json.dump(x, f)", "f.seek(0)", "os.write(f.fileno(), x)"] {
+        let line = format!("python3 -c \"f = open('t.sh', 'w'); f.write('ls'); {other}\"; sh t.sh");
+        assert!(is_opaque(&line, &[]), "{line}");
+    }
 }
 
 #[test]
