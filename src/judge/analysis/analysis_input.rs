@@ -50,6 +50,11 @@ impl<'a> AnalysisInput<'a> {
         self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
     }
 
+    /// Charges this number of replacements in a text. `false`: there is not enough fuel for them.
+    pub fn replaces(&self, count: usize, bytes: usize) -> bool {
+        self.spend((cost::REPLACEMENT + of_bytes(bytes)).saturating_mul(count as u64))
+    }
+
     /// Copies the state of a shell and charges it.
     pub fn fork(&self, state: &State) -> Box<State> {
         self.spend(cost::FORK + state.size() as u64);

@@ -14,8 +14,10 @@ use super::streams::{Sink, SinkId};
 /// Maximum number of contents, and of sources of copies, that are stored for a file.
 const MAX_ALTERNATIVES: usize = 16;
 
-/// Maximum length of a text with changed lines beside the old ones, in bytes.
-const MAX_TEXT: usize = 4 << 20;
+/// Returns the maximum length that changes may give to a text of this length, in bytes. A longer text is not followed.
+fn most_after_changes(before: usize) -> usize {
+    before.saturating_mul(4).saturating_add(64 << 10)
+}
 
 /// Maximum number of texts of a file that several changes leave.
 const MAX_STAGES: usize = 8;
@@ -54,26 +56,31 @@ impl ExistingText {
     /// Returns the text that the file may have, of its text before: lines that are perhaps changed stand beside the old
     /// ones. `None` if the changes cannot be followed.
     pub fn changed<'t>(&self, text: Cow<'t, str>) -> Option<Cow<'t, str>> {
+        let most = most_after_changes(text.len());
         self.replaced.iter().try_fold(text, |text, change| {
             let changed = change.beside(&text)?;
-            (changed.len() <= MAX_TEXT).then_some(changed.into())
+            (changed.len() <= most).then_some(changed.into())
         })
     }
 
     /// Returns texts that the file may have, of its text before: with and without the uncertain changes. `None`
     /// if the changes cannot be followed.
     pub fn stages(&self, text: &str) -> Option<Vec<String>> {
+        let most = most_after_changes(text.len());
         let mut all = vec![text.to_owned()];
         for change in &self.replaced {
-            let changed = change.applied(all.last()?)?;
+            let changed = change.applied(all.last()?).filter(|changed| changed.len() <= most)?;
             if change.reach != Reach::Some {
                 all.pop();
             }
             if !all.contains(&changed) {
                 all.push(changed);
             }
+            if all.len() > MAX_STAGES {
+                return None;
+            }
         }
-        (all.len() <= MAX_STAGES).then_some(all)
+        Some(all)
     }
 }
 

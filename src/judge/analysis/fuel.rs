@@ -55,6 +55,8 @@ pub mod cost {
     pub const BRACES: u64 = 30;
     /// Looking up a file that the command wrote or a link that it created.
     pub const LOOK_UP: u64 = 2;
+    /// Preparing a replacement in a text.
+    pub const REPLACEMENT: u64 = 800;
     /// Parsing an argument by the description of a program.
     pub const READ: u64 = 12;
     /// An argument with a glob, in addition to [`ARGUMENT`].

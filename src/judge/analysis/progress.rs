@@ -176,6 +176,12 @@ impl WalkProgress<'_, '_> {
         self.base_of(state, path).is_some()
     }
 
+    /// Returns the last data that the command wrote to a file.
+    pub fn sink_of(&self, state: &State, path: &Value) -> Option<&Sink> {
+        let written = self.files.written.get(&state.file(path)?)?;
+        self.sinks.get(*written.contents.last()?)
+    }
+
     /// Returns the contents that a file may have, if the command wrote or copied it: existing ones, and the data that the
     /// command wrote.
     pub fn possible_contents(&self, state: &State, path: &Value) -> Option<(Vec<ExistingText>, Vec<Sink>)> {

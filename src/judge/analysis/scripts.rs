@@ -144,7 +144,9 @@ impl Walker<'_> {
                 if file.replaced.is_empty() {
                     return self.script_bytes(state, context, path, bytes, span, act);
                 }
-                let Some(texts) = file.stages(&String::from_utf8_lossy(bytes)) else {
+                let is_paid = self.input.replaces(file.replaced.len(), bytes.len());
+                let texts = if is_paid { file.stages(&String::from_utf8_lossy(bytes)) } else { None };
+                let Some(texts) = texts else {
                     let detail = format!("what this line replaces in {path} is not known");
                     return self.opaque(OpaqueReason::Script, detail, span);
                 };

@@ -2,13 +2,16 @@
 
 use std::rc::Rc;
 
-use super::act::{ActId, Input, Operand, Output, Taint, Value};
+use super::act::{ActId, Input, Operand, Output, Taint, UnknownReason, Value};
 use super::command_context::Context;
 use super::files::ExistingText;
 use super::place::Place;
 use super::replacements::TextChange;
-use super::state::{Build as _, State};
+use super::state::{Build as _, State, unknown};
 use crate::judge::syntax::tree::{Command, Script};
+
+/// Maximum length of data that an editor changes, in bytes. Longer data is not followed.
+const MAX_EDITED: usize = 256 << 10;
 
 /// The index of a [`Sink`] in the walker.
 pub(super) type SinkId = usize;
@@ -51,6 +54,8 @@ impl Sink {
                 (TextChange::Replacement(change), Some(text)) => change.applied(&text).map(Value::text),
                 _ => None,
             };
+            let unread = || unknown(UnknownReason::CommandOutput, Taint::default());
+            let changed = changed.map(|text| if text.size() > MAX_EDITED { unread() } else { text });
             let is_complete = changed.is_some() && !has_base;
             if let Some(changed) = changed {
                 self.text = changed;

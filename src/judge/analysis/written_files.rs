@@ -29,6 +29,11 @@ fn changes_by(act: &Act) -> Vec<TextChange> {
     all
 }
 
+/// Returns the content of a file whose changes are not followed.
+fn unread() -> Value {
+    unknown(UnknownReason::CommandOutput, Taint::default())
+}
+
 /// Returns the text of a file, if a value is one that code edited.
 fn file_text(value: Option<&Value>) -> Option<&EditedText> {
     match value?.pieces() {
@@ -130,10 +135,14 @@ impl WalkProgress<'_, '_> {
                 all.updates.extend(updates);
                 continue;
             }
+            let edits = edits.filter(|edits| {
+                let size = self.sink_of(state, &place).map_or(0, |sink| sink.text.size());
+                edits.is_empty() || self.input.replaces(edits.len(), size)
+            });
             let data = WrittenData {
                 append: derived.effect == Effect::Append,
                 edits: edits.cloned(),
-                ..WrittenData::of(key, text.cloned().unwrap_or_default(), taint, conditional)
+                ..WrittenData::of(key, text.cloned().unwrap_or_else(unread), taint, conditional)
             };
             all.updates.push(FileUpdate::Write(data));
         }
