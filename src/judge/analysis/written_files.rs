@@ -116,7 +116,12 @@ impl WalkProgress<'_, '_> {
             let (text, edits) = match &content {
                 Content::Copies(sources) => {
                     for (index, source) in sources.iter().enumerate() {
-                        all.updates.extend(self.copied(state, source, &target.value, conditional || index > 0));
+                        let conditional = conditional || index > 0;
+                        all.updates.extend(self.copied(state, source, &target.value, conditional));
+                        let unknown = source.known().is_none() && !self.input.is_directory(state, &target.value);
+                        let target = state.file(&target.value).filter(|_| unknown);
+                        let unread = |target| WrittenData::of(target, unread(), taint, conditional);
+                        all.updates.extend(target.map(unread).map(FileUpdate::Write));
                     }
                     continue;
                 }

@@ -248,6 +248,13 @@ fn every_possible_content_of_a_file_runs() {
     leads("cp a.py t.py; sed -i 's/rm x/rm y/' t.py; python3 t.py", &python, "rm y");
     leads("cp a.py conftest.py; sed -i 's/rm x/rm y/' conftest.py; pytest", &python, "rm y");
     does_not_lead("echo 'print(1)' > a.py; python3 a.py", &python, "rm x");
+    for line in [
+        "cp \"$A\" t.py; python3 t.py",
+        "find . -name a.py -exec cp {} t.py \\;; python3 t.py",
+        "echo 'print(1)' > t.py; test -f y && cp \"$A\" t.py; python3 t.py",
+    ] {
+        assert!(is_opaque(line, &python), "{line}");
+    }
 }
 
 #[test]
