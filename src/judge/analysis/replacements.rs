@@ -244,50 +244,123 @@ fn unescaped(text: &str) -> String {
     all
 }
 
-/// Returns the replacements in a script of an editor: `s/…/…/`, also behind an address and between other commands.
-pub(super) fn replacements(script: &str) -> Vec<Replacement> {
-    let mut all = Vec::new();
-    let mut rest = script;
-    while !rest.is_empty() {
-        let is_addressed = !rest.trim_start().starts_with('s');
-        rest = without_address(rest);
-        if let Some((mut replacement, behind)) = substitution(rest) {
-            if is_addressed {
-                replacement.reach = Reach::Some;
+/// Returns the changes that a script of an editor makes, in a language like that of sed. `computes`: the new texts contain
+/// code. `None`: the script does something else than to replace, insert, print and delete.
+pub(super) fn changes(script: &str, computes: bool) -> Option<Vec<TextChange>> {
+    let (mut all, mut rest) = (Vec::new(), script);
+    // Whether a block with an address began.
+    let mut in_block = false;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ";{}".contains(c));
+        let (is_addressed, command) = without_address(rest)?;
+        let Some(letter) = command.chars().next() else { return (!is_addressed).then_some(all) };
+        let behind = command.get(letter.len_utf8()..).unwrap_or_default();
+        rest = match letter {
+            '{' => {
+                in_block = true;
+                behind
             }
-            all.push(replacement);
-            rest = behind;
-        } else {
-            rest = rest.find([';', '\n']).and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+            '#' => behind.find('\n').and_then(|end| behind.get(end..)).unwrap_or_default(),
+            's' => {
+                let (mut replacement, behind) = substitution(behind)?;
+                if computes && is_computed(&replacement.to) {
+                    return None;
+                }
+                if is_addressed || in_block {
+                    replacement.reach = Reach::Some;
+                }
+                // `s/a/b/ if $. > 1` of Perl.
+                let behind = match behind.trim_start().split_once(char::is_whitespace) {
+                    Some(("if" | "unless", condition)) if computes => {
+                        replacement.reach = Reach::Some;
+                        condition.find([';', '\n']).and_then(|end| condition.get(end..)).unwrap_or_default()
+                    }
+                    _ => behind,
+                };
+                all.push(TextChange::Replacement(replacement));
+                ended(behind)?
+            }
+            'a' | 'i' | 'c' if !computes => {
+                let (text, behind) = inserted_lines(behind);
+                all.push(TextChange::Line(text));
+                behind
+            }
+            'd' | 'p' | 'q' | 'Q' | '=' | 'n' if !computes => {
+                ended(behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' '))?
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// Returns what follows a command, if a separator follows it.
+fn ended(behind: &str) -> Option<&str> {
+    let behind = behind.trim_start_matches([' ', '\t', '\r']);
+    matches!(behind.chars().next(), None | Some(';' | '}' | '\n' | '#')).then_some(behind)
+}
+
+/// Reports whether a new text contains a variable or code (`$ENV{A}`, `@{[…]}`).
+fn is_computed(to: &str) -> bool {
+    let mut letters = to.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => _ = letters.next(),
+            '$' if letters.peek().is_some_and(|next| !next.is_ascii_digit() && *next != '&') => return true,
+            '@' if letters.peek().is_some_and(|next| next.is_alphabetic() || "{$_".contains(*next)) => return true,
+            _ => {}
         }
     }
-    all
+    false
 }
 
-/// Returns commands without the separators and addresses before the first: `1,$s/a/b/` and `/x/s/a/b/` without all before
-/// the `s`.
-pub(super) fn without_address(script: &str) -> &str {
+/// Returns the text of `a`, `i` or `c`, which lasts until a line without a backslash at its end, and what follows.
+fn inserted_lines(script: &str) -> (String, &str) {
+    let text = script.trim_start_matches([' ', '\t']);
+    let text = text.strip_prefix('\\').map_or(text, |text| text.strip_prefix('\n').unwrap_or(text));
+    let mut escaped = false;
+    let end = text.char_indices().find(|(_, letter)| {
+        let ends = *letter == '\n' && !escaped;
+        escaped = *letter == '\\' && !escaped;
+        ends
+    });
+    let end = end.map_or(text.len(), |(end, _)| end);
+    (unescaped(text.get(..end).unwrap_or_default()), text.get(end..).unwrap_or_default())
+}
+
+/// Returns whether an address stands before a command (`1,$`, `/x/`), and the script from the command on. `None`: an
+/// address is incomplete.
+fn without_address(script: &str) -> Option<(bool, &str)> {
     let mut rest = script;
     loop {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || ",$!~+{};".contains(c));
-        let Some((_, behind)) = rest.strip_prefix('/').and_then(|rest| split(rest, '/')) else { return rest };
-        rest = behind;
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$!~+".contains(c));
+        let (mark, behind) = match rest.strip_prefix('\\') {
+            Some(own) => (own.chars().next()?, own.get(own.chars().next()?.len_utf8()..)?),
+            None => match rest.strip_prefix('/') {
+                Some(behind) => ('/', behind),
+                None => break,
+            },
+        };
+        let (_, behind) = split(behind, mark)?;
+        rest = behind.trim_start_matches(['I', 'M']);
     }
+    Some((rest.len() < script.len(), rest))
 }
 
-/// Reads `s/…/…/` and its flags, and returns what follows.
-fn substitution(script: &str) -> Option<(Replacement, &str)> {
-    let rest = script.strip_prefix('s')?;
+/// Reads the rest of `s/…/…/` and its flags, and returns what follows.
+fn substitution(rest: &str) -> Option<(Replacement, &str)> {
     let mark = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && !mark.is_whitespace() && *mark != '\\')?;
     let (from, rest) = split(rest.get(mark.len_utf8()..)?, mark)?;
     let (to, rest) = split(rest, mark)?;
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
     let flags = rest.get(..rest.len() - behind.len()).unwrap_or_default();
+    // With other flags, the new text runs or is written to a file.
+    if from.is_empty() || !flags.chars().all(|flag| flag.is_ascii_digit() || "gpiI".contains(flag)) {
+        return None;
+    }
     // An escaped mark is a letter of the text.
     let (own, mark) = (format!("\\{mark}"), mark.to_string());
     let (from, to) = (from.replace(&own, &mark), to.replace(&own, &mark));
     let ignore_case = flags.contains(['i', 'I']);
-    // What the new text is the code of (`e`) is computed.
     let is_plain = !from.contains(['\\', '.', '*', '[', '^', '$', '(', '{', '+', '?', '|']);
     let from = match is_plain && !ignore_case && !to.contains(['\\', '&', '$']) {
         true => Pattern::Text(from),
@@ -295,10 +368,6 @@ fn substitution(script: &str) -> Option<(Replacement, &str)> {
     };
     let reach = match flags {
         flags if flags.contains(|c: char| c.is_ascii_digit()) => Reach::Some,
-        // Behind a statement, a condition may follow.
-        _ if !matches!(behind.trim_start().chars().next(), None | Some(';' | '}')) && !behind.starts_with('\n') => {
-            Reach::Some
-        }
         flags if flags.contains('g') => Reach::All,
         _ => Reach::First,
     };
@@ -322,8 +391,11 @@ mod tests {
     use super::*;
 
     fn edited(script: &str, text: &str) -> String {
-        let all = replacements(script);
-        all.iter().fold(text.to_owned(), |text, change| change.applied(&text).expect("an expression"))
+        let all = changes(script, false).expect("a script that is followed");
+        all.iter().fold(text.to_owned(), |text, change| match change {
+            TextChange::Line(line) => text + line,
+            TextChange::Replacement(change) => change.applied(&text).expect("an expression"),
+        })
     }
 
     #[test]
@@ -343,20 +415,38 @@ mod tests {
             (r"s/a/x\ny/", "a", "x\ny"),
             (r"s/$/ \&/", "a", "a &"),
             (r"s/[)(]/x/g", "(a)", "xax"),
-            ("y/a/b/; s/a/c/", "a", "c"),
+            ("1d; s/a/c/", "a", "c"),
+            ("/x/{n;s/a/c/}", "a", "c"),
+            ("1i b", "a", "ab"),
+            ("$a\\\nb\\\nc\ns/a/d/", "a", "db\nc"),
+            (r"\,x/,s/a/c/", "a", "c"),
+            ("# s/a/b/\ns/a/c/", "a", "c"),
             ("p\ns/a/c/", "a", "c"),
             ("s/\\d+/$5/", "a 12", "a "),
-            ("sa/b/c", "a/b", "a/b"),
         ] {
             assert_eq!(edited(script, text), result, "{script}");
         }
-        assert_eq!(replacements("s/a/"), []);
-        assert_eq!(replacements(r"s/a/\/b/")[0].inserted(), "/b");
+        for script in
+            ["s/a/", "y/a/b/", "r x", "w x", "s/a/b/e", "s/a/b/w x", "e ls", "N;s/a/b/", ":a;s/a/b/;ta", "x", "s//b/"]
+        {
+            assert_eq!(changes(script, false), None, "{script}");
+        }
+        assert_eq!(changes(r"s/a/\/b/", false).unwrap()[0].inserted(), "/b");
+        assert_eq!(changes("s/a/$b/", false).unwrap()[0].inserted(), "$b");
+        for code in ["s/a/$b/", "s/a/@{[b]}/", "$_ = 1", "tr/a/b/", "s/a/b/; print", "i b", "s/a/b/e"] {
+            assert_eq!(changes(code, true), None, "{code}");
+        }
+        for code in ["s/(a)/$1/g; s/b/c/ if /x/", r"s/a/\$b/", r"s/a/b\@c/"] {
+            assert!(changes(code, true).is_some(), "{code}");
+        }
     }
 
     #[test]
     fn changed_lines_stand_beside_the_old_ones() {
-        let beside = |script: &str, text: &str| replacements(script).remove(0).beside(text).unwrap();
+        let beside = |script: &str, text: &str| match changes(script, true).unwrap().remove(0) {
+            TextChange::Replacement(change) => change.beside(text).unwrap(),
+            TextChange::Line(line) => line,
+        };
         assert_eq!(beside("/b/s/b/c/", "a\nb\nd\n"), "a\nb\nc\nd\n");
         assert_eq!(beside("1s/b/c/", "b"), "b\nc");
         assert_eq!(beside("s/^[bd]/c/ if x", "a\nb\nd\n"), "a\nb\nc\nd\nc\n");

@@ -3,30 +3,28 @@
 use std::collections::HashSet;
 
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
-use super::arguments::{DerivedEffect, Reading};
+use super::arguments::{CodeFrom, DerivedEffect, Reading};
 use super::files::{FileUpdate, WrittenData};
 use super::place::Place;
 use super::progress::WalkProgress;
-use super::replacements::{EditedText, TextChange, replacements, without_address};
+use super::replacements::{self, EditedText, TextChange};
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
-use crate::judge::rules::model::{OutputTaint, Printed, Program};
+use crate::judge::rules::model::{Language, OutputTaint, Printed, Program};
 use crate::judge::rules::word_lists;
 
-/// Returns the changes that an editor makes, by the scripts among its arguments.
-fn changes_by(act: &Act) -> Vec<TextChange> {
-    let mut all = Vec::new();
-    for script in act.args.iter().filter_map(Value::known) {
-        // `1i text`, `$a text`: everything after the command is the text.
-        if let Some(text) = without_address(&script).strip_prefix(['i', 'a', 'c'])
-            && text.starts_with([' ', '\\', '\n'])
-        {
-            let text = text.trim_start_matches(['\\', '\n', ' ']);
-            all.push(TextChange::Line(text.to_owned()));
-        }
-        all.extend(replacements(&script).into_iter().map(TextChange::Replacement));
+/// Returns the changes that an editor makes to its files; `None` if its scripts are not known or do more.
+pub(super) fn changes_by(reading: &Reading) -> Option<Vec<TextChange>> {
+    let mut scripts = Vec::new();
+    for source in reading.code.iter().filter(|source| word_lists::EDITING_LANGUAGES.contains(&&*source.language)) {
+        let CodeFrom::Inline(script, _) = &source.from else { return None };
+        scripts.push((script.known()?, Language::of(&source.language) == Some(Language::Perl)));
     }
-    all
+    let mut all = Vec::new();
+    for (script, computes) in scripts {
+        all.extend(replacements::changes(&script, computes)?);
+    }
+    Some(all)
 }
 
 /// Returns the content of a file whose changes are not followed.
@@ -190,8 +188,8 @@ impl WalkProgress<'_, '_> {
     ) -> Content {
         // A file that is edited in place keeps its content, with what the editor inserts.
         let edits = reading.code.iter().any(|source| word_lists::EDITING_LANGUAGES.contains(&source.language.as_str()));
-        if let Some(act) = act.filter(|_| edits) {
-            return Content::Edited(changes_by(act));
+        if edits {
+            return changes_by(reading).map_or_else(|| Content::Text(unread()), Content::Edited);
         }
         let is_call = act.is_some_and(|act| act.verb.key().contains(':'));
         let calls = is_call && reading.effects.iter().all(|derived| derived.effect.writes());
