@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::act::{Taint, Value};
 use super::place::Place;
+use super::progress::edited_file;
 use super::replacements::{Reach, Replacement, TextChange};
 use super::streams::{Sink, SinkId};
 
@@ -176,9 +177,12 @@ impl FileModel {
         let new = last.map_or_else(
             || Sink::behind(written.copies.first().unwrap_or(place).clone()),
             |last| {
+                // The output of an editor is the existing file that it read, with the changes.
+                let edited = edited_file(&last.text);
+                let (base, text) = edited.map_or((last.base.clone(), None), |(base, text)| (Some(base), Some(text)));
                 let mut new = Sink::default();
-                new.write(&last.text, last.taint, last.decoded);
-                new.base.clone_from(&last.base);
+                new.base = base;
+                new.write(text.as_ref().unwrap_or(&last.text), last.taint, last.decoded);
                 new
             },
         );

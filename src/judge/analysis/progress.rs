@@ -14,7 +14,8 @@ use super::letter::PathText;
 use super::paths::PathClass;
 use super::place::Place;
 use super::question::FileFacts;
-use super::state::{State, unknown};
+use super::replacements::TextChange;
+use super::state::{Build as _, State, unknown};
 use super::streams::{Sink, SinkId, Stream, descriptor};
 
 /// A view of the command up to the current position.
@@ -188,11 +189,20 @@ impl WalkProgress<'_, '_> {
         let key = state.file(path)?;
         let written = self.files.written.get(&key)?;
         let sinks: Vec<&Sink> = written.contents.iter().filter_map(|sink| self.sinks.get(*sink)).collect();
+        let mut sinks: Vec<Sink> = sinks.into_iter().cloned().collect();
         let mut existing: Vec<ExistingText> = sinks.iter().filter_map(|sink| sink.base.clone()).collect();
+        for sink in &mut sinks {
+            if let Some((base, text)) = edited_file(&sink.text) {
+                existing.push(base);
+                sink.text = text;
+                sink.base = existing.last().cloned();
+            }
+        }
         existing.extend(written.copies.iter().cloned().map(ExistingText::of));
         existing.extend(written.untouched.then(|| ExistingText::of(key)));
         existing.dedup();
-        Some((existing, sinks.into_iter().filter(|sink| !sink.is_empty()).cloned().collect()))
+        sinks.retain(|sink| !sink.is_empty());
+        Some((existing, sinks))
     }
 
     /// Reports whether an earlier act wrote the content of a secret to the file that a value names, possibly after `@`.
@@ -273,3 +283,20 @@ impl WalkProgress<'_, '_> {
 
 #[cfg(test)]
 mod tests;
+
+/// Returns the existing file of which a text is the content after changes, and the lines that these add.
+pub(super) fn edited_file(text: &Value) -> Option<(ExistingText, Value)> {
+    let [Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. })] = text.pieces() else { return None };
+    let mut lines = Value::default();
+    let mut file = ExistingText::of(Place::of(edited.path.as_str()));
+    for change in &edited.changes {
+        match change {
+            TextChange::Line(line) => {
+                lines.push_text(line);
+                lines.push_text("\n");
+            }
+            TextChange::Replacement(replacement) => file.replaced.push(replacement.clone()),
+        }
+    }
+    Some((file, lines))
+}

@@ -12,7 +12,7 @@ use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
 use super::program_run::ProgramRun;
-use super::progress::WalkProgress;
+use super::progress::{WalkProgress, edited_file};
 use super::state::{Build as _, State, VariableValue};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -153,6 +153,10 @@ impl Walker<'_> {
                     context.disguise = Some(Disguise::Encoding);
                 }
                 let of_stranger = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
+                if let Some((file, lines)) = edited_file(&text) {
+                    self.file_at(state, &context, &file, span, None);
+                    return self.read_value(state, &context, &lines, span);
+                }
                 // Otherwise walking the code adds an opaque part for this.
                 if text.is_dynamic() && of_stranger(fetched) && !of_stranger(text.taint()) {
                     self.opaque(context.fetched_code(), "the command runs code that it downloads or decodes", span);
@@ -244,6 +248,10 @@ impl Walker<'_> {
 
     /// Walks code that the command contains or wrote. `act` is that of the interpreter.
     fn code_text(&mut self, state: &State, context: &Context, act: usize, language: &str, text: Value, span: Span) {
+        if let Some((file, lines)) = edited_file(&text) {
+            self.existing_code(state, context, language, &file, span);
+            return self.code_text(state, context, act, language, lines, span);
+        }
         let taint = text.taint();
         if is_unread(&text) && !taint.has(Taint::FETCHED) {
             self.unread_code(language, "it comes out of an archive", span);

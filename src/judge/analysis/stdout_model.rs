@@ -1,20 +1,23 @@
 //! The output of programs, as far as it is known, is passed on to its readers.
 
-use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::act::{Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use super::analysis_input::AnalysisInput;
-use super::arguments::{self, Arg, Reading};
+use super::arguments::{self, Arg, CodeSource, Reading};
 use super::builtin_output::{self, KnownOutput};
 use super::command_context::Context;
 use super::expand::Field;
 use super::fuel::of_bytes;
 use super::progress::WalkProgress;
 use super::question::PathKind;
+use super::replacements::EditedText;
 use super::search_results;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::value_test::written;
 use super::walk::Walker;
+use super::written_files::changes_by;
 use crate::judge::rules::model::{OutputTaint, Printed, Prints};
+use crate::judge::rules::word_lists;
 
 impl Walker<'_> {
     /// Passes the output of a program on to its readers.
@@ -34,7 +37,8 @@ impl Walker<'_> {
         };
         let known = self
             .known_output(state, context, name, args)
-            .or_else(|| search_results::printed(reading).map(|text| KnownOutput { text, decoded: false }));
+            .or_else(|| search_results::printed(reading).map(|text| KnownOutput { text, decoded: false }))
+            .or_else(|| self.progress().edited_output(state, reading).map(|text| KnownOutput { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
         let decoded =
             matches!(&state.streams.stdin, Stream::Sink(id, _) if self.sinks.get(*id).is_some_and(|sink| sink.decoded));
@@ -292,6 +296,21 @@ impl WalkProgress<'_, '_> {
             let words: Vec<Arg> = args.iter().map(Field::arg).collect();
             arguments::read(program, &words).output == OutputTaint::Code
         })
+    }
+
+    /// Returns the text that an editor prints instead of writing it to the file that it reads.
+    fn edited_output(&self, state: &State, reading: &Reading) -> Option<Value> {
+        let edits = |source: &CodeSource| word_lists::EDITING_LANGUAGES.contains(&&*source.language);
+        if !reading.code.iter().any(edits) || reading.effects.iter().any(|derived| derived.effect.writes()) {
+            return None;
+        }
+        let shown = reading.effects.iter().filter(|derived| derived.effect == Effect::Show);
+        let files: Vec<&Operand> = shown.flat_map(|derived| &derived.on).collect();
+        let [file] = files.as_slice() else { return None };
+        let place = state.file(&file.value).filter(|place| !self.files.holds(place))?;
+        let secret = if self.is_secret(state, &file.value) { Taint::SECRET } else { Taint::default() };
+        let edited = EditedText { path: place.text()?.to_owned(), changes: changes_by(reading)? };
+        Some(unknown(UnknownReason::FileText(Box::new(edited)), secret))
     }
 
     /// Returns the content of the files in the arguments, and of standard input for a dash.

@@ -43,29 +43,26 @@ impl Sink {
         self.base.is_some() && self.text.is_empty()
     }
 
-    /// Changes the data as an editor does. Of unknown data, and of the existing content, the new texts are kept beside it.
+    /// Changes the data, and the content before it, as an editor does.
     pub fn edit(&mut self, changes: &[TextChange], taint: Taint) {
-        let has_base = self.base.is_some();
         for change in changes {
-            if let (Some(base), TextChange::Replacement(change)) = (&mut self.base, change) {
-                base.replaced.push(change.clone());
-            }
-            let changed = match (change, self.text.known()) {
-                (TextChange::Replacement(change), Some(text)) => change.applied(&text).map(Value::text),
-                _ => None,
-            };
-            let unread = || unknown(UnknownReason::CommandOutput, Taint::default());
-            let changed = changed.map(|text| if text.size() > MAX_EDITED { unread() } else { text });
-            let is_complete = changed.is_some() && !has_base;
-            if let Some(changed) = changed {
-                self.text = changed;
-            }
-            if !is_complete {
-                if self.text.known().is_none_or(|text| !text.is_empty() && !text.ends_with('\n')) {
+            let (base, known) = (&mut self.base, self.text.known());
+            match change {
+                TextChange::Line(line) => {
+                    if known.is_none_or(|text| !text.is_empty() && !text.ends_with('\n')) {
+                        self.text.push_text("\n");
+                    }
+                    self.text.push_text(line);
                     self.text.push_text("\n");
                 }
-                self.text.push_text(&change.inserted());
-                self.text.push_text("\n");
+                TextChange::Replacement(change) => {
+                    base.iter_mut().for_each(|base| base.replaced.push(change.clone()));
+                    if let Some(text) = known.filter(|text| !text.is_empty()) {
+                        let changed = change.applied(&text).filter(|text| text.len() <= MAX_EDITED);
+                        let unread = || unknown(UnknownReason::CommandOutput, Taint::default());
+                        self.text = changed.map_or_else(unread, Value::text);
+                    }
+                }
             }
         }
         self.taint = self.taint.and(taint);

@@ -4,7 +4,7 @@
 
 use crate::judge::analysis::act::{Taint, Value};
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::progress::WalkProgress;
+use crate::judge::analysis::progress::{WalkProgress, edited_file};
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 
@@ -51,7 +51,12 @@ impl WalkProgress<'_, '_> {
                 return Err(FetchedSettings::Text);
             }
             // The command may have appended to the existing content, or changed part of it.
-            let before = self.base_of(state, file).and_then(|base| {
+            let edited = edited_file(&written);
+            let (base, written) = match edited {
+                Some((base, lines)) => (Some(base), lines),
+                None => (self.base_of(state, file), written),
+            };
+            let before = base.and_then(|base| {
                 let before = self.text_at(base.place.text()?)?.known_text()?;
                 Some(Value::text(base.changed(before.as_str().into()).unwrap_or(before.as_str().into())))
             });

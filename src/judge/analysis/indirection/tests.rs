@@ -222,6 +222,43 @@ fn an_edited_file_runs_with_its_old_content_and_the_changes() {
 }
 
 #[test]
+fn what_an_editor_prints_runs_with_the_changes() {
+    let files = [
+        ("/home/dev/project/a.sh", "ls x\necho hi\n"),
+        ("/home/dev/project/a.py", "import os\nos.system('ls x')\n"),
+        ("/home/dev/project/Makefile", "all:\n\tls x\n"),
+    ];
+    for line in [
+        "sed s/ls/rm/ a.sh | sh",
+        "sed -e s/ls/rm/ -e s/hi/ho/ a.sh | bash",
+        "sed s/ls/rm/ a.sh > t.sh; sh t.sh",
+        "sed s/ls/rm/ a.sh > t.sh; echo ls >> t.sh; sh t.sh",
+        "sed s/ls/mm/ a.sh > t.sh; sed -i s/mm/rm/ t.sh; sh t.sh",
+        "sed s/ls/rm/ a.sh > t.sh; chmod +x t.sh; ./t.sh",
+        "sed s/ls/rm/ a.py | python3",
+        "sed s/ls/rm/ a.py > t.py; python3 t.py",
+        "sed s/ls/rm/ Makefile > m; make -f m",
+        "sed '$a rm x' a.sh | sh",
+    ] {
+        leads(line, &files, "rm x");
+    }
+    does_not_lead("sed s/ls/rm/ a.sh", &files, "rm x");
+    assert!(!is_opaque("sed s/ls/pwd/ a.sh | sh", &files));
+    for line in [
+        "sed y/ls/rm/ a.sh | sh",
+        "sed s/ls/rm/ a.sh b.sh | sh",
+        "sed -f x a.sh | sh",
+        "sed \"s/ls/$A/\" a.sh | sh",
+        "sed -i \"s/ls/$A/\" a.sh; sh a.sh",
+        "sed -i y/ls/rm/ a.sh; sh a.sh",
+        "perl -pi -e '$_ = x' a.sh; sh a.sh",
+        "sed s/ls/rm/ a.sh | rev | sh",
+    ] {
+        assert!(is_opaque(line, &files), "{line}");
+    }
+}
+
+#[test]
 fn every_possible_content_of_a_file_runs() {
     let shell = [("/home/dev/project/a.sh", "rm x\necho hi\n")];
     for line in [

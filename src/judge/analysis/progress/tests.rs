@@ -1,4 +1,3 @@
-use super::super::state::Build as _;
 use super::*;
 use crate::judge::analysis::testing::line;
 use crate::judge::analysis::testing::world::SampleWorld;
