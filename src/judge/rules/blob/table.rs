@@ -1,4 +1,5 @@
-//! The tables of a blob: numbers, sorted names, and values that are decoded one by one.
+//! The tables of a blob: numbers, sorted names that are listed, and values that are decoded one by one. Names that are
+//! looked up are in [`super::names`].
 
 use serde::Deserialize;
 
@@ -39,10 +40,6 @@ pub(super) fn entries_from(part: &[u8], first: usize) -> impl Iterator<Item = (&
         let (name, value) = entry(part, index)?;
         Some((std::str::from_utf8(name).ok()?, value))
     })
-}
-
-pub(super) fn find(part: &[u8], name: &str) -> Option<u32> {
-    entry(part, place(part, name.as_bytes()).ok()?).map(|(_, value)| value)
 }
 
 /// Returns the index of a name in a table, or the index at which it would be inserted.
