@@ -14,10 +14,12 @@ mod table;
 
 pub use self::features::Features;
 use self::names::{beginning, find};
+pub(super) use self::pack::laid_out;
 pub use self::pack::pack;
-use self::table::{decode, entries, entries_from, number, place, stored};
+use self::table::{decode, entries, entries_from, place};
+pub(super) use self::table::{number, stored};
 use super::glob;
-use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
+use super::model::{Examples, Explanation, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
 use crate::judge::path_class::PathClass;
 
 /// The checked content of one or more pattern files.
@@ -25,6 +27,8 @@ use crate::judge::path_class::PathClass;
 pub struct Contents {
     pub programs: Vec<Program>,
     pub rules: Vec<Rule>,
+    /// The texts of the rules, in the same order.
+    pub explanations: Vec<Explanation>,
     pub tools: Vec<Tool>,
     pub paths: Vec<PathList>,
     pub hosts: Vec<HostList>,

@@ -12,7 +12,7 @@ use crate::judge::rules::model::{NO_SUB, Rule};
 use crate::judge::rules::{glob, packages};
 use crate::judge::sort;
 
-/// Packs `contents` (all but the examples).
+/// Packs `contents` (all but the explanations and the examples).
 ///
 /// # Errors
 /// An offset does not fit in 32 bits.
@@ -216,7 +216,7 @@ fn index(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
 }
 
 /// Returns a count, that many offsets and one more, then the records.
-pub(super) fn laid_out(records: &[Vec<u8>]) -> Result<Vec<u8>, BadBlob> {
+pub fn laid_out(records: &[Vec<u8>]) -> Result<Vec<u8>, BadBlob> {
     let mut offsets = vec![u32::try_from(records.len()).map_err(|_| BadBlob)?, 0];
     let mut end = 0;
     for record in records {

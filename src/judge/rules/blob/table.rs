@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::BadBlob;
 
-pub(super) fn number(bytes: &[u8], index: usize) -> Option<u32> {
+pub fn number(bytes: &[u8], index: usize) -> Option<u32> {
     let at = index.checked_mul(4)?;
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
@@ -15,7 +15,7 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Re
 }
 
 /// Returns the bytes of an entry.
-pub(super) fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
+pub fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
     let count = number(part, 0)? as usize;
     let data = part.get((count + 2) * 4..)?;
     let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
