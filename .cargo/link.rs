@@ -12,12 +12,16 @@
 //! `GUARD_WITHOUT` disables one measure: `own-start`, `order`, `discard`, `packed-relocations` or `static`. `cargo
 //! bench --bench start` compares builds without each of them, and fails if one saves less than 2 % of everything that
 //! it counts.
+//!
+//! The long texts that the program contains are compressed by [`texts`].
 
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+mod texts;
 
 /// The libraries that the standard library links on GNU/Linux, and the archives that replace them. Unwinding is in two
 /// archives of the compiler, which need the C library themselves.
@@ -31,10 +35,11 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
     ("dl", &["libdl.a"]),
 ];
 
-/// Prints the instructions for cargo: how to link the program, and the variables with which the program describes its
-/// build.
+/// Compresses the texts, and prints the instructions for cargo: how to link the program, and the variables with which
+/// the program describes its build.
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?;
+    texts::pack(Path::new(&out))?;
     let linked = if statically(Path::new(&out))? { "static" } else { "dynamic" };
     for (name, value) in [
         ("GUARD_LINKED", linked.to_owned()),

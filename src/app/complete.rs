@@ -316,8 +316,9 @@ fn known(names: Names) -> Vec<(String, String)> {
         Names::Rules => Engine::open().map_or_else(
             |_| Vec::new(),
             |engine| {
-                let rules = engine.catalog.all_rules().map(|rule| (rule.id.clone(), rule.reason.clone()));
-                let tools = engine.catalog.tools().map(|(_, tool)| (tool.id.clone(), tool.reason.clone()));
+                let catalog = &engine.catalog;
+                let rules = catalog.all_rules().map(|rule| (rule.id.clone(), catalog.explanation(rule).reason));
+                let tools = catalog.tools().map(|(_, tool)| (tool.id.clone(), tool.reason.clone()));
                 rules.chain(tools).collect()
             },
         ),

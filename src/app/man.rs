@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::Args;
 
 use super::failure::Failure;
+use super::packed_text::{PackedText, packed_text};
 use super::pager::Output;
 use super::scratch::Scratch;
 use super::{exit, screen};
@@ -28,26 +29,22 @@ pub struct ManArgs {
 
 /// The manual pages: the file name, the subject (with the same words as in README.md and docs/start.md), and the
 /// source.
-pub const PAGES: &[(&str, &str, &str)] = &[
-    ("guard.1", "commands, options, configuration keys, exit codes", include_str!("../../man/guard.1")),
+pub const PAGES: &[(&str, &str, PackedText)] = &[
+    ("guard.1", "commands, options, configuration keys, exit codes", packed_text!("guard.1")),
     (
         "guard-agents.7",
         "each agent, and what it does when guard fails, is late or is missing",
-        include_str!("../../man/guard-agents.7"),
+        packed_text!("guard-agents.7"),
     ),
     (
         "guard-approvals.7",
         "the queue, approvers and their keys, two-person approval, the system service",
-        include_str!("../../man/guard-approvals.7"),
+        packed_text!("guard-approvals.7"),
     ),
-    ("guard-gateway.8", "remote approval: API, web page, messengers", include_str!("../../man/guard-gateway.8")),
-    (
-        "guard-record.7",
-        "the audit record: contents, limits, retention, export",
-        include_str!("../../man/guard-record.7"),
-    ),
-    ("guard-reviewer.7", "a second model that reviews commands", include_str!("../../man/guard-reviewer.7")),
-    ("guard-patterns.5", "writing your own rules", include_str!("../../man/guard-patterns.5")),
+    ("guard-gateway.8", "remote approval: API, web page, messengers", packed_text!("guard-gateway.8")),
+    ("guard-record.7", "the audit record: contents, limits, retention, export", packed_text!("guard-record.7")),
+    ("guard-reviewer.7", "a second model that reviews commands", packed_text!("guard-reviewer.7")),
+    ("guard-patterns.5", "writing your own rules", packed_text!("guard-patterns.5")),
 ];
 
 /// Prints a page or the list of them, and returns the exit code.
@@ -68,15 +65,16 @@ pub fn run(args: &ManArgs) -> Result<u8, Failure> {
         let near = nearest(wanted, names).map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
         return Err(Failure::Message(format!("no manual page {wanted}{near}; guard man lists the pages")));
     };
+    let source = source.text();
     if args.roff || !out.is_terminal() {
         out.write_all(source.as_bytes())?;
         return Ok(exit::ALLOW);
     }
     drop(out);
-    if read(name, source).is_some_and(|shown| shown) {
+    if read(name, &source).is_some_and(|shown| shown) {
         return Ok(exit::ALLOW);
     }
-    let text = plain::page(source, screen::columns());
+    let text = plain::page(&source, screen::columns());
     Output::new(true).write_all(text.as_bytes())?;
     Ok(exit::ALLOW)
 }

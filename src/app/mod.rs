@@ -33,6 +33,7 @@ pub mod mcp;
 pub mod mcp_serve;
 pub mod name_service;
 pub mod notify;
+pub mod packed_text;
 mod pager;
 pub mod patterns;
 pub mod pending;

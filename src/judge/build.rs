@@ -1,5 +1,6 @@
 //! Reads the built-in pattern files, fails the build on any error in them, and packs them into the files that
-//! `src/judge/rules/catalog.rs` includes: `patterns.bin`, and `examples.bin`, which only `guard patterns` reads.
+//! `src/judge/rules/catalog.rs` includes: `patterns.bin`, `explanations.bin`, which only a finding reads, and
+//! `examples.bin`, which only `guard patterns` reads.
 //!
 //! The same code reads the pattern files of users, so there is only one format.
 
@@ -26,6 +27,7 @@ mod judge {
     pub mod tier;
     pub mod rules {
         pub mod blob;
+        pub mod explanations;
         pub mod expression;
         pub mod glob;
         pub mod languages;
@@ -50,6 +52,7 @@ use std::process::ExitCode;
 use judge::agents::model::{Agent, Form, Template};
 use judge::lexicon::Lexicon;
 use judge::rules::blob::{Blob, Contents, pack};
+use judge::rules::explanations;
 use judge::rules::languages::Languages;
 use judge::rules::line_commands::LineLanguages;
 use judge::rules::model::PackageList;
@@ -115,11 +118,13 @@ fn build() -> Result<(), Box<dyn Error>> {
     })?;
     contents.packages.extend(packages()?);
     let blob = pack(&contents)?;
-    read_back(&blob, &contents)?;
+    let texts = explanations::pack(&contents.explanations)?;
+    read_back(&blob, &texts, &contents)?;
     // Only `guard patterns` reads the examples, so their size matters more than the time to decode them.
     let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
+    std::fs::write(out.join("explanations.bin"), texts)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     std::fs::write(out.join("lexicon.bin"), packed::<Lexicon>(LEXICON, |_| Ok(()))?)?;
@@ -235,7 +240,7 @@ fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
 }
 
 /// Checks that the packed data decodes to the original, so that decoding it later cannot fail.
-fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
+fn read_back(bytes: &[u8], texts: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
     let blob = Blob::new(Cow::Owned(bytes.to_vec()));
     for (number, program) in contents.programs.iter().enumerate() {
         if blob.program(number)? != *program {
@@ -245,6 +250,12 @@ fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
     for (number, rule) in contents.rules.iter().enumerate() {
         if blob.rule(number)? != *rule || blob.rule_named(&rule.id) != Some(number) {
             return Err(format!("{} does not come back from the store", rule.id).into());
+        }
+    }
+    for (number, explanation) in contents.explanations.iter().enumerate() {
+        let (block, at) = explanations::place(number);
+        if explanations::unpack(texts, block)?.get(at) != Some(explanation) {
+            return Err(format!("{:?} does not come back from the store", explanation.reason).into());
         }
     }
     if blob.support()? != contents.support {

@@ -18,7 +18,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use super::rules::catalog::Catalog;
-use super::rules::model::{Rule, SessionNote};
+use super::rules::model::{Explanation, Rule, SessionNote};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
 use crate::judge::analysis::inquiry::Inquiry;
@@ -148,7 +148,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
         made.or_else(|| lowering::of_place(view, &rule.lower)).map(|reason| vec![reason])
     };
     let reasons = if rule.tier > Tier::Low { reasons.or_else(here) } else { None };
-    let mut finding = from_rule(rule, view.act.span);
+    let mut finding = from_rule(rule, view.context.catalog, view.act.span);
     finding.act = Some(view.id);
     finding.reason.push_str(&look_alike(view, rule, &touched).unwrap_or_default());
     match reasons {
@@ -222,14 +222,15 @@ fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> 
 }
 
 /// Creates the finding of a rule before any fact lowers it.
-fn from_rule(rule: &Rule, span: Span) -> Finding {
+fn from_rule(rule: &Rule, catalog: &Catalog, span: Span) -> Finding {
+    let Explanation { reason, instead } = catalog.explanation(rule);
     Finding {
         rule: rule.id.clone(),
         tier: rule.tier,
         weight: rule.weight,
         reversibility: rule.reversibility,
-        reason: rule.reason.clone(),
-        instead: rule.instead.clone(),
+        reason,
+        instead,
         span,
         touches: Vec::new(),
         deny: rule.deny,
@@ -251,7 +252,7 @@ fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
 fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
     let id = format!("opaque.{}", opaque.why.name());
     let mut finding = match catalog.rule(&id) {
-        Some(rule) => from_rule(rule, opaque.span),
+        Some(rule) => from_rule(rule, catalog, opaque.span),
         None => built_in(&id, Tier::High, "Guard cannot work out what this part would do.", opaque.span),
     };
     if !opaque.detail.is_empty() {
@@ -273,7 +274,7 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
         return None;
     }
     let mut finding = match view.context.catalog.rule(ID) {
-        Some(rule) => from_rule(rule, view.act.span),
+        Some(rule) => from_rule(rule, view.context.catalog, view.act.span),
         None => built_in(ID, Tier::Medium, "The files to delete are not known before the command runs.", view.act.span),
     };
     finding.touches = unknown.iter().map(|seen| shown(seen.value)).collect();
@@ -294,7 +295,7 @@ fn of_text(context: &MatchContext<'_>, findings: &mut Findings<'_>) {
             .enumerate()
             .find_map(|(id, act)| conditions::holds(&View::new(context, id, act), &rule.when).map(|_| id));
         if alone || act.is_some() {
-            let mut finding = from_rule(rule, span);
+            let mut finding = from_rule(rule, context.catalog, span);
             finding.act = act.filter(|_| !alone);
             findings.add(finding);
         }

@@ -344,7 +344,7 @@ mod tests {
     fn of_every_page_no_macro_is_left_and_prose_fits() {
         for (name, _, source) in PAGES {
             for columns in [40, 80] {
-                let text = page(source, columns);
+                let text = page(&source.text(), columns);
                 assert!(text.contains("NAME") && text.lines().count() > 40, "{name}:\n{text}");
                 for line in text.lines() {
                     assert!(!line.starts_with('.') && !line.contains("\\f") && !line.contains("\\-"), "{name}: {line}");

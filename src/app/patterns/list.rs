@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ListArgs, PatternsError, RuleOutput, ShowArgs, exit, tools};
 use crate::app::screen;
 use crate::judge::rules::catalog::{Catalog, Layer};
-use crate::judge::rules::model::{Examples, Program, Rule, Tool};
+use crate::judge::rules::model::{Examples, Explanation, Program, Rule, Tool};
 use crate::judge::rules::problem::nearest;
 use crate::judge::sort;
 use crate::judge::tier::Tier;
@@ -14,16 +14,15 @@ use crate::ui::style::{Line, Style};
 use crate::ui::wrap;
 
 /// An entry of the list: what a verdict can name as its rule.
-#[derive(Clone, Copy)]
 enum ListedRule<'a> {
-    Rule(&'a Rule),
+    Rule(&'a Rule, Explanation),
     Tool(&'a Tool),
 }
 
 impl<'a> ListedRule<'a> {
-    const fn head(self) -> (&'a str, Tier, &'a str) {
+    fn head(&self) -> (&'a str, Tier, &str) {
         match self {
-            Self::Rule(rule) => (rule.id.as_str(), rule.tier, rule.reason.as_str()),
+            Self::Rule(rule, explanation) => (rule.id.as_str(), rule.tier, explanation.reason.as_str()),
             Self::Tool(tool) => (tool.id.as_str(), tool.tier, tool.reason.as_str()),
         }
     }
@@ -40,7 +39,8 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
         let built_in = || catalog.origin(id).is_none_or(|(_, file)| file.is_none());
         args.tier.is_none_or(|least| tier.number() >= least) && (!args.own || !built_in())
     };
-    let all = catalog.all_rules().map(ListedRule::Rule).chain(catalog.tools().map(|(_, tool)| ListedRule::Tool(tool)));
+    let rules = catalog.all_rules().map(|rule| ListedRule::Rule(rule, catalog.explanation(rule)));
+    let all = rules.chain(catalog.tools().map(|(_, tool)| ListedRule::Tool(tool)));
     let mut entries: Vec<ListedRule<'_>> = all.filter(is_meant).collect();
     if entries.is_empty() && !filter.is_empty() {
         let hint = match catalog.program(filter) {
@@ -54,7 +54,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut RuleOutput<'_>) -> Res
     if args.json {
         for entry in entries {
             out.json(&match entry {
-                ListedRule::Rule(rule) => as_json(rule, catalog, None),
+                ListedRule::Rule(rule, _) => as_json(rule, catalog, None),
                 ListedRule::Tool(tool) => tools::as_json(tool, catalog, None),
             })?;
         }
@@ -140,10 +140,10 @@ fn near_hint(name: &str, catalog: &Catalog) -> String {
 }
 
 fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value {
-    let origin = catalog.origin(&rule.id);
+    let (origin, explanation) = (catalog.origin(&rule.id), catalog.explanation(rule));
     let mut value = json!({
         "id": rule.id, "tier": rule.tier.number(), "weight": rule.weight.as_f64(),
-        "reversibility": rule.reversibility.name(), "reason": rule.reason, "instead": rule.instead,
+        "reversibility": rule.reversibility.name(), "reason": explanation.reason, "instead": explanation.instead,
         "deny": rule.deny, "yolo": rule.yolo, "reversible": rule.reversible, "approvals": rule.approvals, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
         "layer": origin.map(|(layer, _)| layer.name()), "file": origin.and_then(|(_, file)| file),
     });
@@ -160,8 +160,9 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
         .with(Style::Plain, "  ")
         .with(Style::Tier(rule.tier), format!("tier {} {}", rule.tier.number(), rule.tier.name()))
         .with(Style::Dim, format!(", weight {}, {}", rule.weight, rule.reversibility.name()));
-    let mut lines = vec![head, Line::of(Style::Plain, format!("  {}", rule.reason))];
-    if let Some(instead) = &rule.instead {
+    let explanation = catalog.explanation(rule);
+    let mut lines = vec![head, Line::of(Style::Plain, format!("  {}", explanation.reason))];
+    if let Some(instead) = &explanation.instead {
         lines.push(Line::of(Style::Dim, "  instead       ").with(Style::Safe, instead));
     }
     let when = &rule.when;

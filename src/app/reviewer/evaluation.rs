@@ -18,6 +18,7 @@ use super::stats::money;
 use crate::app::engine::{Engine, judge_here};
 use crate::app::exit;
 use crate::app::failure::Failure;
+use crate::app::packed_text::{PackedText, packed_text};
 use crate::config::Reviewer;
 use crate::judge::invocation::Origin;
 use crate::judge::review::{Opinion, OpinionVerdict};
@@ -25,7 +26,7 @@ use crate::judge::sort;
 use crate::ui::visible;
 
 /// The commands and the injections.
-const SET: &str = include_str!("../../../patterns/reviewer/evaluation.toml");
+const SET: PackedText = packed_text!("evaluation.toml");
 
 /// The number of commands that are reviewed at once.
 const AT_ONCE: usize = 4;
@@ -65,7 +66,7 @@ pub struct Set {
 /// # Errors
 /// It cannot be parsed. A test rules this out.
 pub fn set() -> Result<Set, Failure> {
-    toml::from_str(SET).map_err(|error| Failure::Message(error.to_string()))
+    toml::from_str(&SET.text()).map_err(|error| Failure::Message(error.to_string()))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

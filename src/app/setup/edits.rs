@@ -236,7 +236,7 @@ impl Planner<'_> {
         let manuals = self.data().join("man");
         all.extend(PAGES.iter().map(|(name, _, source)| {
             let section = name.rsplit('.').next().unwrap_or("1");
-            (PAGE, manuals.join(format!("man{section}")).join(name), (*source).to_owned())
+            (PAGE, manuals.join(format!("man{section}")).join(name), source.text())
         }));
         all
     }

@@ -1,22 +1,25 @@
 //! The packed form of a set of pattern files: a byte sequence that is read in place.
 //!
-//! Opening it reads only a few offsets. Names are found by binary search in sorted tables; a program or rule is decoded
-//! on first use. The build script packs the built-in files, [`super::catalog`] packs those of users, and the same code
-//! reads both.
+//! Opening it reads only a few offsets. Names are found by binary search; a program or rule is decoded on first use. The
+//! build script packs the built-in files, [`super::catalog`] packs those of users, and the same code reads both.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 mod features;
+mod names;
 mod pack;
 mod table;
 
 pub use self::features::Features;
+use self::names::{beginning, find};
+pub(super) use self::pack::laid_out;
 pub use self::pack::pack;
-use self::table::{decode, entries, entries_from, find, number, place, stored};
+use self::table::{decode, entries, entries_from, place};
+pub(super) use self::table::{number, stored};
 use super::glob;
-use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
+use super::model::{Examples, Explanation, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
 use crate::judge::path_class::PathClass;
 
 /// The checked content of one or more pattern files.
@@ -24,6 +27,8 @@ use crate::judge::path_class::PathClass;
 pub struct Contents {
     pub programs: Vec<Program>,
     pub rules: Vec<Rule>,
+    /// The texts of the rules, in the same order.
+    pub explanations: Vec<Explanation>,
     pub tools: Vec<Tool>,
     pub paths: Vec<PathList>,
     pub hosts: Vec<HostList>,
@@ -72,7 +77,9 @@ enum Part {
     /// All other globs, each with the result of [`ends_of`].
     PathRest,
     Hosts,
-    /// `index:name`, and for each index alone the characters that it treats as equivalent.
+    /// For each index, the characters that it treats as equivalent.
+    PackageIndexes,
+    /// `index:name` and `index:mark`.
     Packages,
     Tools,
     ToolNames,
@@ -209,7 +216,7 @@ impl Blob {
     /// order, each once.
     #[must_use]
     pub fn tools_named<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Vec<usize> {
-        let exact = names.clone().filter_map(|name| find(self.part(Part::ToolNames), name));
+        let exact = names.clone().filter_map(|name| self.value(Part::ToolNames, name));
         let covers = |(pattern, list)| names.clone().any(|name| glob::text(pattern, name)).then_some(list);
         let globbed = entries(self.part(Part::ToolGlobs)).filter_map(covers);
         let mut all: Vec<usize> = exact.chain(globbed).flat_map(|list| self.list(list)).collect();
@@ -230,7 +237,7 @@ impl Blob {
     /// Returns the program that has exactly this name.
     #[must_use]
     pub fn program_named(&self, name: &str) -> Option<usize> {
-        find(self.part(Part::ProgramNames), name).map(|number| number as usize)
+        self.value(Part::ProgramNames, name).map(|number| number as usize)
     }
 
     /// Returns the first program with a name glob that matches `name`.
@@ -242,12 +249,12 @@ impl Blob {
     /// Returns the rule with this ID.
     #[must_use]
     pub fn rule_named(&self, id: &str) -> Option<usize> {
-        find(self.part(Part::RuleIds), id).map(|number| number as usize)
+        self.value(Part::RuleIds, id).map(|number| number as usize)
     }
 
     /// Returns the rules for this verb, by name or by glob, without the `*` rules.
     pub fn rules_for(&self, key: &str) -> impl Iterator<Item = usize> + '_ {
-        let exact = find(self.part(Part::RuleKeys), key);
+        let exact = self.value(Part::RuleKeys, key);
         let globbed: Vec<u32> = self.globs(Part::RuleGlobs, Part::RuleCalls, key).collect();
         exact.into_iter().chain(globbed).flat_map(|list| self.list(list))
     }
@@ -282,8 +289,8 @@ impl Blob {
         };
         let listed = names
             .filter(may_be)
-            .filter_map(|name| find(self.part(Part::PathNames), name))
-            .chain(suffix.and_then(|suffix| find(self.part(Part::PathSuffixes), suffix)))
+            .filter_map(|name| self.value(Part::PathNames, name))
+            .chain(suffix.and_then(|suffix| self.value(Part::PathSuffixes, suffix)))
             .flat_map(|list| self.list(list));
         let base = path.rsplit('/').next().unwrap_or_default();
         let fits = move |at: usize| number(rest, at * 2 + 1).is_none_or(|letters| may_cover(letters, base));
@@ -308,43 +315,42 @@ impl Blob {
     /// Returns the class of a host name in lower case: its own, else that of the nearest parent domain.
     #[must_use]
     pub fn host(&self, name: &str) -> Option<HostClass> {
-        let part = self.part(Part::Hosts);
-        let own = find(part, name);
-        let above = name.match_indices('.').map(|(dot, _)| find(part, name.get(dot..)?));
+        let own = self.value(Part::Hosts, name);
+        let above = name.match_indices('.').map(|(dot, _)| self.value(Part::Hosts, name.get(dot..)?));
         let class = own.or_else(|| above.flatten().next())?;
         HostClass::ALL.into_iter().find(|known| *known as u32 == class)
     }
 
     /// Returns the characters that an index treats as equivalent in names.
     pub fn alike(&self, index: &str) -> String {
-        let bits = find(self.part(Part::Packages), index).unwrap_or_default();
+        let bits = self.value(Part::PackageIndexes, index).unwrap_or_default();
         ALIKE.char_indices().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, c)| c).collect()
     }
 
     /// Reports whether a list contains this package, or all packages of its scope.
     #[must_use]
     pub fn has_package(&self, index: &str, name: &str) -> bool {
-        let listed = |name: &str| find(self.part(Part::Packages), &format!("{index}:{name}")).is_some();
+        let listed = |name: &str| self.is_listed(index, name);
         let scopes = || name.match_indices(['/', '.']).filter_map(|(end, _)| name.get(..=end));
         listed(name) || scopes().any(|scope| listed(&format!("{scope}*")))
     }
 
     /// Returns all packages of an index in the lists.
-    pub fn packages<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
-        self.listed(index).filter(|name| !name.ends_with(':'))
+    pub fn packages(&self, index: &str) -> impl Iterator<Item = String> + '_ {
+        let prefix = format!("{index}:");
+        let len = prefix.len();
+        let listed = beginning::<()>(self.part(Part::Packages), prefix);
+        listed.filter(|name| !name.ends_with(':')).filter_map(move |name| name.get(len..).map(str::to_owned))
     }
 
     /// Reports whether a client of an index accepts this prefix before a name (`dev:`).
     #[must_use]
     pub fn has_mark(&self, index: &str, mark: &str) -> bool {
-        mark.ends_with(':') && find(self.part(Part::Packages), &format!("{index}:{mark}")).is_some()
+        mark.ends_with(':') && self.is_listed(index, mark)
     }
 
-    fn listed<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
-        let part = self.part(Part::Packages);
-        let from = place(part, index.as_bytes()).unwrap_or_else(|place| place);
-        let below = entries_from(part, from).take_while(move |(name, _)| name.starts_with(index));
-        below.filter_map(move |(name, _)| name.strip_prefix(index)?.strip_prefix(':'))
+    fn is_listed(&self, index: &str, name: &str) -> bool {
+        find::<()>(self.part(Part::Packages), &format!("{index}:{name}")).is_some()
     }
 
     /// Returns the values of the globs that match a name. Globs of calls in languages other than that of the name are
@@ -358,6 +364,11 @@ impl Blob {
         });
         let covers = |(pattern, _): &(&str, u32)| glob::text(pattern, name);
         entries(self.part(all)).chain(calls).filter(covers).map(|(_, value)| value)
+    }
+
+    /// Returns the value of a name that is looked up.
+    fn value(&self, part: Part, name: &str) -> Option<u32> {
+        find(self.part(part), name)
     }
 
     fn part(&self, part: Part) -> &[u8] {

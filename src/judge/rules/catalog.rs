@@ -19,14 +19,14 @@ use std::sync::OnceLock;
 mod layer;
 mod lists;
 
+use self::layer::{Explanations, LayerFile, Packed, unexplained};
 pub use self::layer::{Layer, PatternFile};
-use self::layer::{LayerFile, Packed};
 pub use self::lists::{Hosts, Packages, Paths, covers};
 pub use super::blob::Features;
 use super::blob::pack;
 use super::index::Index;
 use super::line_commands::LineLanguages;
-use super::model::{Examples, Program, Rule, Support, Tool};
+use super::model::{Examples, Explanation, Program, Rule, Support, Tool};
 use super::problem::Problem;
 use super::secrets::SecretArguments;
 use super::shell_languages::ShellLanguages;
@@ -36,6 +36,7 @@ use crate::judge::lexicon::{Lexicon, LexiconIndex as Words};
 use crate::judge::rules::languages;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
+static EXPLANATIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/explanations.bin"));
 static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
 
 /// The meaning of names in programming languages.
@@ -110,7 +111,7 @@ impl Catalog {
     /// Creates a catalog of the built-in files only.
     #[must_use]
     pub fn builtin() -> Self {
-        let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
+        let packed = Packed::new(Cow::Borrowed(BUILTIN), Explanations::packed(EXPLANATIONS), Vec::new());
         let layer_file = LayerFile { layer: Layer::Builtin, file: None, index: None, read: OnceCell::from(Ok(packed)) };
         Self {
             layer_files: vec![layer_file],
@@ -155,9 +156,10 @@ impl Catalog {
             let file = layer_file.file.as_ref().ok_or_else(Vec::new)?;
             let beneath = LowerLayers { catalog: self, layer: layer_file.layer, below: at };
             let mut contents = source::read(&file.path, &file.text, &beneath)?;
+            let explanations = Explanations::Read(std::mem::take(&mut contents.explanations));
             let examples = std::mem::take(&mut contents.examples);
             let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
-            Ok(Packed::new(Cow::Owned(bytes), examples))
+            Ok(Packed::new(Cow::Owned(bytes), explanations, examples))
         };
         layer_file.read.get_or_init(read).as_ref().ok()
     }
@@ -336,6 +338,15 @@ impl Catalog {
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.all().find_map(|(_, file)| file.rule(file.blob.rule_named(id)?))
+    }
+
+    /// Returns the text that explains the findings of a rule of this catalog.
+    #[must_use]
+    pub fn explanation(&self, rule: &Rule) -> Explanation {
+        // A rule that was decoded is in a file that was read.
+        let mut files = self.layer_files.iter().filter_map(LayerFile::packed);
+        let found = files.find_map(|file| file.explanation(file.blob.rule_named(&rule.id)?));
+        found.unwrap_or_else(unexplained)
     }
 
     /// Returns the origin of the rule with this ID: the layer, and the file if it is not built in.

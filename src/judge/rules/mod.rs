@@ -4,6 +4,7 @@
 
 pub mod blob;
 pub mod catalog;
+pub mod explanations;
 pub mod expression;
 pub mod glob;
 mod index;

@@ -26,7 +26,8 @@ use crate::judge::tier::{Reversibility, Tier, Weight};
 /// The maximum number of approvers that a rule or a tier can require.
 pub const MAX_APPROVALS: u8 = 9;
 
-/// A rule: the acts that it matches, their tier, and the text that explains a finding.
+/// A rule: the acts that it matches, and their tier. The text that explains a finding is an [`Explanation`], which
+/// matching does not read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// `family.name`, unique in all layers.
@@ -34,10 +35,6 @@ pub struct Rule {
     pub tier: Tier,
     pub weight: Weight,
     pub reversibility: Reversibility,
-    /// The reason why the act is dangerous, as one sentence for the user.
-    pub reason: String,
-    /// The suggested alternative.
-    pub instead: Option<String>,
     /// guard refuses the command; nobody can approve it.
     pub deny: bool,
     /// A reviewer, or a threshold above 3.0, may decide up to tier 3 (docs/risk.md, provenance).
@@ -58,6 +55,15 @@ pub struct Rule {
     /// The directory of a repository that contains the operands (`refs/heads/`). Operands that do not exist there are
     /// ignored.
     pub refs: Option<String>,
+}
+
+/// The text that explains the findings of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The reason why the act is dangerous, as one sentence for the user.
+    pub reason: String,
+    /// The suggested alternative.
+    pub instead: Option<String>,
 }
 
 /// The conditions of a rule. An act matches if it meets every condition that is given.

@@ -156,8 +156,9 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn LayersBelow) -> Result<Conte
                 ));
             }
             match rules::rule(*place, shape, rule.get_ref(), &contents.programs, &vocabulary) {
-                Ok((rule, examples)) => {
+                Ok((rule, explanation, examples)) => {
                     contents.rules.push(rule);
+                    contents.explanations.push(explanation);
                     contents.examples.push(examples);
                 }
                 Err(found) => problems.extend(found),

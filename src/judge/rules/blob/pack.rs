@@ -1,17 +1,18 @@
 //! Packs checked pattern files into a form in which they can be looked up in place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{
-    ALIKE, ALONE, BITS, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, bit_of, ends_of, language, path_key,
+    ALIKE, ALONE, BITS, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, bit_of, ends_of, language, names,
+    path_key,
 };
 use crate::judge::rules::model::{NO_SUB, Rule};
 use crate::judge::rules::{glob, packages};
 use crate::judge::sort;
 
-/// Packs `contents` (all but the examples).
+/// Packs `contents` (all but the explanations and the examples).
 ///
 /// # Errors
 /// An offset does not fit in 32 bits.
@@ -22,17 +23,17 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(records(&contents.programs)?);
     let (globs, names) = split(names_of(contents.programs.iter().map(|program| program.names.as_slice())));
     let (calls, globs) = of_languages(globs);
-    parts.push(table(&first(names))?);
+    parts.push(index(&first(names))?);
     parts.push(table(&first(globs))?);
     parts.push(table(&first(calls))?);
 
     parts.push(records(&contents.rules)?);
     let ids = sort::map(contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])));
-    parts.push(table(&first(ids))?);
+    parts.push(index(&first(ids))?);
     let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
     let any = globs.remove("*").unwrap_or_default();
     let (calls, globs) = of_languages(globs);
-    parts.push(table(&lists.add_all(keys))?);
+    parts.push(index(&lists.add_all(keys))?);
     parts.push(table(&lists.add_all(globs))?);
     parts.push(table(&lists.add_all(calls))?);
     let (mut features, mut literals) = (Vec::new(), Names::new());
@@ -68,10 +69,10 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     for bit in by_name.keys().map(|name| bit_of(name)) {
         bits.get_mut(bit / 8).into_iter().for_each(|byte| *byte |= 1 << (bit % 8));
     }
-    let by_name = table(&lists.add_all(by_name))?;
-    let by_suffix = table(&lists.add_all(by_suffix))?;
+    let by_name = index(&lists.add_all(by_name))?;
+    let by_suffix = index(&lists.add_all(by_suffix))?;
     let (tool_globs, tool_names) = split(names_of(contents.tools.iter().map(|tool| tool.names.as_slice())));
-    let tool_names = table(&lists.add_all(tool_names))?;
+    let tool_names = index(&lists.add_all(tool_names))?;
     let tool_globs = table(&lists.add_all(tool_globs))?;
     parts.push(numbers(&lists.numbers));
     parts.push(records(&paths)?);
@@ -88,8 +89,11 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
             hosts.insert(key, list.class as u32);
         }
     }
-    parts.push(table(&hosts)?);
-    parts.push(table(&packages(contents))?);
+    parts.push(index(&hosts)?);
+    let alike = alike(contents);
+    let listed = packages(contents, &alike);
+    parts.push(index(&alike)?);
+    parts.push(laid_out(&names::blocks(listed.iter().map(|name| (name.as_str(), ())))?)?);
     parts.push(records(&contents.tools)?);
     parts.push(tool_names);
     parts.push(tool_globs);
@@ -118,23 +122,27 @@ fn gate(rule: &Rule) -> (u32, Vec<&str>) {
     (Features::required(rule).0, words)
 }
 
-/// Returns the well-known packages in the form in which their index compares names. The equivalent characters of one
-/// list of an index apply to all of its lists.
-fn packages(contents: &Contents) -> BTreeMap<String, u32> {
+/// Returns the bits of the characters that each index treats as equivalent: those of one list of an index apply to all
+/// of its lists.
+fn alike(contents: &Contents) -> BTreeMap<String, u32> {
     let mut all = BTreeMap::new();
     for list in &contents.packages {
         let bits = ALIKE.char_indices().filter(|(_, c)| list.alike.contains(*c)).map(|(bit, _)| 1 << bit);
         let known: &mut u32 = all.entry(list.index.clone()).or_default();
         *known |= bits.sum::<u32>();
     }
+    all
+}
+
+/// Returns the well-known packages in the form in which their index compares names, and the marks of their clients.
+fn packages(contents: &Contents, alike: &BTreeMap<String, u32>) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
     for list in &contents.packages {
-        let bits: u32 = all.get(&list.index).copied().unwrap_or_default();
+        let bits = alike.get(&list.index).copied().unwrap_or_default();
         let alike: String = ALIKE.char_indices().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, c)| c).collect();
-        for name in &list.names {
-            all.insert(format!("{}:{}", list.index, packages::folded(name, &alike)), 0);
-        }
+        all.extend(list.names.iter().map(|name| format!("{}:{}", list.index, packages::folded(name, &alike))));
         // A name never ends with a colon.
-        all.extend(list.marks.iter().map(|mark| (format!("{}:{mark}", list.index), 0)));
+        all.extend(list.marks.iter().map(|mark| format!("{}:{mark}", list.index)));
     }
     all
 }
@@ -197,20 +205,30 @@ fn numbers(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Returns a count, that many offsets and one more, then the values.
 fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
-    let mut offsets = vec![u32::try_from(values.len()).map_err(|_| BadBlob)?, 0];
-    let mut data = Vec::new();
-    for value in values {
-        data.extend(postcard::to_allocvec(value).map_err(|_| BadBlob)?);
-        offsets.push(u32::try_from(data.len()).map_err(|_| BadBlob)?);
+    let stored: Result<Vec<Vec<u8>>, _> = values.iter().map(postcard::to_allocvec).collect();
+    laid_out(&stored.map_err(|_| BadBlob)?)
+}
+
+/// Returns names that are looked up, with their values: see [`names`].
+fn index(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
+    laid_out(&names::blocks(entries.iter().map(|(name, value)| (name.as_str(), *value)))?)
+}
+
+/// Returns a count, that many offsets and one more, then the records.
+pub fn laid_out(records: &[Vec<u8>]) -> Result<Vec<u8>, BadBlob> {
+    let mut offsets = vec![u32::try_from(records.len()).map_err(|_| BadBlob)?, 0];
+    let mut end = 0;
+    for record in records {
+        end += record.len();
+        offsets.push(u32::try_from(end).map_err(|_| BadBlob)?);
     }
     let mut bytes = numbers(&offsets);
-    bytes.extend(data);
+    records.iter().for_each(|record| bytes.extend(record));
     Ok(bytes)
 }
 
-/// Returns a count, that many pairs (start of the name, value), the end of the last name, then the sorted names.
+/// Returns names that are listed: a count, that many pairs (start of the name, value), the end of the last name, then the sorted names.
 fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
     let mut pairs = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
     let mut names: Vec<u8> = Vec::new();

@@ -1,10 +1,11 @@
-//! The tables of a blob: numbers, sorted names, and values that are decoded one by one.
+//! The tables of a blob: numbers, sorted names that are listed, and values that are decoded one by one. Names that are
+//! looked up are in [`super::names`].
 
 use serde::Deserialize;
 
 use super::BadBlob;
 
-pub(super) fn number(bytes: &[u8], index: usize) -> Option<u32> {
+pub fn number(bytes: &[u8], index: usize) -> Option<u32> {
     let at = index.checked_mul(4)?;
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
@@ -14,7 +15,7 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Re
 }
 
 /// Returns the bytes of an entry.
-pub(super) fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
+pub fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
     let count = number(part, 0)? as usize;
     let data = part.get((count + 2) * 4..)?;
     let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
@@ -39,10 +40,6 @@ pub(super) fn entries_from(part: &[u8], first: usize) -> impl Iterator<Item = (&
         let (name, value) = entry(part, index)?;
         Some((std::str::from_utf8(name).ok()?, value))
     })
-}
-
-pub(super) fn find(part: &[u8], name: &str) -> Option<u32> {
-    entry(part, place(part, name.as_bytes()).ok()?).map(|(_, value)| value)
 }
 
 /// Returns the index of a name in a table, or the index at which it would be inserted.

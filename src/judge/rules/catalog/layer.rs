@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::judge::rules::blob::Blob;
+use crate::judge::rules::explanations;
 use crate::judge::rules::index::Index;
 use crate::judge::rules::lazy::Lazy;
-use crate::judge::rules::model::{Examples, Match, Program, Rule, Tool};
+use crate::judge::rules::model::{Examples, Explanation, Match, Program, Rule, Tool};
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
@@ -45,6 +46,31 @@ pub struct PatternFile {
     pub layer: Layer,
 }
 
+/// The texts of the rules of a set of files.
+#[derive(Debug)]
+pub(super) enum Explanations {
+    /// Those of the built-in rules, and the blocks that were decompressed.
+    Packed(&'static [u8], Lazy<Vec<Explanation>>),
+    Read(Vec<Explanation>),
+}
+
+impl Explanations {
+    /// Creates the texts from bytes that [`explanations::pack`] returned, without reading them.
+    pub(super) fn packed(bytes: &'static [u8]) -> Self {
+        Self::Packed(bytes, Lazy::new(explanations::blocks(bytes)))
+    }
+
+    fn of(&self, rule: usize) -> Option<&Explanation> {
+        match self {
+            Self::Packed(bytes, read) => {
+                let (block, at) = explanations::place(rule);
+                read.get(block, || explanations::unpack(bytes, block).unwrap_or_default())?.get(at)
+            }
+            Self::Read(all) => all.get(rule),
+        }
+    }
+}
+
 /// A set of packed files with the entries that were decoded.
 #[derive(Debug)]
 pub(super) struct Packed {
@@ -52,15 +78,16 @@ pub(super) struct Packed {
     programs: Lazy<Program>,
     rules: Lazy<Rule>,
     tools: Lazy<Option<Tool>>,
+    explanations: Explanations,
     pub(super) examples: Vec<Examples>,
 }
 
 impl Packed {
-    pub(super) fn new(bytes: Cow<'static, [u8]>, examples: Vec<Examples>) -> Self {
+    pub(super) fn new(bytes: Cow<'static, [u8]>, explanations: Explanations, examples: Vec<Examples>) -> Self {
         let blob = Blob::new(bytes);
         let (programs, rules) = (Lazy::new(blob.program_count()), Lazy::new(blob.rule_count()));
         let tools = Lazy::new(blob.tool_count());
-        Self { blob, programs, rules, tools, examples }
+        Self { blob, programs, rules, tools, explanations, examples }
     }
 
     pub(super) fn program(&self, number: usize) -> Option<&Program> {
@@ -79,6 +106,11 @@ impl Packed {
 
     pub(super) fn rule(&self, number: usize) -> Option<&Rule> {
         self.rules.get(number, || self.blob.rule(number).unwrap_or_else(|_| unreadable()))
+    }
+
+    /// Returns the text of a rule; `None` if its bytes are damaged.
+    pub(super) fn explanation(&self, number: usize) -> Option<Explanation> {
+        self.explanations.of(number).cloned()
     }
 }
 
@@ -114,8 +146,6 @@ fn unreadable() -> Rule {
         tier: Tier::High,
         weight: Weight::of_tier(Tier::High),
         reversibility: Reversibility::Irreversible,
-        reason: "Guard's built-in rules are damaged, so it cannot judge the command.".to_owned(),
-        instead: Some("reinstall guard".to_owned()),
         deny: false,
         yolo: false,
         reversible: false,
@@ -125,5 +155,13 @@ fn unreadable() -> Rule {
         lower: Vec::new(),
         made_by: Vec::new(),
         refs: None,
+    }
+}
+
+/// Returns the text of a rule that cannot be decoded, or whose text cannot.
+pub(super) fn unexplained() -> Explanation {
+    Explanation {
+        reason: "Guard's built-in rules are damaged, so it cannot judge the command.".to_owned(),
+        instead: Some("reinstall guard".to_owned()),
     }
 }

@@ -102,8 +102,8 @@ impl Packages<'_> {
     #[must_use]
     pub fn like(&self, index: &str, name: &str) -> Option<String> {
         let all = self.catalog.open().flat_map(|(_, file)| file.blob.packages(index));
-        let near = all.filter_map(|known| Some((packages::distance(name, known)?, known)));
-        near.min().map(|(_, known)| known.to_owned())
+        let near = all.filter_map(|known| Some((packages::distance(name, &known)?, known)));
+        near.min().map(|(_, known)| known)
     }
 
     fn alike(&self, index: &str) -> String {

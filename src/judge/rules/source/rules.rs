@@ -1,4 +1,4 @@
-//! Reads rules: their conditions, their severity, and their examples.
+//! Reads rules: their conditions, their severity, their texts, and their examples.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,8 +10,8 @@ use super::{SourceFile, Vocabulary, values};
 use crate::judge::document::Located;
 use crate::judge::effect::Effect;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, NoEnvTest, OperandQuantifier, OperandTest,
-    OptionSpec, Program, RawTest, Rule, TextTest,
+    CodeTest, EnvTest, Examples, Explanation, FlagTest, MAX_APPROVALS, Match, NO_SUB, NoEnvTest, OperandQuantifier,
+    OperandTest, OptionSpec, Program, RawTest, Rule, TextTest,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
@@ -49,7 +49,7 @@ pub fn rule(
     shape: &RuleShape,
     own: &[Program],
     vocabulary: &Vocabulary<'_>,
-) -> Result<(Rule, Examples), Vec<Problem>> {
+) -> Result<(Rule, Explanation, Examples), Vec<Problem>> {
     let id = shape.id.get_ref().as_str();
     let mut check = Check::new(place, Words { kind: "rule", taken: "a rule" }, id);
     let head = EntryHead {
@@ -72,8 +72,6 @@ pub fn rule(
         tier,
         weight: shape.weight.as_ref().map_or(Weight::of_tier(tier), |weight| Weight::from_f64(*weight.get_ref())),
         reversibility: shape.reversibility,
-        reason: shape.reason.get_ref().clone(),
-        instead: shape.instead.clone(),
         deny: shape.deny,
         yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
         reversible: shape.reversible.as_ref().is_some_and(|flag| *flag.get_ref()),
@@ -84,6 +82,7 @@ pub fn rule(
         made_by: makers(shape),
         refs: shape.refs.clone(),
     };
+    let explanation = Explanation { reason: shape.reason.get_ref().clone(), instead: shape.instead.clone() };
     let examples = Examples {
         rule: id.to_owned(),
         bad: shape.bad.clone(),
@@ -91,7 +90,7 @@ pub fn rule(
         other: shape.other.clone(),
         ..Examples::default()
     };
-    if check.problems.is_empty() { Ok((rule, examples)) } else { Err(check.problems) }
+    if check.problems.is_empty() { Ok((rule, explanation, examples)) } else { Err(check.problems) }
 }
 
 /// Returns the faults of the exceptions of a file: names given twice, conditions missing, and exceptions that no rule
