@@ -14,9 +14,6 @@ mod here;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("guard runs on Linux and on macOS; src/system has no module for this system");
 
-use std::env;
-use std::path::{Path, PathBuf};
-
 pub use here::*;
 
 /// An account, as the system's account database contains it.
@@ -24,17 +21,17 @@ pub use here::*;
 pub struct Account {
     pub uid: u32,
     pub name: String,
-    pub home: PathBuf,
-    pub shell: PathBuf,
+    pub home: std::path::PathBuf,
+    pub shell: std::path::PathBuf,
 }
 
-/// Returns the directory for programs' data: `$XDG_DATA_HOME` (on Linux, if it is an absolute path), else [`DATA`] below
-/// `$HOME`. `None` without a home.
+/// Returns the directory for programs' data: `$XDG_DATA_HOME` (on Linux), else the system's directory for it below
+/// `$HOME`. `None` without a home: the library would query the C library's accounts, whose modules can end a static
+/// program.
 #[must_use]
-pub fn data_directory() -> Option<PathBuf> {
-    let home = env::var_os("HOME").filter(|home| !home.is_empty())?;
-    let given = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|given| !IS_MACOS && given.is_absolute());
-    Some(given.unwrap_or_else(|| Path::new(&home).join(DATA)))
+pub fn data_directory() -> Option<std::path::PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }
 
 /// The process at the other end of a socket, according to the kernel: the one that connected, or that began to listen.
