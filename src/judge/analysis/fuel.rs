@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-/// The fuel of every command. A unit is about 50 ns in an optimised build.
-const BASE: i64 = 1_000_000;
+/// The fuel of every command. A unit is about 60 ns in a release build.
+const BASE: i64 = 750_000;
 
 /// The additional fuel for each byte of the command.
 const PER_BYTE: i64 = 1;
