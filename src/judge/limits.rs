@@ -100,9 +100,9 @@ fn judged_to_the_end(line: &str) -> (bool, u64) {
 fn hundreds_of_plain_commands_in_a_line_are_not_too_much() {
     type Part = fn(usize) -> String;
     let parts: [(usize, Part); 6] = [
-        (630, |i| format!("cp a{i} b{i}")),
-        (630, |i| format!("mv a{i} b{i}")),
-        (630, |i| format!("mkdir -p d{i}/e")),
+        (520, |i| format!("cp a{i} b{i}")),
+        (520, |i| format!("mv a{i} b{i}")),
+        (520, |i| format!("mkdir -p d{i}/e")),
         (400, |i| format!("echo {i} > f{i}.txt")),
         (400, |i| format!("git add f{i}")),
         (200, |i| format!("[ -e f{i} ] || touch f{i}")),

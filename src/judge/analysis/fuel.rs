@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 /// The fuel of every command. A unit is about 60 ns in a release build.
-const BASE: i64 = 750_000;
+const BASE: i64 = 850_000;
 
 /// The additional fuel for each byte of the command.
 const PER_BYTE: i64 = 1;

@@ -14,6 +14,7 @@ use super::program_run::ProgramRun;
 use super::progress::WalkProgress;
 use super::question::FileFacts;
 use super::recursion::{ActiveCall, Callee, NestedCalls};
+use super::replacements::Replacement;
 use super::resolve::Lookup;
 use super::script_lines::NumberedScript;
 use super::secret_names::is_secret_name;
@@ -21,6 +22,7 @@ use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
 use crate::judge::rules::model::Language;
+use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Maximum number of scripts that are walked for a command, including nested ones.
@@ -146,16 +148,23 @@ impl Walker<'_> {
                 }
                 let is_paid = self.input.replaces(file.replaced.len(), bytes.len());
                 let texts = if is_paid { file.stages(&String::from_utf8_lossy(bytes)) } else { None };
-                let Some(texts) = texts else {
+                let Some((last, others)) = texts.as_deref().and_then(<[String]>::split_last) else {
                     let detail = format!("what this line replaces in {path} is not known");
                     return self.opaque(OpaqueReason::Script, detail, span);
                 };
-                for text in texts {
+                for text in others {
                     self.script_bytes(&mut state.fork(), context, path, text.as_bytes(), span, act);
                 }
+                self.script_bytes(state, context, path, last.as_bytes(), span, act);
             }
             Some(FileFacts::Missing) => {
                 self.not_there(state, context, place, span, act);
+                // The new texts may become commands of a file that is made until then.
+                for text in file.replaced.iter().map(Replacement::inserted) {
+                    if syntax::parse(text.as_bytes(), Dialect::Bash).is_ok() {
+                        self.text(&mut state.child(&[]), &self.script_context(context, path, span), &text);
+                    }
+                }
             }
             Some(FileFacts::TooLarge) => self.unread_script(context, path, span),
             Some(FileFacts::Unreadable) | None => {

@@ -71,10 +71,13 @@ pub(super) fn is_unknown(language: Language, text: Slice<'_>) -> bool {
             Token::Mark('}') if language == Language::Python => open = open.saturating_sub(1),
             _ => {}
         }
-        let ends = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '{' | '}'));
-        begins = ends(token);
-        is_unknown && tokens.get(at + 1).is_none_or(ends)
+        begins = ends_statement(token);
+        is_unknown && tokens.get(at + 1).is_none_or(ends_statement)
     })
+}
+
+fn ends_statement(token: &Token) -> bool {
+    matches!(token, Token::Line | Token::Mark(';' | '{' | '}'))
 }
 
 /// Returns the values of names after a text runs.

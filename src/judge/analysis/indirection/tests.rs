@@ -219,6 +219,8 @@ fn an_edited_file_runs_with_its_old_content_and_the_changes() {
     does_not_lead("sed -i 's/rm/ls/' t.py; python3 t.py", &python, "rm x");
     let make = [("/home/dev/project/Makefile", "all:\n\techo hi\n")];
     leads("sed -i 's/echo/rm/' Makefile; make", &make, "rm hi");
+    // The file is not there yet.
+    leads("sed -i 's/echo/rm x/' t.sh; sh t.sh", &[], "rm x");
 }
 
 #[test]
