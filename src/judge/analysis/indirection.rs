@@ -174,7 +174,7 @@ impl Walker<'_> {
         let read: Vec<&Field> =
             (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
         let mut sources: Vec<Value> =
-            read.iter().filter_map(|field| self.progress().content_of(state, &field.value)).collect();
+            read.iter().filter_map(|field| self.progress().added_to(state, &field.value)).collect();
         if read.iter().any(|field| field.value.is("-")) {
             sources.push(self.progress().stdin_of(state).0);
         }

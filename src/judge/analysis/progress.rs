@@ -14,7 +14,7 @@ use super::letter::PathText;
 use super::paths::PathClass;
 use super::place::Place;
 use super::question::FileFacts;
-use super::replacements::TextChange;
+use super::replacements::{EditedText, TextChange};
 use super::state::{Build as _, State, unknown};
 use super::streams::{Sink, SinkId, Stream, descriptor};
 
@@ -149,7 +149,8 @@ impl WalkProgress<'_, '_> {
         found
     }
 
-    /// Returns the text that the command wrote to a file.
+    /// Returns the content of a file that the command wrote or changed. A part that existed before is unknown, and so is
+    /// the content if there are several possible ones.
     #[inline(never)]
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
         if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
@@ -159,9 +160,27 @@ impl WalkProgress<'_, '_> {
         if path.known().as_deref().and_then(descriptor) == Some(0) {
             return Some(self.stdin_of(state).0);
         }
-        let key = state.file(path)?;
-        let sink = *self.files.written.get(&key)?.contents.last()?;
-        self.sinks.get(sink).map(|sink| sink.text.clone())
+        let written = self.files.written.get(&state.file(path)?)?;
+        let sink = self.sinks.get(*written.contents.last()?)?;
+        let base = sink.base.as_ref().filter(|base| !self.input.is_not_there(&base.place));
+        let before = match base {
+            Some(base) => base.place.text().map(|path| {
+                let changes = base.replaced.iter().cloned().map(TextChange::Replacement).collect();
+                UnknownReason::FileText(Box::new(EditedText { path: path.to_owned(), changes }))
+            }),
+            None if written.is_one() => return Some(sink.text.clone()),
+            None => None,
+        };
+        let sinks = written.contents.iter().filter_map(|sink| self.sinks.get(*sink));
+        let taint = sinks.fold(Taint::default(), |all, sink| all.and(sink.taint).and(sink.text.taint()));
+        let mut all = unknown(before.unwrap_or(UnknownReason::CommandOutput), taint);
+        all.push_value(&sink.text);
+        Some(all)
+    }
+
+    /// Returns the text that the command wrote to a file last, without what the file contained before.
+    pub fn added_to(&self, state: &State, path: &Value) -> Option<Value> {
+        self.sink_of(state, path).map(|sink| sink.text.clone())
     }
 
     /// Returns the existing content that a file still has, besides what the command added to it.
@@ -281,12 +300,12 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-/// Returns the existing file of which a text is the content after changes, and the lines that these add.
+/// Returns the existing file with which a text begins, with its changes, and what follows it.
 pub(super) fn edited_file(text: &Value) -> Option<(ExistingText, Value)> {
-    let [Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. })] = text.pieces() else { return None };
+    let (Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. }), rest) = text.pieces().split_first()?
+    else {
+        return None;
+    };
     let mut lines = Value::default();
     let mut file = ExistingText::of(Place::of(edited.path.as_str()));
     for change in &edited.changes {
@@ -298,5 +317,9 @@ pub(super) fn edited_file(text: &Value) -> Option<(ExistingText, Value)> {
             TextChange::Replacement(replacement) => file.replaced.push(replacement.clone()),
         }
     }
+    lines.push_value(&Value::of(rest.to_vec()));
     Some((file, lines))
 }
+
+#[cfg(test)]
+mod tests;

@@ -152,7 +152,7 @@ impl WalkProgress<'_, '_> {
     /// something into it, the texts that the command names beside it.
     #[inline(never)]
     pub(super) fn possible_scripts(&self, state: &State, manifest: &Value) -> Vec<Value> {
-        let Some(written) = self.content_of(state, manifest) else { return Vec::new() };
+        let Some(written) = self.added_to(state, manifest) else { return Vec::new() };
         let beside = if written.is_dynamic() { self.texts_beside(MANIFEST) } else { Vec::new() };
         let inserted = self.goes_on(state, manifest).then_some(written);
         inserted.into_iter().chain(beside.into_iter().map(Value::text)).collect()

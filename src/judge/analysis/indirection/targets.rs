@@ -111,7 +111,7 @@ impl WalkProgress<'_, '_> {
                 (Some(before), Some(told)) if all => Some(Value::join([&before, &told], "\n")),
                 (before, told) => before.or(told),
             };
-            inserted.extend(self.content_of(there, file).filter(|_| self.goes_on(there, file)));
+            inserted.extend(self.added_to(there, file).filter(|_| self.goes_on(there, file)));
         }
         let evaluates = |name: &str| is_make && ["--eval", "-E"].contains(&name);
         for more in reading.flags.iter().filter(|flag| evaluates(&flag.name)) {

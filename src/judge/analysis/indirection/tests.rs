@@ -288,6 +288,22 @@ fn every_possible_content_of_a_file_runs() {
     leads("cp a.py conftest.py; sed -i 's/rm x/rm y/' conftest.py; pytest", &python, "rm y");
     does_not_lead("echo 'print(1)' > a.py; python3 a.py", &python, "rm x");
     for line in [
+        "sed -i s/a/b/ a.sh; cp a.sh t.sh; sh t.sh",
+        "echo '# a' >> a.sh; mv a.sh t.sh; sh t.sh",
+        "echo '# a' >> a.sh; cat a.sh > t.sh; sh t.sh",
+        "echo '# a' >> a.sh; cat a.sh | sh",
+        "echo '# a' >> a.sh; ln -s a.sh t.sh; sh t.sh",
+        "sed -i s/a/b/ a.sh; tee t.sh < a.sh; sh t.sh",
+        "sed s/a/b/ a.sh > t.sh; cp t.sh u.sh; sh u.sh",
+    ] {
+        leads(line, &shell, "rm x");
+    }
+    // What a changed file contains is not only what is added to it.
+    leads("echo x > l; rm $(cat l)", &[], "rm x");
+    leads("echo x >> l; rm $(cat l)", &[], "rm x");
+    does_not_lead("echo x >> a.sh; rm $(cat a.sh)", &shell, "rm x");
+    does_not_lead("test -f y && echo x > a.sh; rm $(cat a.sh)", &shell, "rm x");
+    for line in [
         "cp \"$A\" t.py; python3 t.py",
         "find . -name a.py -exec cp {} t.py \\;; python3 t.py",
         "echo 'print(1)' > t.py; test -f y && cp \"$A\" t.py; python3 t.py",

@@ -59,7 +59,7 @@ impl WalkProgress<'_, '_> {
             if self.is_there(state, &value) {
                 let is_read = matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }));
                 // A file that this command writes is its output and not its input.
-                let of_line = self.content_of(state, &value).is_some_and(|text| {
+                let of_line = self.added_to(state, &value).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)
                 });
                 let written = state.file(&value).and_then(|key| self.files.written.get(&key));
