@@ -180,7 +180,7 @@ impl WalkProgress<'_, '_> {
 
     /// Returns the text that the command wrote to a file last, without what the file contained before.
     pub fn added_to(&self, state: &State, path: &Value) -> Option<Value> {
-        self.sink_of(state, path).map(|sink| sink.text.clone())
+        self.sink_of(state, path).map(|sink| sink.text.clone()).or_else(|| self.content_of(state, path))
     }
 
     /// Returns the existing content that a file still has, besides what the command added to it.

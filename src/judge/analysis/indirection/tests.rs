@@ -298,6 +298,7 @@ fn every_possible_content_of_a_file_runs() {
     ] {
         leads(line, &shell, "rm x");
     }
+    leads("go run /dev/stdin <<'G'\nexec.Command(\"rm\", \"x\").Run()\nG", &[], "rm x");
     // What a changed file contains is not only what is added to it.
     leads("echo x > l; rm $(cat l)", &[], "rm x");
     leads("echo x >> l; rm $(cat l)", &[], "rm x");
