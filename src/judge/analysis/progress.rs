@@ -168,7 +168,7 @@ impl WalkProgress<'_, '_> {
                 let changes = base.replaced.iter().cloned().map(TextChange::Replacement).collect();
                 UnknownReason::FileText(Box::new(EditedText { path: path.to_owned(), changes }))
             }),
-            None if written.is_one() => return Some(sink.text.clone()),
+            None if written.is_one() => return Some(self.text_of(sink)),
             None => None,
         };
         let sinks = written.contents.iter().filter_map(|sink| self.sinks.get(*sink));
@@ -180,7 +180,20 @@ impl WalkProgress<'_, '_> {
 
     /// Returns the text that the command wrote to a file last, without what the file contained before.
     pub fn added_to(&self, state: &State, path: &Value) -> Option<Value> {
-        self.sink_of(state, path).map(|sink| sink.text.clone()).or_else(|| self.content_of(state, path))
+        self.sink_of(state, path).map(|sink| self.text_of(sink)).or_else(|| self.content_of(state, path))
+    }
+
+    /// Returns the text that the command wrote. If the file that it edited is not there yet, the new texts are among it.
+    fn text_of(&self, sink: &Sink) -> Value {
+        let mut text = sink.text.clone();
+        let edited = sink.base.as_ref().filter(|base| !base.replaced.is_empty());
+        for replaced in
+            edited.filter(|base| self.input.is_not_there(&base.place)).into_iter().flat_map(|base| &base.replaced)
+        {
+            text.push_text(&replaced.inserted());
+            text.push_text("\n");
+        }
+        text
     }
 
     /// Returns the existing content that a file still has, besides what the command added to it.
@@ -209,6 +222,7 @@ impl WalkProgress<'_, '_> {
         let written = self.files.written.get(&key)?;
         let sinks: Vec<&Sink> = written.contents.iter().filter_map(|sink| self.sinks.get(*sink)).collect();
         let mut sinks: Vec<Sink> = sinks.into_iter().cloned().collect();
+        sinks.iter_mut().for_each(|sink| sink.text = self.text_of(sink));
         let mut existing: Vec<ExistingText> = sinks.iter().filter_map(|sink| sink.base.clone()).collect();
         for sink in &mut sinks {
             if let Some((base, text)) = edited_file(&sink.text) {

@@ -14,7 +14,6 @@ use super::program_run::ProgramRun;
 use super::progress::WalkProgress;
 use super::question::FileFacts;
 use super::recursion::{ActiveCall, Callee, NestedCalls};
-use super::replacements::Replacement;
 use super::resolve::Lookup;
 use super::script_lines::NumberedScript;
 use super::secret_names::is_secret_name;
@@ -22,7 +21,6 @@ use super::state::{Build as _, State};
 use super::streams::descriptor;
 use super::walk::Walker;
 use crate::judge::rules::model::Language;
-use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Maximum number of scripts that are walked for a command, including nested ones.
@@ -159,12 +157,6 @@ impl Walker<'_> {
             }
             Some(FileFacts::Missing) => {
                 self.not_there(state, context, place, span, act);
-                // The new texts may become commands of a file that is made until then.
-                for text in file.replaced.iter().map(Replacement::inserted) {
-                    if syntax::parse(text.as_bytes(), Dialect::Bash).is_ok() {
-                        self.text(&mut state.child(&[]), &self.script_context(context, path, span), &text);
-                    }
-                }
             }
             Some(FileFacts::TooLarge) => self.unread_script(context, path, span),
             Some(FileFacts::Unreadable) | None => {
