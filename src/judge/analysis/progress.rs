@@ -209,6 +209,11 @@ impl WalkProgress<'_, '_> {
         self.base_of(state, path).is_some()
     }
 
+    /// Reports whether the command wrote, copied or changed a file.
+    pub fn is_written(&self, state: &State, path: &Value) -> bool {
+        state.file(path).is_some_and(|key| self.files.written.contains_key(&key))
+    }
+
     /// Returns the last data that the command wrote to a file.
     pub fn sink_of(&self, state: &State, path: &Value) -> Option<&Sink> {
         let written = self.files.written.get(&state.file(path)?)?;
@@ -220,8 +225,7 @@ impl WalkProgress<'_, '_> {
     pub fn possible_contents(&self, state: &State, path: &Value) -> Option<(Vec<ExistingText>, Vec<Sink>)> {
         let key = state.file(path)?;
         let written = self.files.written.get(&key)?;
-        let sinks: Vec<&Sink> = written.contents.iter().filter_map(|sink| self.sinks.get(*sink)).collect();
-        let mut sinks: Vec<Sink> = sinks.into_iter().cloned().collect();
+        let mut sinks: Vec<Sink> = written.contents.iter().filter_map(|sink| self.sinks.get(*sink)).cloned().collect();
         sinks.iter_mut().for_each(|sink| sink.text = self.text_of(sink));
         let mut existing: Vec<ExistingText> = sinks.iter().filter_map(|sink| sink.base.clone()).collect();
         for sink in &mut sinks {

@@ -197,21 +197,16 @@ impl Walker<'_> {
                         }
                         return;
                     }
-                    match self.written_code(state, context, &source.language, &file.value, span) {
-                        Some(texts) => {
-                            for text in texts {
-                                self.code_text(state, context, act, &source.language, text, span);
-                            }
+                    if self.walks_written(state, context, act, &source.language, &file.value, span) {
+                        return;
+                    }
+                    match self.progress().content_of(state, &file.value) {
+                        Some(text) => text,
+                        None => {
+                            let read = self.code_file(state, context, &source.language, file, span);
+                            self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
                             return;
                         }
-                        None => match self.progress().content_of(state, &file.value) {
-                            Some(text) => text,
-                            None => {
-                                let read = self.code_file(state, context, &source.language, file, span);
-                                self.facts.acts.get_mut(act).into_iter().for_each(|act| act.read |= read);
-                                return;
-                            }
-                        },
                     }
                 }
             }
@@ -219,19 +214,14 @@ impl Walker<'_> {
                 Stream::Inherited | Stream::Nothing => return,
                 Stream::File(operand, _) => {
                     let file = Operand::clone(operand);
-                    match self.written_code(state, context, &source.language, &file.value, span) {
-                        Some(texts) => {
-                            for text in texts {
-                                self.code_text(state, context, act, &source.language, text, span);
-                            }
-                            return;
-                        }
-                        None if self.progress().content_of(state, &file.value).is_none() => {
-                            self.code_file(state, context, &source.language, &file, span);
-                            return;
-                        }
-                        None => self.progress().stdin_of(state).0,
+                    if self.walks_written(state, context, act, &source.language, &file.value, span) {
+                        return;
                     }
+                    if self.progress().content_of(state, &file.value).is_none() {
+                        self.code_file(state, context, &source.language, &file, span);
+                        return;
+                    }
+                    self.progress().stdin_of(state).0
                 }
                 stream if let Some(files) = self.progress().files_that_come_in(stream) => {
                     for path in files {
@@ -263,6 +253,24 @@ impl Walker<'_> {
         }
         self.embedded_code(state, context, Some(act), language, &text, span);
         self.add_code(Some(act), language, text);
+    }
+
+    /// Walks the contents of a file that the command wrote, copied or changed. Returns whether it did. `act` is that of the
+    /// interpreter.
+    fn walks_written(
+        &mut self,
+        state: &State,
+        context: &Context,
+        act: usize,
+        language: &str,
+        file: &Value,
+        span: Span,
+    ) -> bool {
+        let Some(texts) = self.written_code(state, context, language, file, span) else { return false };
+        for text in texts {
+            self.code_text(state, context, act, language, text, span);
+        }
+        true
     }
 
     /// Walks the existing contents of a file that the command wrote, copied or changed, and returns the texts that it

@@ -285,7 +285,7 @@ impl WalkProgress<'_, '_> {
             return false;
         }
         if let Some(path) = path.map(Value::text)
-            && (state.file(&path).is_some_and(|key| self.files.written.contains_key(&key)) || self.input.is_ours(&path))
+            && (self.is_written(state, &path) || self.input.is_ours(&path))
         {
             return false;
         }

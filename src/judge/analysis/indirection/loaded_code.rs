@@ -79,7 +79,7 @@ impl WalkProgress<'_, '_> {
         ends.iter().find_map(|end| {
             let mut file = name.clone();
             file.push_text(end.as_ref());
-            if state.file(&file).is_some_and(|key| self.files.written.contains_key(&key)) {
+            if self.is_written(state, &file) {
                 return Some(LoadedCode::Written(file));
             }
             if let Some(text) = self.content_of(state, &file) {
@@ -96,9 +96,7 @@ impl WalkProgress<'_, '_> {
     pub(super) fn code_on_stdin(&self, state: &State) -> Option<LoadedCode> {
         match &state.streams.stdin {
             Stream::Inherited | Stream::Nothing => None,
-            Stream::File(operand, _)
-                if state.file(&operand.value).is_some_and(|key| self.files.written.contains_key(&key)) =>
-            {
+            Stream::File(operand, _) if self.is_written(state, &operand.value) => {
                 Some(LoadedCode::Written(operand.value.clone()))
             }
             Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {

@@ -308,7 +308,7 @@ impl WalkProgress<'_, '_> {
 
     /// Reports whether the command wrote a file, or it exists.
     pub(super) fn is_there(&self, state: &State, file: &Value) -> bool {
-        let written = state.file(file).is_some_and(|key| self.files.written.contains_key(&key));
+        let written = self.is_written(state, file);
         if written || self.behind(state, file).is_some() {
             return true;
         }

@@ -228,7 +228,8 @@ pub fn laid_out(records: &[Vec<u8>]) -> Result<Vec<u8>, BadBlob> {
     Ok(bytes)
 }
 
-/// Returns names that are listed: a count, that many pairs (start of the name, value), the end of the last name, then the sorted names.
+/// Returns names that are listed: a count, that many pairs (start of the name, value), the end of the last name, then
+/// the sorted names.
 fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
     let mut pairs = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
     let mut names: Vec<u8> = Vec::new();
