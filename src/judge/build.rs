@@ -51,7 +51,7 @@ use std::process::ExitCode;
 
 use judge::agents::model::{Agent, Form, Template};
 use judge::lexicon::Lexicon;
-use judge::rules::blob::{Blob, Contents, pack};
+use judge::rules::blob::{Blob, Contents, compress, pack};
 use judge::rules::explanations;
 use judge::rules::languages::Languages;
 use judge::rules::line_commands::LineLanguages;
@@ -117,7 +117,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         lines.join("\n")
     })?;
     contents.packages.extend(packages()?);
-    let blob = pack(&contents)?;
+    let blob = compress(pack(&contents)?)?;
     let texts = explanations::pack(&contents.explanations)?;
     read_back(&blob, &texts, &contents)?;
     // Only `guard patterns` reads the examples, so their size matters more than the time to decode them.

@@ -7,11 +7,14 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+mod compress;
 mod features;
 mod names;
 mod pack;
+mod symbols;
 mod table;
 
+pub use self::compress::compress;
 pub use self::features::Features;
 use self::names::{beginning, find};
 pub(super) use self::pack::laid_out;
@@ -85,9 +88,11 @@ enum Part {
     ToolNames,
     ToolGlobs,
     Support,
+    /// The symbols of the programs, rules and tools; empty if they are stored as they are.
+    Symbols,
 }
 
-const PARTS: usize = Part::Support as usize + 1;
+const PARTS: usize = Part::Symbols as usize + 1;
 
 /// Characters that an index can treat as equivalent, in the order of their bits.
 const ALIKE: &str = "-_.";
@@ -179,7 +184,7 @@ impl Blob {
     /// # Errors
     /// The bytes are damaged.
     pub fn program(&self, program: usize) -> Result<Program, BadBlob> {
-        decode(self.part(Part::Programs), program)
+        self.record(Part::Programs, program)
     }
 
     /// Decodes a rule.
@@ -187,7 +192,7 @@ impl Blob {
     /// # Errors
     /// The bytes are damaged.
     pub fn rule(&self, rule: usize) -> Result<Rule, BadBlob> {
-        decode(self.part(Part::Rules), rule)
+        self.record(Part::Rules, rule)
     }
 
     /// Reports whether a rule may match an act with these features and this first word of a subcommand. Rules that
@@ -209,7 +214,7 @@ impl Blob {
     /// # Errors
     /// The bytes are damaged.
     pub fn tool(&self, tool: usize) -> Result<Tool, BadBlob> {
-        decode(self.part(Part::Tools), tool)
+        self.record(Part::Tools, tool)
     }
 
     /// Returns the entries for tools that contain one of these normalised names, literally or as a glob: in their
@@ -371,8 +376,19 @@ impl Blob {
         find(self.part(part), name)
     }
 
+    /// Decodes a record that may be compressed.
+    fn record<T: serde::de::DeserializeOwned>(&self, part: Part, index: usize) -> Result<T, BadBlob> {
+        let coded = stored(self.part(part), index).ok_or(BadBlob)?;
+        let record = symbols::expanded(self.part(Part::Symbols), coded)?;
+        postcard::from_bytes(&record).map_err(|_| BadBlob)
+    }
+
     fn part(&self, part: Part) -> &[u8] {
-        let bounds = (number(&self.bytes, part as usize), number(&self.bytes, part as usize + 1));
+        self.part_at(part as usize)
+    }
+
+    fn part_at(&self, part: usize) -> &[u8] {
+        let bounds = (number(&self.bytes, part), number(&self.bytes, part + 1));
         let (Some(start), Some(end)) = bounds else { return &[] };
         self.bytes.get(start as usize..end as usize).unwrap_or_default()
     }

@@ -98,10 +98,15 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(tool_names);
     parts.push(tool_globs);
     parts.push(records(&contents.support)?);
+    parts.push(Vec::new());
+    joined(&parts)
+}
 
+/// Returns a blob of all its parts.
+pub(super) fn joined(parts: &[Vec<u8>]) -> Result<Vec<u8>, BadBlob> {
     let mut blob = Vec::new();
     let mut at = PARTS * 4 + 4;
-    for part in &parts {
+    for part in parts {
         blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
         at += part.len();
     }
