@@ -288,6 +288,7 @@ impl CallReader<'_> {
         if super::names::prints(&callee) {
             self.printed(&arguments);
         }
+        self.note_listing(&callee, &arguments);
         if let Some(reflected) = self.reflected(&callee, &of, &arguments) {
             return reflected;
         }

@@ -1014,3 +1014,33 @@ fn a_statement_of_which_nothing_is_known_is_not_read() {
         assert!(!unknown(language, code), "{language}: {code}");
     }
 }
+
+#[test]
+fn a_call_of_a_listed_member_is_not_known() {
+    let listed = |module: &str| format!("function-value({module})");
+    for (language, code, module) in [
+        ("js", "Object.values(require('child_process')).find(f => f.name == n)('x')", "child_process"),
+        ("js", "const c = require('fs'); Object.entries(c).forEach(([k, f]) => f('x'))", "fs"),
+        ("js", "new Map(Object.entries(require('child_process'))).get('execSync')('x')", "child_process"),
+        ("python", "import os; [f for n, f in vars(os).items() if n == 's'][0]('x')", "os"),
+        ("python", "import os; next(v for k, v in os.__dict__.items())('x')", "os"),
+        ("python", "import os; d = {**vars(os)}; d['system']('x')", "os"),
+        ("python", "import inspect, shutil as s; dict(inspect.getmembers(s))['rmtree']('x')", "shutil"),
+        ("python", "import os; os.__dict__.get('system')('x')", "os"),
+        ("lua", "for k, v in pairs(os) do v('x') end", "os"),
+        ("php", "foreach (get_defined_functions()['internal'] as $f) $f('x');", "get_defined_functions"),
+    ] {
+        has(language, code, &listed(module));
+    }
+    has("python", "import os; vars(os)['system']('x')", "os.system(x)");
+    for (language, code) in [
+        ("js", "Object.values(require('./own')).map(f => f('x'))"),
+        ("python", "import os; os.environ.items()"),
+        ("python", "import os; print(dir(os))"),
+        ("python", "import argparse; vars(args).items()"),
+        ("lua", "for k, v in pairs(t) do print(k) end"),
+    ] {
+        assert!(!seen(language, code).iter().any(|call| call.starts_with("function-value")), "{code}");
+    }
+    has("ruby", "Kernel.instance_method(:system).bind_call(self, 'x')", "system(x)");
+}

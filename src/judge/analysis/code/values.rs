@@ -8,6 +8,7 @@ use super::scan::Token;
 use super::statements::CallReader;
 use super::{Call, Language, Slice, World};
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::embedded_source::verb;
 use crate::judge::rules::word_lists;
 
 impl CallReader<'_> {
@@ -27,6 +28,27 @@ impl CallReader<'_> {
         {
             self.loose.push(name.clone());
         }
+    }
+
+    /// Adds a module whose members a call lists, if functions that run programs or delete are among them: which of them
+    /// is called is only known when the code runs.
+    pub fn note_listing(&mut self, callee: &str, arguments: &[Expression]) {
+        let module = match callee.rsplit_once('.') {
+            // `os.__dict__.items()`
+            Some((module, method))
+                if self.language == Language::Python && word_lists::MAPPING_METHODS.contains(&method) =>
+            {
+                Some(module)
+            }
+            _ => word_lists::MEMBER_LISTINGS
+                .iter()
+                .find(|(language, name, _)| *language == self.language && *name == callee)
+                // `vars(os)["system"]`
+                .filter(|_| callee != "vars" || !self.mark(0, '['))
+                .map(|(_, _, at)| arguments.get(*at).and_then(|module| module.name.as_deref()).unwrap_or(callee)),
+        };
+        let acts = |module: &&str| word_lists::ACTING_MODULES.contains(&&*verb(self.language, module));
+        self.loose.extend(module.filter(acts).map(str::to_owned));
     }
 
     /// Removes a function that is followed from here on.
