@@ -96,13 +96,7 @@ impl Walker<'_> {
     ) -> bool {
         let Some(path) = file.place.text() else { return false };
         let Some(FileFacts::Text { bytes, .. }) = self.input.inquiry.file(path) else { return false };
-        // Interpreters accept invalid UTF-8 in comments and strings.
-        let is_paid = file.replaced.is_empty() || self.input.replaces(file.replaced.len(), bytes.len());
-        let changed = if is_paid { file.changed(String::from_utf8_lossy(bytes)) } else { None };
-        let Some(text) = changed else {
-            self.opaque(OpaqueReason::Script, format!("what this line replaces in {path} is not known"), span);
-            return false;
-        };
+        let Some(text) = self.after_changes(file, bytes, span, |text| file.changed(text)) else { return false };
         let text = &*text;
         let reader = Language::of_scripts(language);
         let parts = documents::parts(language, text);

@@ -160,8 +160,8 @@ impl WalkProgress<'_, '_> {
         if path.known().as_deref().and_then(descriptor) == Some(0) {
             return Some(self.stdin_of(state).0);
         }
-        let written = self.files.written.get(&state.file(path)?)?;
-        let sink = self.sinks.get(*written.contents.last()?)?;
+        let (_, written, sink) = self.written_file(state, path)?;
+        let sink = sink?;
         let base = sink.base.as_ref().filter(|base| !self.input.is_not_there(&base.place));
         let before = match base {
             Some(base) => base.place.text().map(|path| {
@@ -198,9 +198,8 @@ impl WalkProgress<'_, '_> {
 
     /// Returns the existing content that a file still has, besides what the command added to it.
     pub fn base_of(&self, state: &State, path: &Value) -> Option<ExistingText> {
-        let key = state.file(path)?;
-        let written = self.files.written.get(&key)?;
-        let base = written.contents.last().and_then(|sink| self.sinks.get(*sink)?.base.clone());
+        let (key, written, sink) = self.written_file(state, path)?;
+        let base = sink.and_then(|sink| sink.base.clone());
         base.or_else(|| written.untouched.then(|| ExistingText::of(key)))
     }
 
@@ -216,8 +215,14 @@ impl WalkProgress<'_, '_> {
 
     /// Returns the last data that the command wrote to a file.
     pub fn sink_of(&self, state: &State, path: &Value) -> Option<&Sink> {
-        let written = self.files.written.get(&state.file(path)?)?;
-        self.sinks.get(*written.contents.last()?)
+        self.written_file(state, path)?.2
+    }
+
+    /// Returns a file that the command wrote or copied, with its place and the last data that the command wrote to it.
+    fn written_file(&self, state: &State, path: &Value) -> Option<(Place, &WrittenFile, Option<&Sink>)> {
+        let key = state.file(path)?;
+        let written = self.files.written.get(&key)?;
+        Some((key, written, written.contents.last().and_then(|sink| self.sinks.get(*sink))))
     }
 
     /// Returns the contents that a file may have, if the command wrote or copied it: existing ones, and the data that the
@@ -320,10 +325,7 @@ impl WalkProgress<'_, '_> {
 
 /// Returns the existing file with which a text begins, with its changes, and what follows it.
 pub(super) fn edited_file(text: &Value) -> Option<(ExistingText, Value)> {
-    let (Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. }), rest) = text.pieces().split_first()?
-    else {
-        return None;
-    };
+    let (edited, rest) = text.edited_text()?;
     let mut lines = Value::default();
     let mut file = ExistingText::of(Place::of(edited.path.as_str()));
     for change in &edited.changes {

@@ -1,5 +1,6 @@
 //! Scripts: files that are walked as code, which exist or which the command writes.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
@@ -144,12 +145,8 @@ impl Walker<'_> {
                 if file.replaced.is_empty() {
                     return self.script_bytes(state, context, path, bytes, span, act);
                 }
-                let is_paid = self.input.replaces(file.replaced.len(), bytes.len());
-                let texts = if is_paid { file.stages(&String::from_utf8_lossy(bytes)) } else { None };
-                let Some((last, others)) = texts.as_deref().and_then(<[String]>::split_last) else {
-                    let detail = format!("what this line replaces in {path} is not known");
-                    return self.opaque(OpaqueReason::Script, detail, span);
-                };
+                let texts = self.after_changes(file, bytes, span, |text| file.stages(&text));
+                let Some((last, others)) = texts.as_deref().and_then(<[String]>::split_last) else { return };
                 for text in others {
                     self.script_bytes(&mut state.fork(), context, path, text.as_bytes(), span, act);
                 }
@@ -163,6 +160,25 @@ impl Walker<'_> {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }
         }
+    }
+
+    /// Returns what the changes by the command leave of an existing file; reports them if they cannot be followed.
+    pub fn after_changes<'t, T>(
+        &mut self,
+        file: &ExistingText,
+        bytes: &'t [u8],
+        span: Span,
+        changed: impl FnOnce(Cow<'t, str>) -> Option<T>,
+    ) -> Option<T> {
+        // Interpreters accept invalid UTF-8 in comments and strings.
+        let text = String::from_utf8_lossy(bytes);
+        let is_paid = file.replaced.is_empty() || self.input.replaces(file.replaced.len(), bytes.len());
+        let left = if is_paid { changed(text) } else { None };
+        if left.is_none() {
+            let detail = format!("what this line replaces in {} is not known", file.place.shown());
+            self.opaque(OpaqueReason::Script, detail, span);
+        }
+        left
     }
 
     /// Walks a file that the command creates by copying a directory, or by unpacking an archive. `false`: it does not.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason};
+use super::replacements::EditedText;
 
 /// The character for an unknown piece in an approximate text. No pattern contains it.
 pub const HOLE: char = '\u{fffc}';
@@ -116,6 +117,15 @@ impl Value {
             Piece::Unknown(unknown) => all.and(unknown.taint),
             _ => all,
         })
+    }
+
+    /// Returns the edited text of a file with which it begins, and the pieces behind that.
+    #[must_use]
+    pub fn edited_text(&self) -> Option<(&EditedText, &[Piece])> {
+        match self.pieces.split_first()? {
+            (Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. }), rest) => Some((edited, rest)),
+            _ => None,
+        }
     }
 
     /// Returns the known text at its beginning.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Effect, Operand, Taint, UnknownReason, Value};
 use super::arguments::{CodeFrom, DerivedEffect, Reading};
 use super::files::{FileUpdate, WrittenData};
 use super::place::Place;
@@ -30,14 +30,6 @@ pub(super) fn changes_by(reading: &Reading) -> Option<Vec<TextChange>> {
 /// Returns the content of a file whose changes are not followed.
 fn unread() -> Value {
     unknown(UnknownReason::CommandOutput, Taint::default())
-}
-
-/// Returns the text of a file, if a value is one that code edited.
-fn file_text(value: Option<&Value>) -> Option<&EditedText> {
-    match value?.pieces() {
-        [Piece::Unknown(Unknown { why: UnknownReason::FileText(edited), .. })] => Some(edited),
-        _ => None,
-    }
 }
 
 /// The files that a program writes.
@@ -133,7 +125,8 @@ impl WalkProgress<'_, '_> {
                 place.push_text(name);
             }
             let Some(key) = state.file(&place) else { continue };
-            let copied = file_text(text).and_then(|edited| self.edited_copy(state, edited, &key, conditional));
+            let edited = text.and_then(Value::edited_text).filter(|(_, behind)| behind.is_empty());
+            let copied = edited.and_then(|(edited, _)| self.edited_copy(state, edited, &key, conditional));
             if let Some(updates) = copied {
                 all.updates.extend(updates);
                 continue;
