@@ -81,7 +81,8 @@ impl Walker<'_> {
         span: Span,
     ) -> bool {
         let Some(path) = file.value.known().and_then(|path| state.path(&path)) else { return false };
-        self.existing_code(state, context, language, &ExistingText::of(Place::of(path)), span)
+        let file = self.progress().existing(Place::of(path));
+        self.existing_code(state, context, language, &file, span)
     }
 
     /// Walks a script like [`Self::embedded_file`], with the changes by the command.

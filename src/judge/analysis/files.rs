@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::act::{Taint, Value};
 use super::place::Place;
 use super::progress::edited_file;
-use super::replacements::{Reach, Replacement, TextChange};
+use super::replacements::TextChange;
 use super::streams::{Sink, SinkId};
 
 /// Maximum number of contents, and of sources of copies, that are stored for a file.
@@ -44,21 +44,21 @@ impl WrittenFile {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ExistingText {
     pub place: Place,
-    /// What the command replaced in it.
-    pub replaced: Vec<Replacement>,
+    /// What the command changed in it.
+    pub changes: Vec<TextChange>,
 }
 
 impl ExistingText {
     /// Creates it for a file that is as it was.
     pub fn of(place: Place) -> Self {
-        Self { place, replaced: Vec::new() }
+        Self { place, changes: Vec::new() }
     }
 
     /// Returns the text that the file may have, of its text before: lines that are perhaps changed stand beside the old
     /// ones. `None` if the changes cannot be followed.
     pub fn changed<'t>(&self, text: Cow<'t, str>) -> Option<Cow<'t, str>> {
         let most = most_after_changes(text.len());
-        self.replaced.iter().try_fold(text, |text, change| {
+        self.changes.iter().try_fold(text, |text, change| {
             let changed = change.beside(&text)?;
             (changed.len() <= most).then_some(changed.into())
         })
@@ -69,9 +69,9 @@ impl ExistingText {
     pub fn stages(&self, text: &str) -> Option<Vec<String>> {
         let most = most_after_changes(text.len());
         let mut all = vec![text.to_owned()];
-        for change in &self.replaced {
+        for change in &self.changes {
             let changed = change.applied(all.last()?).filter(|changed| changed.len() <= most)?;
-            if change.reach != Reach::Some {
+            if !change.is_uncertain() {
                 all.pop();
             }
             if !all.contains(&changed) {
@@ -124,6 +124,8 @@ impl WrittenData {
 pub(super) struct FileModel {
     /// The files that the command writes, by path.
     pub written: BTreeMap<Place, WrittenFile>,
+    /// The places in it that stand for several files.
+    pub several: Vec<Place>,
     /// The links that the command creates, by path, with their targets.
     pub links: BTreeMap<Place, Place>,
     /// The number of acts that were searched for one that builds a project and so creates any files, and the act that was
@@ -135,6 +137,20 @@ impl FileModel {
     /// Reports whether the command wrote a file or created a link at this path.
     pub fn holds(&self, place: &Place) -> bool {
         self.written.contains_key(place) || self.links.contains_key(place)
+    }
+
+    /// Returns the content of a file that existed before the command, with what the command may have changed in it as in
+    /// one of several files.
+    pub fn existing(&self, sinks: &[Sink], place: Place) -> ExistingText {
+        let mut changes = Vec::new();
+        for several in self.several.iter().filter(|several| several.covers(&place)) {
+            let written = self.written.get(several).and_then(|written| sinks.get(*written.contents.last()?));
+            let Some(sink) = written else { continue };
+            changes.extend(sink.base.iter().flat_map(|base| &base.changes).map(TextChange::perhaps));
+            let text = sink.text.known().filter(|text| !text.is_empty());
+            changes.extend(text.map(|text| TextChange::Line(text.into_owned())));
+        }
+        ExistingText { place, changes }
     }
 
     /// Stores a change.
@@ -171,11 +187,13 @@ impl FileModel {
 
     /// Returns a copy of the last content of a file, and whether there are others.
     fn last(&self, sinks: &[Sink], place: &Place) -> (Sink, bool) {
-        let Some(written) = self.written.get(place) else { return (Sink::behind(place.clone()), false) };
+        let Some(written) = self.written.get(place) else {
+            return (Sink::behind(self.existing(sinks, place.clone())), false);
+        };
         let count = written.contents.len() + written.copies.len() + usize::from(written.untouched);
         let last = written.contents.last().and_then(|last| sinks.get(*last));
         let new = last.map_or_else(
-            || Sink::behind(written.copies.first().unwrap_or(place).clone()),
+            || Sink::behind(self.existing(sinks, written.copies.first().unwrap_or(place).clone())),
             |last| {
                 // The output of an editor is the existing file that it read, with the changes.
                 let edited = edited_file(&last.text);
@@ -203,6 +221,9 @@ impl FileModel {
 
     /// Returns the entry of a file that is being written.
     fn entry(&mut self, place: Place, conditional: bool) -> &mut WrittenFile {
+        if place.is_several() && !self.written.contains_key(&place) {
+            self.several.push(place.clone());
+        }
         let new = || WrittenFile { untouched: true, ..WrittenFile::default() };
         let written = self.written.entry(place).or_insert_with(new);
         if !conditional {

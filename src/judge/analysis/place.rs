@@ -4,6 +4,7 @@
 
 use super::act::{Piece, Unknown, UnknownReason, Value};
 use super::letter::{Letter, PathText};
+use crate::judge::rules::glob;
 
 /// A path, as far as the text of the command determines it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +16,8 @@ enum Form {
     Path(PathText),
     /// A file of unknown name in this directory.
     AnyIn(PathText),
+    /// A file of unknown name in this directory or below it.
+    AnyBelow(PathText),
     /// A file that is known only by this unknown value.
     Unnamed(String),
 }
@@ -155,11 +158,42 @@ impl Place {
         matches!(self.0, Form::AnyIn(_))
     }
 
+    /// Returns the place of the files that a value with an unknown name may stand for: those below the directory with
+    /// which it begins. `None` if its name is known.
+    pub fn of_files(dir: Option<&Self>, value: &Value) -> Option<Self> {
+        if value.known().is_some() || value.pattern().is_some() {
+            return None;
+        }
+        let leading = value.leading();
+        let above = leading.rsplit_once('/').map_or(".", |(above, _)| if above.is_empty() { "/" } else { above });
+        Some(Self(Form::AnyBelow(Self::at(dir, above)?.path()?.clone())))
+    }
+
+    /// Reports whether it stands for several files.
+    pub fn is_several(&self) -> bool {
+        match &self.0 {
+            Form::Path(path) => glob::is_glob(path.rough()),
+            Form::AnyIn(_) | Form::AnyBelow(_) => true,
+            Form::Unnamed(_) => false,
+        }
+    }
+
+    /// Reports whether a file is one of several for which this place stands.
+    pub fn covers(&self, file: &Self) -> bool {
+        let Some(path) = file.text() else { return false };
+        match &self.0 {
+            Form::Path(pattern) => glob::is_glob(pattern.rough()) && glob::path(pattern.rough(), path),
+            Form::AnyIn(dir) => file.split().is_some_and(|(above, _)| above.0 == Form::Path(dir.clone())),
+            Form::AnyBelow(dir) => file.below(&Self(Form::Path(dir.clone()))).is_some(),
+            Form::Unnamed(_) => false,
+        }
+    }
+
     /// Returns its path, as far as it is known.
     pub fn path(&self) -> Option<&PathText> {
         match &self.0 {
             Form::Path(path) => Some(path),
-            Form::AnyIn(_) | Form::Unnamed(_) => None,
+            Form::AnyIn(_) | Form::AnyBelow(_) | Form::Unnamed(_) => None,
         }
     }
 
@@ -182,7 +216,7 @@ impl Place {
     pub fn above(&self) -> impl Iterator<Item = Self> {
         let (path, holds) = match &self.0 {
             Form::Path(path) => (path.clone(), None),
-            Form::AnyIn(dir) => (dir.clone(), Some(Self(Form::Path(dir.clone())))),
+            Form::AnyIn(dir) | Form::AnyBelow(dir) => (dir.clone(), Some(Self(Form::Path(dir.clone())))),
             Form::Unnamed(_) => (PathText::default(), None),
         };
         let mut end = if path.rough() == "/" { 0 } else { path.rough().len() };

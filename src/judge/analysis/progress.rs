@@ -165,7 +165,7 @@ impl WalkProgress<'_, '_> {
         let base = sink.base.as_ref().filter(|base| !self.input.is_not_there(&base.place));
         let before = match base {
             Some(base) => base.place.text().map(|path| {
-                let changes = base.replaced.iter().cloned().map(TextChange::Replacement).collect();
+                let changes = base.changes.clone();
                 UnknownReason::FileText(Box::new(EditedText { path: path.to_owned(), changes }))
             }),
             None if written.is_one() => return Some(self.text_of(sink)),
@@ -186,21 +186,26 @@ impl WalkProgress<'_, '_> {
     /// Returns the text that the command wrote. If the file that it edited is not there yet, the new texts are among it.
     fn text_of(&self, sink: &Sink) -> Value {
         let mut text = sink.text.clone();
-        let edited = sink.base.as_ref().filter(|base| !base.replaced.is_empty());
-        for replaced in
-            edited.filter(|base| self.input.is_not_there(&base.place)).into_iter().flat_map(|base| &base.replaced)
+        let edited = sink.base.as_ref().filter(|base| !base.changes.is_empty());
+        for change in
+            edited.filter(|base| self.input.is_not_there(&base.place)).into_iter().flat_map(|base| &base.changes)
         {
-            text.push_text(&replaced.inserted());
+            text.push_text(&change.inserted());
             text.push_text("\n");
         }
         text
+    }
+
+    /// Returns the content of a file that existed before the command.
+    pub fn existing(&self, place: Place) -> ExistingText {
+        self.files.existing(self.sinks, place)
     }
 
     /// Returns the existing content that a file still has, besides what the command added to it.
     pub fn base_of(&self, state: &State, path: &Value) -> Option<ExistingText> {
         let (key, written, sink) = self.written_file(state, path)?;
         let base = sink.and_then(|sink| sink.base.clone());
-        base.or_else(|| written.untouched.then(|| ExistingText::of(key)))
+        base.or_else(|| written.untouched.then(|| self.existing(key)))
     }
 
     /// Reports whether a file may still have existing content.
@@ -240,8 +245,16 @@ impl WalkProgress<'_, '_> {
                 sink.base = existing.last().cloned();
             }
         }
-        existing.extend(written.copies.iter().cloned().map(ExistingText::of));
-        existing.extend(written.untouched.then(|| ExistingText::of(key)));
+        existing.extend(written.copies.iter().cloned().map(|place| self.existing(place)));
+        let as_one_of_several = self.existing(key);
+        for sink in &mut sinks {
+            // The change of several files may have come after the command wrote this one.
+            let changed = sink.text.known().and_then(|text| Some(as_one_of_several.changed(text)?.into_owned()));
+            if let Some(changed) = changed.filter(|_| !as_one_of_several.changes.is_empty()) {
+                sink.text = Value::text(changed);
+            }
+        }
+        existing.extend(Some(as_one_of_several).filter(|_| written.untouched));
         existing.dedup();
         sinks.retain(|sink| !sink.is_empty());
         Some((existing, sinks))
@@ -334,7 +347,7 @@ pub(super) fn edited_file(text: &Value) -> Option<(ExistingText, Value)> {
                 lines.push_text(line);
                 lines.push_text("\n");
             }
-            TextChange::Replacement(replacement) => file.replaced.push(replacement.clone()),
+            TextChange::Replacement(_) => file.changes.push(change.clone()),
         }
     }
     lines.push_value(&Value::of(rest.to_vec()));

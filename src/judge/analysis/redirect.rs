@@ -6,6 +6,7 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::{Arg, DerivedEffect};
 use super::command::plain_text;
 use super::command_context::Context;
+use super::place::Place;
 use super::progress::WalkProgress;
 use super::state::{Build as _, State, VariableValue, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, DescriptorReader, Stream, Streams, WaitingReader};
@@ -166,8 +167,10 @@ impl Walker<'_> {
             Some(path) if let Some(stream) = state.streams.named(path) => return stream,
             _ => {}
         }
-        let sink =
-            state.file(&operand.value).map(|key| self.files.open(&mut self.sinks, key, append, context.conditional));
+        // What replaces a whole file of unknown name is not followed.
+        let files = || Place::of_files(state.cwd.as_ref(), &operand.value).filter(|_| append);
+        let key = state.file(&operand.value).or_else(files);
+        let sink = key.map(|key| self.files.open(&mut self.sinks, key, append, context.conditional));
         Stream::File(Rc::new(operand.clone()), sink)
     }
 

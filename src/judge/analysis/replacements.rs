@@ -16,13 +16,15 @@ pub struct Replacement {
     /// The new text, in which `\1` and `&` stand for parts of the old one if it is matched by an expression.
     pub to: String,
     pub reach: Reach,
+    /// Whether an expression is compared with the whole text, so that a match may span several lines.
+    pub across_lines: bool,
 }
 
 /// Which matches are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
     All,
-    /// The first match in each line.
+    /// The first match in each line; of the whole text if it is compared with that.
     First,
     /// Perhaps only some of them.
     Some,
@@ -61,6 +63,39 @@ impl TextChange {
         matches!(self, Self::Replacement(Replacement { reach: Reach::Some, .. }))
     }
 
+    /// Returns a text after the change. `None` if an expression cannot be used.
+    pub fn applied(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Line(line) => Some(with_line(text, line)),
+            Self::Replacement(replacement) => replacement.applied(text),
+        }
+    }
+
+    /// Returns a text after the change; if that is uncertain, one that has the changed lines beside the old ones.
+    pub fn beside(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Line(line) => Some(with_line(text, line)),
+            Self::Replacement(replacement) => replacement.beside(text),
+        }
+    }
+
+    /// Compares its expression with the whole text, instead of each line.
+    pub fn span_lines(&mut self) {
+        if let Self::Replacement(replacement) = self {
+            replacement.across_lines = true;
+        }
+    }
+
+    /// Returns the change, as one that may leave some of what it changes.
+    pub fn perhaps(&self) -> Self {
+        match self {
+            Self::Line(_) => self.clone(),
+            Self::Replacement(replacement) => {
+                Self::Replacement(Replacement { reach: Reach::Some, ..replacement.clone() })
+            }
+        }
+    }
+
     /// Returns the new text.
     pub fn inserted(&self) -> Cow<'_, str> {
         match self {
@@ -87,7 +122,7 @@ impl Replacement {
 
     /// Returns a text after the replacement; with [`Reach::Some`], one that has the changed lines beside the old ones.
     /// `None` if the expression cannot be used.
-    pub fn beside(&self, text: &str) -> Option<String> {
+    fn beside(&self, text: &str) -> Option<String> {
         let compiled = self.compiled()?;
         if self.reach != Reach::Some {
             return Some(compiled.replaced(text));
@@ -107,9 +142,11 @@ impl Replacement {
     }
 
     fn compiled(&self) -> Option<Compiled<'_>> {
-        let first = self.reach == Reach::First;
+        let (first, across_lines) = (self.reach == Reach::First, self.across_lines);
         match &self.from {
-            Pattern::Text(from) => Some(Compiled { from: Matcher::Text(from), to: Cow::Borrowed(&self.to), first }),
+            Pattern::Text(from) => {
+                Some(Compiled { from: Matcher::Text(from), to: Cow::Borrowed(&self.to), first, across_lines })
+            }
             Pattern::Expression { text: from, ignore_case } => {
                 // The two syntaxes differ in which brackets and signs are escaped. What matches in either is replaced.
                 let flags = if *ignore_case { "(?mi)" } else { "(?m)" };
@@ -117,7 +154,8 @@ impl Replacement {
                 let compile = |from: String| expression::compile(&format!("{flags}{from}")).ok();
                 let from: Vec<Regex> = both.into_iter().flatten().filter_map(compile).collect();
                 let to = Cow::Owned(template(&self.to));
-                (!from.is_empty()).then_some(Compiled { from: Matcher::Expressions(from), to, first })
+                let from = Some(from).filter(|from| !from.is_empty())?;
+                Some(Compiled { from: Matcher::Expressions(from), to, first, across_lines })
             }
         }
     }
@@ -127,8 +165,9 @@ impl Replacement {
 struct Compiled<'r> {
     from: Matcher<'r>,
     to: Cow<'r, str>,
-    /// Whether only the first match in each line is replaced.
+    /// Whether only the first match in each line is replaced, or in the whole text.
     first: bool,
+    across_lines: bool,
 }
 
 enum Matcher<'r> {
@@ -138,9 +177,10 @@ enum Matcher<'r> {
 
 impl Compiled<'_> {
     fn replaced(&self, text: &str) -> String {
-        match self.first {
-            true => text.split_inclusive('\n').map(|line| self.replaced_in(line, 1)).collect(),
-            false => self.replaced_in(text, usize::MAX),
+        match (self.first, self.across_lines) {
+            (true, false) => text.split_inclusive('\n').map(|line| self.replaced_in(line, 1)).collect(),
+            (true, true) => self.replaced_in(text, 1),
+            (false, _) => self.replaced_in(text, usize::MAX),
         }
     }
 
@@ -163,6 +203,7 @@ impl Compiled<'_> {
     fn blocks<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let from = match self.from {
             Matcher::Text(from) if from.contains('\n') => from,
+            Matcher::Expressions(_) if self.across_lines => return vec![text],
             _ => return text.split_inclusive('\n').collect(),
         };
         let (mut all, mut rest) = (Vec::new(), text);
@@ -177,6 +218,12 @@ impl Compiled<'_> {
         all.push(rest);
         all
     }
+}
+
+/// Returns a text with another line at its end.
+fn with_line(text: &str, line: &str) -> String {
+    let between = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{between}{line}\n")
 }
 
 /// Converts an expression of the basic syntax, in which `\(` is a group and `(` a letter.
@@ -371,7 +418,7 @@ fn substitution(rest: &str) -> Option<(Replacement, &str)> {
         flags if flags.contains('g') => Reach::All,
         _ => Reach::First,
     };
-    Some((Replacement { from, to, reach }, behind))
+    Some((Replacement { from, to, reach, across_lines: false }, behind))
 }
 
 /// Splits a text at the first mark without a backslash before it.
@@ -453,7 +500,8 @@ mod tests {
         assert_eq!(beside("s/b/c/2", "b\n"), "b\nc\n");
         assert_eq!(beside("1s/x/c/", "a\nb"), "a\nb");
         assert_eq!(beside("s/b/c/; 1s/d/e/", "bb\n"), "cb\n");
-        let several = Replacement { from: Pattern::Text("b\nc".into()), to: "x".into(), reach: Reach::Some };
+        let several =
+            Replacement { from: Pattern::Text("b\nc".into()), to: "x".into(), reach: Reach::Some, across_lines: false };
         assert_eq!(several.beside("a\nab\ncd\ne\nb\nc").unwrap(), "a\nab\ncd\naxd\ne\nb\nc\nx");
     }
 
@@ -463,9 +511,11 @@ mod tests {
             from: Pattern::Expression { text: "(*[".into(), ignore_case: false },
             to: "x".into(),
             reach: Reach::Some,
+            across_lines: false,
         };
         assert_eq!(broken.applied("a"), None);
-        let empty = Replacement { from: Pattern::Text(String::new()), to: "x".into(), reach: Reach::Some };
+        let empty =
+            Replacement { from: Pattern::Text(String::new()), to: "x".into(), reach: Reach::Some, across_lines: false };
         assert_eq!(empty.applied("a").as_deref(), Some("a"));
     }
 }

@@ -116,7 +116,8 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
-        self.file_at(state, context, &ExistingText::of(place), span, act);
+        let file = self.progress().existing(place);
+        self.file_at(state, context, &file, span, act);
     }
 
     /// Walks an existing file as shell code, with the changes by the command.
@@ -142,7 +143,7 @@ impl Walker<'_> {
         match self.input.inquiry.file(path) {
             Some(FileFacts::Text { bytes, digest }) => {
                 self.facts.scripts.insert(path.to_owned(), *digest);
-                if file.replaced.is_empty() {
+                if file.changes.is_empty() {
                     return self.script_bytes(state, context, path, bytes, span, act);
                 }
                 let texts = self.after_changes(file, bytes, span, |text| file.stages(&text));
@@ -172,7 +173,7 @@ impl Walker<'_> {
     ) -> Option<T> {
         // Interpreters accept invalid UTF-8 in comments and strings.
         let text = String::from_utf8_lossy(bytes);
-        let is_paid = file.replaced.is_empty() || self.input.replaces(file.replaced.len(), bytes.len());
+        let is_paid = file.changes.is_empty() || self.input.replaces(file.changes.len(), bytes.len());
         let left = if is_paid { changed(text) } else { None };
         if left.is_none() {
             let detail = format!("what this line replaces in {} is not known", file.place.shown());
@@ -244,7 +245,7 @@ impl Walker<'_> {
             }
         }
         // The caller walks the file itself.
-        let own = state.file(file).map(ExistingText::of);
+        let own = state.file(file).map(|place| self.progress().existing(place));
         let (own, others): (Vec<_>, Vec<_>) = existing.into_iter().partition(|file| Some(file) == own.as_ref());
         for file in &others {
             self.file_at(state, context, file, span, act);

@@ -7,7 +7,6 @@ use super::analysis_input::AnalysisInput;
 use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
 use super::command_context::{Context, SpanMap};
-use super::files::ExistingText;
 use super::indirection::archives::is_unread;
 use super::place::Place;
 use super::program::is_shell;
@@ -314,7 +313,8 @@ impl Walker<'_> {
                 self.unread_code(language, "it comes out of an archive", span);
             }
             for origin in self.progress().origins(place) {
-                self.existing_code(state, context, language, &ExistingText::of(origin), span);
+                let file = self.progress().existing(origin);
+                self.existing_code(state, context, language, &file, span);
             }
         }
         self.embedded_file(state, context, language, file, span)

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use super::act::{ActId, Input, Operand, Output, Taint, UnknownReason, Value};
 use super::command_context::Context;
 use super::files::ExistingText;
-use super::place::Place;
 use super::replacements::TextChange;
 use super::state::{Build as _, State, unknown};
 use crate::judge::syntax::tree::{Command, Script};
@@ -34,8 +33,8 @@ pub(super) struct Sink {
 
 impl Sink {
     /// Creates one whose data follows the content of an existing file.
-    pub fn behind(place: Place) -> Self {
-        Self { base: Some(ExistingText::of(place)), ..Self::default() }
+    pub fn behind(base: ExistingText) -> Self {
+        Self { base: Some(base), ..Self::default() }
     }
 
     /// Reports whether it adds nothing to an existing content.
@@ -56,7 +55,7 @@ impl Sink {
                     self.text.push_text("\n");
                 }
                 TextChange::Replacement(change) => {
-                    base.iter_mut().for_each(|base| base.replaced.push(change.clone()));
+                    base.iter_mut().for_each(|base| base.changes.push(TextChange::Replacement(change.clone())));
                     if let Some(text) = known.filter(|text| !text.is_empty()) {
                         let changed = change.applied(&text).filter(|text| text.len() <= MAX_EDITED);
                         let unread = || unknown(UnknownReason::CommandOutput, Taint::default());

@@ -24,6 +24,9 @@ pub(super) fn changes_by(reading: &Reading) -> Option<Vec<TextChange>> {
     for (script, computes) in scripts {
         all.extend(replacements::changes(&script, computes)?);
     }
+    if reading.flags.iter().any(|flag| word_lists::WHOLE_TEXT_FLAGS.contains(&&*flag.name)) {
+        all.iter_mut().for_each(TextChange::span_lines);
+    }
     Some(all)
 }
 
@@ -124,7 +127,9 @@ impl WalkProgress<'_, '_> {
                 place.push_text("/");
                 place.push_text(name);
             }
-            let Some(key) = state.file(&place) else { continue };
+            let Some(key) = state.file(&place).or_else(|| Place::of_files(state.cwd.as_ref(), &place)) else {
+                continue;
+            };
             let edited = text.and_then(Value::edited_text).filter(|(_, behind)| behind.is_empty());
             let copied = edited.and_then(|(edited, _)| self.edited_copy(state, edited, &key, conditional));
             if let Some(updates) = copied {

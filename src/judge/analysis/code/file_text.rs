@@ -48,11 +48,12 @@ fn changes(last: &str, texts: Vec<String>, ignore_case: bool) -> Vec<TextChange>
                 from: Pattern::Text(from.clone()),
                 to: to.clone(),
                 reach: Reach::Some,
+                across_lines: true,
             })]
         }
         ("sub" | "subn" | "gsub", [from, to, ..]) => {
             let from = Pattern::Expression { text: from.clone(), ignore_case };
-            vec![TextChange::Replacement(Replacement { from, to: to.clone(), reach: Reach::Some })]
+            vec![TextChange::Replacement(Replacement { from, to: to.clone(), reach: Reach::Some, across_lines: true })]
         }
         _ => texts.into_iter().filter(|text| !text.trim().is_empty()).map(TextChange::Line).collect(),
     }

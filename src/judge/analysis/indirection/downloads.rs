@@ -179,7 +179,7 @@ impl WalkProgress<'_, '_> {
                 let code = |language| (language, format!("code of {}", path.shown()), sink.text.clone());
                 written.extend(known.filter(|_| !sink.is_empty()).map(code));
                 // What is unchanged is the project's own code.
-                let base = sink.base.clone().filter(|base| base.place != *path || !base.replaced.is_empty());
+                let base = sink.base.clone().filter(|base| base.place != *path || !base.changes.is_empty());
                 existing.extend(base.and_then(|base| Some((language?, base))));
             }
             // A copy of another file, under a name that runs.
