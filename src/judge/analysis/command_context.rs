@@ -48,6 +48,9 @@ pub(super) struct Context {
     pub staged: bool,
     /// Whether it is in a generated script, in which only literal commands are judged.
     pub plainly: bool,
+    /// Whether the system starts a script, by the interpreter in its first line. A shell that is given a script ignores
+    /// that line.
+    pub by_first_line: bool,
     pub root: bool,
     pub remote: Option<Remote>,
     /// The enclosing wrappers, the outermost first.

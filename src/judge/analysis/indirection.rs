@@ -153,7 +153,8 @@ impl Walker<'_> {
             let known = self.facts.opaque.len();
             let SessionFile { language, path } = file;
             if language == "shell" {
-                self.script_bytes(&mut state.child(&[]), &context.staged(), &path, text, ran.span, None);
+                let context = context.staged().by_first_line();
+                self.script_bytes(&mut state.child(&[]), &context, &path, text, ran.span, None);
             } else {
                 let file = Operand { value: Value::text(path), span: ran.span };
                 self.embedded_file(state, &context.staged(), language, &file, ran.span);

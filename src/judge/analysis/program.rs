@@ -360,7 +360,7 @@ impl Walker<'_> {
 
     /// Returns the context of a script file.
     pub fn script_context(&self, context: &Context, path: &str, span: Span) -> Context {
-        Context { source: Source::Script(path.to_owned()), ..context.elsewhere(span) }
+        Context { source: Source::Script(path.to_owned()), by_first_line: false, ..context.elsewhere(span) }
     }
 }
 

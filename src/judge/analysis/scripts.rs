@@ -220,6 +220,7 @@ impl Walker<'_> {
         let Some((existing, sinks)) = self.progress().possible_contents(state, file) else { return false };
         let path = file.rough().into_owned();
         for sink in sinks {
+            let by_first_line = context.by_first_line;
             let mut context = self.script_context(context, &path, span);
             if sink.decoded {
                 context.disguise = Some(Disguise::Encoding);
@@ -231,14 +232,14 @@ impl Walker<'_> {
                 Some(text) if is_binary(text.as_bytes()) => {
                     self.opaque(OpaqueReason::Script, format!("{path} is a binary that this line writes"), span);
                 }
-                Some(text) => self.script_text(state, &context, &text, act),
+                Some(text) => self.script_text(state, &context, &text, act, by_first_line),
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
                 None if let Some(files) = sink.files().filter(|files| self.progress().are_read(files)) => {
                     for path in files {
                         let file = ExistingText::of(Place::of(path.as_str()));
-                        self.file_at(state, &context, &file, span, act);
+                        self.file_at(state, &Context { by_first_line, ..context.clone() }, &file, span, act);
                     }
                 }
                 None => self.read_value(state, &context, &sink.text, span),
@@ -309,21 +310,52 @@ impl Walker<'_> {
             return;
         }
         // Code in another language is walked as if its interpreter were called with the file.
-        if let Some(name) = interpreter(text).filter(|name| !self.input.is_shell_name(name)) {
+        let foreign = interpreter(text).filter(|name| context.by_first_line && !self.reads_script(name, text));
+        if let Some(name) = foreign {
             let language = self.input.language(&name);
-            if let Some(reader) = Language::of_scripts(&language) {
-                self.embedded_text(state, context, reader, path, text, span);
+            match Language::of_scripts(&language) {
+                Some(reader) => _ = self.embedded_text(state, context, reader, path, text, span),
+                None => self.first_line(state, &inner, path, text, span),
             }
             self.add_code(act, &language, Value::text(text));
             return;
         }
-        self.script_text(state, &inner, text, act);
+        self.script_text(state, &inner, text, act, context.by_first_line);
     }
 
-    /// Walks the text of a script that the command contains, by its first line.
+    /// Reports whether the program in the first line of a script is a shell that reads the script.
+    fn reads_script(&self, name: &str, text: &str) -> bool {
+        let line = text.lines().next().unwrap_or_default();
+        self.input.is_shell_name(name) && !line.split_whitespace().any(|word| word == "-c")
+    }
+
+    /// Walks the program in the first line of a script, with the script and its arguments.
     #[inline(never)]
-    fn script_text(&mut self, state: &mut State, context: &Context, text: &str, act: Option<usize>) {
+    fn first_line(&mut self, state: &State, context: &Context, path: &str, text: &str, span: Span) {
+        let line = text.lines().next().unwrap_or_default().trim_start_matches("#!").trim();
+        // What follows the program is one argument.
+        let (program, argument) = line
+            .split_once(char::is_whitespace)
+            .map_or((line, None), |(program, rest)| (program, Some(rest.trim_start())));
+        let words = std::iter::once(program).chain(argument).chain([path]).map(Value::text);
+        let fields = words.chain(state.positional.iter().cloned()).map(|value| Field::word(value, span)).collect();
+        self.run(&mut state.subshell(), context, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// Walks the text of a script that the command contains. `by_first_line`: the system starts it, by its first line.
+    #[inline(never)]
+    fn script_text(
+        &mut self,
+        state: &mut State,
+        context: &Context,
+        text: &str,
+        act: Option<usize>,
+        by_first_line: bool,
+    ) {
         match interpreter(text) {
+            Some(name) if !self.input.is_shell_name(&name) && !by_first_line => {
+                self.numbered_text(state, context, text);
+            }
             Some(name) if !self.input.is_shell_name(&name) => {
                 let language = self.input.language(&name);
                 self.embedded_code(
@@ -337,7 +369,10 @@ impl Walker<'_> {
                 self.add_code(act, &language, Value::text(text));
             }
             Some(name) => {
-                self.numbered_text(state, &context.read_by(&name, &name), text);
+                let own = context.read_by(&name, &name);
+                // A shell with a grammar of its own ignores the first line, and other shells ignore that of such a shell.
+                let is_own = own.translation.is_none() && context.translation.is_none();
+                self.numbered_text(state, if by_first_line || is_own { &own } else { context }, text);
             }
             None => self.numbered_text(state, context, text),
         }
@@ -358,7 +393,7 @@ impl Walker<'_> {
         child.zero = path.clone();
         child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let value = self.progress().behind(state, path).map_or_else(|| path.clone(), |(behind, _)| behind);
-        let context = context.reading(Dialect::Bash);
+        let context = context.reading(Dialect::Bash).by_first_line();
         let before = self.facts.acts.len();
         let is_whole = self.written_script(&mut child, &context, &value, span, Some(act));
         if self.facts.acts.len() > before {

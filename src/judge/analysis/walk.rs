@@ -398,6 +398,11 @@ impl Context {
         Self { spans: SpanMap::At(span), ..self.clone() }
     }
 
+    /// Returns the context of a script that the system starts.
+    pub fn by_first_line(&self) -> Self {
+        Self { by_first_line: true, ..self.clone() }
+    }
+
     /// Returns the context of a text that another shell parses.
     pub fn reading(&self, dialect: Dialect) -> Self {
         Self { dialect, translation: None, ..self.clone() }

@@ -115,7 +115,7 @@ impl Walker<'_> {
         let Some(inner) = self.definition(state, context, name, (said, &[file]), span) else { return };
         if language == "shell" {
             let mut child = state.child(env);
-            let inside = inner.read_by(name, name);
+            let inside = inner.read_by(name, name).by_first_line();
             self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
         } else if let Some(commands) = commands_in(language) {
             let Some(text) = self.known_settings(state, file, span) else { return };

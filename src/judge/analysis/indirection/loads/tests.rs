@@ -72,6 +72,30 @@ fn a_script_is_read_alike_by_its_first_line_and_by_its_interpreter() {
 }
 
 #[test]
+fn a_shell_ignores_the_first_line_of_a_script_that_it_is_given() {
+    for first in
+        ["#! /bin/true", "#!/usr/bin/env python3", "#!/usr/bin/env -S node", "#!/usr/bin/make -f", "#!/usr/bin/fish"]
+    {
+        let text = format!("{first}\nif true; then rm harm; fi\n");
+        for command in ["bash a", "sh ./a", ". ./a", "source a", "bash < a", "cat a | bash", "env bash a"] {
+            assert!(harms(command, &[("a", &text)]), "{command}: {first}");
+        }
+    }
+    assert!(harms("printf '#!/bin/true\\nrm harm\\n' > z; bash z", &[]));
+    assert!(!harms("./a", &[("a", "#!/bin/true\nrm harm\n")]));
+    assert!(!harms("printf '#!/bin/true\\nrm harm\\n' > z; ./z", &[]));
+}
+
+#[test]
+fn the_system_gives_a_script_to_the_program_in_its_first_line() {
+    assert!(harms("./a", &[("a", "#!/usr/bin/make -f\nall:\n\trm harm\n")]));
+    assert!(harms("./a", &[("a", "#!/usr/bin/env -S sh -c 'rm harm'\n")]));
+    let removed = run("./a", &[("a", "#!/bin/rm\n")]);
+    assert!(removed.contains(&"rm /home/dev/project/a".to_owned()), "{removed:?}");
+    assert!(!harms("./a", &[("a", "#!/usr/bin/make -f\nall:\n\tls harm\n")]));
+}
+
+#[test]
 fn what_a_program_writes_is_not_what_it_loads() {
     assert!(!harms("cython -o out.c a.pyx", &[("out.c", "int f(){return system(\"rm harm\");}")]));
     assert!(harms("cython -o out.c a.py", &[("a.py", HARM)]));
