@@ -8,9 +8,10 @@ use crate::judge::Judgment;
 use crate::judge::analysis::question::{PathFacts, PathKind, Question, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{
-    BroughtContent, CommandChanges, FileKind, FileSnapshot, MAX_CHANGES, PathChange, PathChangeKind, PriorState, Stat,
+    BroughtContent, CommandChanges, CopiedContent, FileKind, FileSnapshot, MAX_CHANGES, NamedObject, PathChange,
+    PathChangeKind, PriorState, Stat,
 };
-use crate::judge::matcher::{PlannedChange, PlannedChanges, planned_changes};
+use crate::judge::matcher::{PlannedChange, PlannedChanges, is_thrown_away, planned_changes};
 use crate::world::World;
 
 use super::engine::Engine;
@@ -21,7 +22,7 @@ use super::engine::Engine;
 pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> CommandChanges {
     let PlannedChanges { named, ran } = planned_changes(invocation, &judgment.facts, &engine.catalog, engine.policy());
     let is_guarded = invocation.origin != crate::judge::invocation::Origin::Cli;
-    if !is_guarded && !named.iter().any(|change| matches!(change, PlannedChange::Bring { thrown_away: true, .. })) {
+    if !is_guarded && !named.iter().any(|change| matches!(change, PlannedChange::Bring { .. })) {
         return CommandChanges::default();
     }
     let world = World::new(invocation);
@@ -31,12 +32,17 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
     } else {
         Vec::new()
     };
+    let is_thrown_away = |path: &str| is_thrown_away(invocation, path, &engine.catalog, engine.policy());
     let mut changes = CommandChanges { ran: ran && is_guarded, ..CommandChanges::default() };
+    if is_guarded {
+        changes.fetched =
+            judgment.facts.fetched.iter().filter_map(|path| led(&world, path)).take(MAX_CHANGES).collect();
+    }
     for change in named {
         match change {
             PlannedChange::Make { path } if is_guarded => changes.done.extend(made(&world, &path)),
             PlannedChange::Take { path } if is_guarded => changes.done.extend(gone(&world, &path)),
-            PlannedChange::Name(named) if is_guarded => changes.named.push(named),
+            PlannedChange::Name(named) if is_guarded => changes.named.push(with_new_refs(&world, named)),
             PlannedChange::Put { from, to } if is_guarded => changes.done.extend(put(&world, &from, &to)),
             PlannedChange::Make { .. }
             | PlannedChange::Take { .. }
@@ -46,11 +52,14 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
                 let Some((from, places)) = ends(&world, &from, &to, found, replaces) else { continue };
                 let Some(was) = snapshot(&world, &from).map(|look| look.stat) else { continue };
                 for to in places {
+                    let thrown_away = thrown_away || is_thrown_away(&to);
                     if on && thrown_away {
                         // The content can be generated again, except what was moved there before.
                         changes.brought.extend(brought_on(&earlier, &from, &to, moved));
                     } else if thrown_away {
                         changes.brought.push(BroughtContent { to: to.clone(), from: from.clone(), moved });
+                    } else if !moved && is_guarded && !is_in_git(&world, &from, was.kind) {
+                        changes.copied.push(CopiedContent { to: to.clone(), from: from.clone(), was });
                     }
                     if moved && is_guarded {
                         changes.done.retain(|change| change.path != to);
@@ -62,6 +71,7 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Comm
             }
         }
     }
+    changes.copied.truncate(MAX_CHANGES);
     changes
 }
 
@@ -77,6 +87,32 @@ fn snapshot(world: &World, path: &str) -> Option<FileSnapshot> {
         WorldAnswer::FileSnapshot(look) => look,
         _ => None,
     }
+}
+
+/// Returns the path to which the path of a download leads, with a slash at the end for a directory.
+fn led(world: &World, named: &str) -> Option<String> {
+    let facts = path(world, named.strip_suffix('/').unwrap_or(named))?;
+    let is_directory = facts.kind == PathKind::Directory || named.ends_with('/');
+    Some(facts.canonical + if is_directory { "/" } else { "" })
+}
+
+/// Reports whether a file is committed and unchanged.
+fn is_in_git(world: &World, path: &str, kind: FileKind) -> bool {
+    kind == FileKind::File
+        && matches!(world.answer(&Question::Git(path.to_owned())), WorldAnswer::Git(git) if git.tracked && git.clean)
+}
+
+/// Removes the branches and tags that exist already, or of which that is unknown.
+fn with_new_refs(world: &World, mut named: NamedObject) -> NamedObject {
+    let names = std::mem::take(&mut named.refs);
+    if names.is_empty() {
+        return named;
+    }
+    let dir = named.cwd.clone().unwrap_or_default();
+    if let WorldAnswer::Refs(facts) = world.answer(&Question::Refs { dir, names: names.clone() }) {
+        named.refs = names.into_iter().filter(|name| !facts.existing.contains(name)).collect();
+    }
+    named
 }
 
 fn made(world: &World, named: &str) -> Option<PathChange> {

@@ -29,7 +29,10 @@ pub const UNSEEN_MS: i64 = 2_000;
 
 /// The maximum time between a command that runs programs and the session's next call for which all changes to the paths
 /// that the command names are attributed to it: less than a person needs to see a file, edit it and continue.
-pub const SOON_MS: i64 = 60_000;
+pub const SOON_MS: i64 = 8_000;
+
+/// The maximum pause between two files that one command puts into a directory.
+const PAUSE_MS: i64 = 1_000;
 
 /// The maximum length of a window that ends with a command's end or with the session's next call.
 pub const LONGEST_MS: i64 = 600_000;
@@ -134,6 +137,16 @@ impl BroughtContent {
     }
 }
 
+/// A file that a command copied, or into which it put the content of another one, outside the places at which files are
+/// regenerated or discarded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopiedContent {
+    pub to: String,
+    pub from: String,
+    /// The metadata of the other file.
+    pub was: Stat,
+}
+
 /// An object that a command created or started and that is known only by its name (a container, a branch, a terminal),
 /// or input that it typed into such a terminal: the command as it was given, with canonical names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +161,12 @@ pub struct NamedObject {
     pub operands: Vec<String>,
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The branches and tags (`refs/heads/x`) that it creates and that did not exist before.
+    #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
+    /// Whether the command expects that it may exist already.
+    #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
 }
 
 impl NamedObject {
@@ -170,13 +189,19 @@ pub struct CommandChanges {
     pub brought: Vec<BroughtContent>,
     #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<NamedObject>,
+    #[serde(rename = "k", default, skip_serializing_if = "Vec::is_empty")]
+    pub copied: Vec<CopiedContent>,
+    /// The files that it downloaded, with a slash at the end for a directory in which the names are unknown.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub fetched: Vec<String>,
 }
 
 impl CommandChanges {
     /// Reports whether there is nothing to record.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.done.is_empty() && !self.ran && self.brought.is_empty() && self.named.is_empty()
+        let Self { done, ran, brought, named, copied, fetched } = self;
+        done.is_empty() && !*ran && brought.is_empty() && named.is_empty() && copied.is_empty() && fetched.is_empty()
     }
 }
 
@@ -262,6 +287,13 @@ impl Ledger {
         self.entries.iter().flat_map(|entry| &entry.changes.named)
     }
 
+    /// Reports whether a command of this session ran in that second since 1970 and may have made a commit.
+    #[must_use]
+    pub fn may_have_committed(&self, second: i64) -> bool {
+        let (from, until) = (second.saturating_mul(1000), second.saturating_mul(1000).saturating_add(999));
+        self.entries.iter().map(LedgerEntry::window).any(|window| window.from <= until && from <= window.until)
+    }
+
     /// Reports whether this session created a file at a path where there was none, whatever is there now.
     #[must_use]
     pub fn has_made(&self, path: &str) -> bool {
@@ -283,6 +315,37 @@ impl Ledger {
         latest.filter(|change| !matches!(change.done, PathChangeKind::Gone)).map(|change| &*change.path)
     }
 
+    /// Reports whether this session downloaded anything.
+    #[must_use]
+    pub fn has_fetched_any(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.changes.fetched.is_empty())
+    }
+
+    /// Reports whether what is at a path was downloaded by this session, under this name or one from which it was moved
+    /// or copied since. `born` returns the birth time of the file.
+    #[must_use]
+    pub fn has_fetched(&self, path: &str, born: impl Fn() -> Option<i64>) -> bool {
+        let mut fetched: Vec<(String, TimeWindow)> = Vec::new();
+        for entry in &self.entries {
+            for change in &entry.changes.done {
+                match &change.done {
+                    PathChangeKind::Moved { from, .. } => carry(&mut fetched, from, &change.path),
+                    // A command that downloads a file also makes it.
+                    PathChangeKind::Made(_) => fetched.retain(|(to, _)| *to != change.path),
+                    PathChangeKind::Gone => {}
+                }
+            }
+            for copied in &entry.changes.copied {
+                carry(&mut fetched, &copied.from, &copied.to);
+            }
+            fetched.extend(entry.changes.fetched.iter().map(|to| (to.clone(), entry.reach())));
+        }
+        fetched.iter().any(|(to, window)| match to.strip_suffix('/') {
+            Some(dir) => is_within(path, dir) && born().is_none_or(|born| holds(&[*window], born)),
+            None => is_within(path, to),
+        })
+    }
+
     /// Returns the way in which the path still belongs to this session, if it does. A directory belongs to it only with
     /// all of its entries.
     #[must_use]
@@ -301,12 +364,24 @@ impl Ledger {
                 && books.whose(&brought.to) == PathOwner::Own
                 && look(&brought.to).is_some_and(|look| books.owns(&brought.to, look) == Some(Ownership::Made))
         };
-        self.unknown
-            || self
-                .brought
-                .iter()
-                .any(|brought| (is_within(&brought.to, path) || is_within(path, &brought.to)) && !own(brought))
+        let is_near = |to: &str| is_within(to, path) || is_within(path, to);
+        let is_copy = || {
+            let mut copied = self.entries.iter().flat_map(|entry| &entry.changes.copied);
+            copied.any(|copied| is_near(&copied.to))
+                && books.get_or_init(|| LedgerTotals::of(self)).copied.iter().any(|copied| is_near(&copied.to))
+        };
+        self.unknown || is_copy() || self.brought.iter().any(|brought| is_near(&brought.to) && !own(brought))
     }
+}
+
+/// Adds the new paths of downloads, after `from` was moved or copied to `to`.
+fn carry(fetched: &mut Vec<(String, TimeWindow)>, from: &str, to: &str) {
+    let moved = |(path, window): &(String, TimeWindow)| {
+        let rest = path.strip_prefix(from).filter(|_| is_within(path, from))?;
+        Some((format!("{to}{rest}"), *window))
+    };
+    let moved: Vec<_> = fetched.iter().filter_map(moved).take(MAX_CHANGES).collect();
+    fetched.extend(moved);
 }
 
 /// Reports whether a path is equal to another one or below it.

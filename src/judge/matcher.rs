@@ -31,7 +31,7 @@ use crate::judge::syntax::tree::Span;
 use inspected_text::InspectedValue;
 pub use inspected_text::shown;
 use match_context::{MatchContext, View};
-pub use planned_changes::{PlannedChange, PlannedChanges, planned_changes};
+pub use planned_changes::{PlannedChange, PlannedChanges, is_thrown_away, planned_changes};
 
 /// Reports whether a shell glob matches the whole text; `*` matches slashes too.
 #[must_use]
@@ -143,7 +143,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
         None
     };
     let here = || {
-        let made = lowering::made(view, &rule.made_by, rule.tier);
+        let made = lowering::made(view, rule);
         let made = made.or_else(|| lowering::unborn(view, rule.refs.as_deref(), &rule.when.flags));
         made.or_else(|| lowering::of_place(view, &rule.lower)).map(|reason| vec![reason])
     };

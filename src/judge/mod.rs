@@ -227,6 +227,7 @@ fn describe(question: &Question) -> String {
         Question::File(path) => format!("the content of {path}"),
         Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
         Question::Changed(path) => format!("what was changed in the repository of {path}"),
+        Question::Refs { dir, names } => format!("{} in the repository of {dir}", names.join(", ")),
         Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
@@ -252,7 +253,7 @@ fn binding(answer: &WorldAnswer) -> String {
         }
         // They affect the findings, which are compared.
         WorldAnswer::Changed(files) => format!("{files:?}"),
-        WorldAnswer::FileSnapshot(_) | WorldAnswer::Ledger(_) => String::new(),
+        WorldAnswer::FileSnapshot(_) | WorldAnswer::Refs(_) | WorldAnswer::Ledger(_) => String::new(),
         WorldAnswer::Unavailable => "unavailable".to_owned(),
     }
 }

@@ -41,8 +41,14 @@ pub struct IntentRow<'a> {
 }
 
 /// The changes of a command that changes no files.
-static NO_CHANGES: CommandChanges =
-    CommandChanges { done: Vec::new(), ran: false, brought: Vec::new(), named: Vec::new() };
+static NO_CHANGES: CommandChanges = CommandChanges {
+    done: Vec::new(),
+    ran: false,
+    brought: Vec::new(),
+    named: Vec::new(),
+    copied: Vec::new(),
+    fetched: Vec::new(),
+};
 
 impl<'a> IntentRow<'a> {
     /// Creates a row with a decision and no optional parts.

@@ -55,6 +55,8 @@ pub(super) fn part(row: &IntentRow<'_>, key: &DigestKey) -> Option<(String, bool
         done: row.changes.done.iter().filter(|change| may_show(change)).cloned().collect(),
         ran: row.changes.ran,
         brought: row.changes.brought.clone(),
+        copied: row.changes.copied.iter().filter(|copied| shown(&copied.to) && shown(&copied.from)).cloned().collect(),
+        fetched: row.changes.fetched.iter().filter(|path| shown(path)).cloned().collect(),
         named: row.changes.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
     };
     let text = serde_json::to_string(&changes).ok()?;

@@ -73,6 +73,9 @@ impl World {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
             Question::FileSnapshot(path) => absolute(path).and_then(snapshot::take).map(WorldAnswer::FileSnapshot),
             Question::Changed(dir) => absolute(dir).and_then(|dir| self.git.changed(dir)).map(WorldAnswer::Changed),
+            Question::Refs { dir, names } => {
+                absolute(dir).and_then(|dir| self.git.refs(dir, names)).map(WorldAnswer::Refs)
+            }
             // The record contains the ledger, if there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),

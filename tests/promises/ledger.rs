@@ -14,6 +14,10 @@ use crate::hooks::hook;
 mod brought;
 #[path = "ledger/edits.rs"]
 mod edits;
+#[path = "ledger/fetched.rs"]
+mod fetched;
+#[path = "ledger/refs.rs"]
+mod refs;
 #[path = "ledger/slow.rs"]
 mod slow;
 
@@ -264,7 +268,9 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
         let input = serde_json::json!({ "file_path": fixture.home.path("home").join(path), "content": "x\n" });
         fixture.call("s", "Write", &input)
     };
-    for own in [".claude/plans/a.md", ".claude/projects/-home-me-work/memory/MEMORY.md", ".claude/todos/a.json"] {
+    let project = fixture.home.path("work").to_str().unwrap().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let memory = format!(".claude/projects/{project}/memory/MEMORY.md");
+    for own in [".claude/plans/a.md", &memory, ".claude/todos/a.json"] {
         assert!(write(own), "{own}");
     }
     for other in [
@@ -272,6 +278,7 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
         ".claude/CLAUDE.md",
         ".claude/skills/x/SKILL.md",
         ".claude/agents/x.md",
+        ".claude/projects/-home-me-bank/memory/MEMORY.md",
         ".claude/projects/-home-me-work/memory/../settings.json",
         ".claude/projects/-home-me-work/s.jsonl",
         ".codex/memories/a.md",
@@ -279,7 +286,18 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
     ] {
         assert!(!write(other), "{other}");
     }
-    fs::create_dir_all(fixture.home.path("home/.claude/plans")).unwrap();
+    let at = |name: &str| fixture.home.path("home/.claude/plans").join(name);
+    fs::create_dir_all(at("sub")).unwrap();
+    fs::write(at("a.md"), "x\n").unwrap();
+    fixture.write("PLAN.md", "x\n");
+    for own in ["cp PLAN.md ~/.claude/plans/", "rm ~/.claude/plans/*.md", "rm -rf ~/.claude/plans/sub"] {
+        assert!(fixture.runs("s", own), "{own}");
+    }
+    for other in
+        ["cp PLAN.md ~/.claude/", "rm ~/.claude/*.md", "rm -rf ~/.claude/plans/sub/..", "rm -rf ~/.claude/skills"]
+    {
+        assert!(!fixture.runs("s", other), "{other}");
+    }
     symlink("../settings.json", fixture.home.path("home/.claude/plans/b.md")).unwrap();
     assert!(!write(".claude/plans/b.md"));
 }

@@ -108,10 +108,11 @@ impl Engine {
         let mut ledger = store.ledger(&invocation.session.id, &invocation.user).ok()?;
         // A moved file counts even if its old path exists, because another file may have taken that path. A file that
         // no longer exists was removed by a command about which guard asked.
-        ledger.brought.retain(|brought| {
-            let lies = |path: &str| std::fs::symlink_metadata(path).is_ok();
-            lies(&brought.to) && (brought.moved || !lies(&brought.from))
-        });
+        let lies = |path: &str| std::fs::symlink_metadata(path).is_ok();
+        for entry in &mut ledger.entries {
+            entry.changes.copied.retain(|copied| lies(&copied.to) && !lies(&copied.from));
+        }
+        ledger.brought.retain(|brought| lies(&brought.to) && (brought.moved || !lies(&brought.from)));
         Some(ledger)
     }
 

@@ -97,7 +97,7 @@ pub(super) fn remember(
             .filter_map(|(name, value)| Some((name.to_owned(), Some(value?))))
             .collect(),
         operands: text.into_iter().collect(),
-        cwd: None,
+        ..NamedObject::default()
     };
     if !host.hook.tools.known.iter().any(|known| known.does == KnownToolUse::Typed) {
         return;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use crate::judge::analysis::inquiry::Answers;
 
 use crate::judge::analysis::question::{
-    FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts, WorldAnswer,
+    FileFacts, GitFacts, PathFacts, PathKind, Question, RefFacts, RepositoryFacts, WorldAnswer,
 };
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::ledger::Ledger;
@@ -105,6 +105,7 @@ fn answer(question: &Question) -> WorldAnswer {
         Question::Resolve { .. } => WorldAnswer::Resolve(None),
         Question::FileSnapshot(_) => WorldAnswer::FileSnapshot(None),
         Question::Changed(_) => WorldAnswer::Unavailable,
+        Question::Refs { names, .. } => WorldAnswer::Refs(ref_facts(names)),
         Question::Ledger => WorldAnswer::Ledger(Ledger::default()),
     }
 }
@@ -151,6 +152,14 @@ fn git_facts(path: &str) -> GitFacts {
         holds_tracked: below.is_empty() || tracked && !last.contains('.'),
         holds_repository: below.is_empty(),
     }
+}
+
+/// The branches `main` and `unpushed` exist; only `unpushed` contains a commit that no other one contains.
+fn ref_facts(names: &[String]) -> RefFacts {
+    let is_of = |name: &String, known: &str| name.rsplit('/').next() == Some(known);
+    let existing = names.iter().filter(|name| is_of(name, "main") || is_of(name, "unpushed")).cloned().collect();
+    let alone = names.iter().filter(|name| is_of(name, "unpushed")).map(|_| 0).collect();
+    RefFacts { existing, alone: Some(alone) }
 }
 
 fn repository() -> RepositoryFacts {

@@ -31,6 +31,9 @@ pub struct Facts {
     pub scripts: std::collections::BTreeMap<String, [u8; 32]>,
     /// For acts in scripts, the number of the line, counted from 1.
     pub lines: std::collections::BTreeMap<ActId, u32>,
+    /// The files that it downloads or takes from a download: absolute paths, with a slash at the end for a directory in
+    /// which the names are unknown.
+    pub fetched: Vec<String>,
 }
 
 impl Facts {

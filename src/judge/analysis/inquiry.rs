@@ -12,7 +12,7 @@ use elsa::FrozenVec;
 
 use super::fuel::{Fuel, cost};
 use super::paths::Placer;
-use super::question::{FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RepositoryFacts, WorldAnswer};
+use super::question::{FileFacts, GitFacts, PathFacts, ProgramFacts, Question, RefFacts, RepositoryFacts, WorldAnswer};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{FileSnapshot, Ledger};
 use crate::judge::reserved::UnaskableReason;
@@ -249,6 +249,14 @@ impl<'a> Inquiry<'a> {
     pub fn changed(&self, dir: &str) -> Option<&'a [String]> {
         match self.ask(Question::Changed(dir.into())) {
             Some(WorldAnswer::Changed(files)) => Some(files),
+            _ => None,
+        }
+    }
+
+    /// Queries branches and tags (`refs/heads/x`) of the repository of `dir`. `None` also if there is no repository.
+    pub fn refs(&self, dir: &str, names: Vec<String>) -> Option<&'a RefFacts> {
+        match self.ask(Question::Refs { dir: dir.into(), names }) {
+            Some(WorldAnswer::Refs(facts)) => Some(facts),
             _ => None,
         }
     }

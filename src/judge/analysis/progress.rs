@@ -90,6 +90,41 @@ impl WalkProgress<'_, '_> {
         place.any_above(|dir, any| !dir.is_root() && (fetched(dir) || fetched(any) && is_new()))
     }
 
+    /// Reports whether a place that runs was downloaded, by the command or by an earlier one of the session. Of what an
+    /// earlier one downloaded, text is not meant, because it is read.
+    #[inline(never)]
+    pub fn is_download(&self, place: &Place) -> bool {
+        let was_fetched = |path: &str| {
+            let inquiry = self.input.inquiry;
+            let Some(ledger) = inquiry.ledger().filter(|ledger| ledger.has_fetched_any()) else { return false };
+            let led = inquiry.path(path).map_or(path, |facts| &facts.canonical);
+            let born = || inquiry.look(led).and_then(|look| look.stat.born);
+            let is_text = |bytes: &[u8]| !bytes.contains(&0) && str::from_utf8(bytes).is_ok();
+            let is_read = || matches!(inquiry.file(path), Some(FileFacts::Text { bytes, .. }) if is_text(bytes));
+            ledger.has_fetched(led, born) && !is_read()
+        };
+        self.is_fetched(place)
+            || place.text().is_some_and(|path| !self.files.written.contains_key(place) && was_fetched(path))
+    }
+
+    /// Returns the files that the command downloads or takes from a download, as [`Facts`](super::act::Facts) has them.
+    pub fn downloads(&self) -> Vec<String> {
+        let is_download = |id: &SinkId| {
+            let sink = self.sinks.get(*id);
+            sink.is_some_and(|sink| {
+                sink.taint.and(sink.text.taint()).has(Taint::FETCHED) && sink.text.known().is_none()
+            })
+        };
+        let of_file = |(place, file): (&Place, &WrittenFile)| {
+            if !file.contents.iter().any(is_download) {
+                return None;
+            }
+            let path = place.path()?.known().filter(|path| path.starts_with('/'))?;
+            Some(if place.is_any() { format!("{}/", path.trim_end_matches('/')) } else { path.to_owned() })
+        };
+        self.files.written.iter().filter_map(of_file).collect()
+    }
+
     /// Returns the path below a place that an earlier act names, if its name contains an unknown number.
     pub fn below_made(state: &State, acts: &[Act], file: &Value) -> Option<Place> {
         let file = state.file(file).filter(|place| file.known().is_none() && place.path().is_some())?;

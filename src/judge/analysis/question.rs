@@ -25,6 +25,8 @@ pub enum Question {
     FileSnapshot(String),
     /// The tracked files of the repository of this directory that exist and differ from HEAD.
     Changed(String),
+    /// The commits to which these names (`refs/heads/x`) lead in the repository of this directory.
+    Refs { dir: String, names: Vec<String> },
     /// The changes of this session to files, and the files that were moved with their destinations.
     Ledger,
 }
@@ -37,6 +39,7 @@ impl Question {
             Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) => text,
             Self::Ledger => return 64,
             Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
+            Self::Refs { dir, names } => return (dir.len() + names.len() * 256) as u64,
         };
         let depth = text.bytes().filter(|byte| *byte == b'/').count();
         (depth * text.len()) as u64 / 32
@@ -58,6 +61,7 @@ pub enum WorldAnswer {
     FileSnapshot(Option<FileSnapshot>),
     /// Absolute paths.
     Changed(Vec<String>),
+    Refs(RefFacts),
     Ledger(Ledger),
     /// The question could not be answered (no permission, a limit).
     Unavailable,
@@ -142,6 +146,16 @@ pub struct RepositoryFacts {
     pub pushed: Option<bool>,
 }
 
+/// Facts about branches and tags of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefFacts {
+    /// Those of the names that exist.
+    pub existing: Vec<String>,
+    /// The times, in seconds since 1970, at which the commits were made that no other branch or tag contains. `None` if
+    /// that is unknown, or takes too long to determine.
+    pub alone: Option<Vec<i64>>,
+}
+
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFacts {
@@ -168,6 +182,7 @@ impl Question {
             | Self::FileSnapshot(about)
             | Self::Changed(about) => is_no_name(about),
             Self::Resolve { name, dirs } => is_no_name(name) || dirs.iter().any(|dir| is_no_name(dir)),
+            Self::Refs { dir, names } => is_no_name(dir) || names.iter().any(|name| is_no_name(name)),
             Self::Ledger => false,
         }
     }
@@ -191,6 +206,11 @@ impl Question {
             }
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
             Self::Changed(path) => (path, Self::Changed),
+            Self::Refs { dir, names } => {
+                let out = |text: &String| reserved::given_out(text).map(Cow::into_owned);
+                let names = names.iter().map(out).collect::<Result<_, _>>()?;
+                return Ok(Self::Refs { dir: out(dir)?, names });
+            }
             Self::Ledger => return Ok(self),
         };
         match reserved::given_out(about)? {
@@ -239,7 +259,9 @@ impl WorldAnswer {
                 let plainly = |brought: &BroughtContent| BroughtContent { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
-            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Unavailable => self.clone(),
+            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Refs(_) | Self::Unavailable => {
+                self.clone()
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ impl Walker<'_> {
         act: Option<usize>,
     ) {
         let place = &file.place;
-        if self.progress().is_fetched(place) {
+        if self.progress().is_download(place) {
             self.opaque(context.fetched_code(), "the command runs a script that it downloads", span);
             return;
         }
@@ -408,7 +408,7 @@ impl Walker<'_> {
             return;
         }
         let place = place.flatten();
-        if place.as_ref().is_some_and(|place| self.progress().is_fetched(place)) {
+        if place.as_ref().is_some_and(|place| self.progress().is_download(place)) {
             let detail = "the command runs a program that it downloads";
             self.opaque(context.fetched_code(), detail, span);
             return;

@@ -304,7 +304,7 @@ impl Walker<'_> {
             self.unread_code(language, "its file is only known when it runs", span);
         }
         if let Some(place) = &place {
-            if self.progress().is_fetched(place) {
+            if self.progress().is_download(place) {
                 let detail = format!("the command runs {language} code that it downloads");
                 self.opaque(context.fetched_code(), detail, span);
                 return false;

@@ -246,6 +246,7 @@ pub fn named(act: &Act, program: &str) -> Option<NamedObject> {
         flags: flags?,
         operands: act.operands.iter().map(|operand| text(&operand.value)).collect::<Option<_>>()?,
         cwd: act.cwd.as_ref().and_then(Place::text).map(str::to_owned),
+        ..NamedObject::default()
     })
 }
 
@@ -290,7 +291,9 @@ fn opened<'n>(
         }
         match terminal(described, &named.sub) {
             // An option may attach to an existing terminal instead of creating one.
-            Some(Terminal::Opens(_)) if named.flags.iter().any(|(name, _)| name == "-A") => found = None,
+            Some(Terminal::Opens(_)) if named.doubtful || named.flags.iter().any(|(name, _)| name == "-A") => {
+                found = None;
+            }
             Some(Terminal::Opens(_)) if found.is_none() => found = Some((named, Vec::new())),
             Some(Terminal::Closes(_)) => found = None,
             Some(Terminal::Types(_)) if may_be_same(&other.part, &place.part) => {

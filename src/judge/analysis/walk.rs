@@ -107,6 +107,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
         Request::Tool(call) => walker.tool(&mut state, call),
     }
     walker.finish(&state);
+    walker.facts.fetched = walker.progress().downloads();
     walker.facts.programs = walker.resolver.programs;
     walker.facts.expanded = walker.expansion.expanded;
     walker.facts

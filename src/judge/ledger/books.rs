@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{
-    FileKind, FileSnapshot, Ledger, LedgerEntry, Ownership, PathChange, PathChangeKind, PriorState, Stat, TimeWindow,
-    UNSEEN_MS, holds, is_within,
+    CopiedContent, FileKind, FileSnapshot, Ledger, LedgerEntry, Ownership, PAUSE_MS, PathChange, PathChangeKind,
+    PriorState, Stat, TimeWindow, holds, is_within,
 };
 
 /// The owner of a path, according to the changes so far.
@@ -33,6 +33,8 @@ pub(super) struct LedgerTotals<'a> {
     reach: Vec<TimeWindow>,
     /// The times at which something may have been made at or below a path, by path.
     made: HashMap<Cow<'a, str>, Vec<TimeWindow>>,
+    /// The copies of what was not the session's own.
+    pub copied: Vec<&'a CopiedContent>,
 }
 
 #[derive(Clone)]
@@ -49,8 +51,15 @@ impl<'a> LedgerTotals<'a> {
         let ran = ledger.entries.iter().filter(|entry| entry.changes.ran).map(LedgerEntry::window).collect();
         let all = ledger.entries.iter().map(LedgerEntry::window).collect();
         let reach = ledger.entries.iter().map(LedgerEntry::reach).collect();
-        let mut books = Self { paths: HashMap::new(), ran, all, reach, made: HashMap::new() };
+        let (paths, made, copied) = Default::default();
+        let mut books = Self { paths, ran, all, reach, made, copied };
         for entry in &ledger.entries {
+            for copied in &entry.changes.copied {
+                let CopiedContent { from, was, .. } = copied;
+                if !books.directory(from, was) && books.file(from, was) != Some(Ownership::Made) {
+                    books.copied.push(copied);
+                }
+            }
             // A moved path is looked up at its source before the change removes it there.
             let (moved, others): (Vec<_>, Vec<_>) =
                 entry.changes.done.iter().partition(|change| matches!(change.done, PathChangeKind::Moved { .. }));
@@ -159,7 +168,7 @@ impl<'a> LedgerTotals<'a> {
         }
     }
 
-    /// Returns the time from the birth of a directory of the session to the first pause of [`UNSEEN_MS`] in which
+    /// Returns the time from the birth of a directory of the session to the first pause of [`PAUSE_MS`] in which
     /// nothing in it was born or changed, limited to the time for which the command that made it may have run.
     fn spell(&self, stat: &Stat, below: &[(String, Stat)]) -> Vec<TimeWindow> {
         let reach = |born: i64| {
@@ -171,7 +180,7 @@ impl<'a> LedgerTotals<'a> {
             below.iter().flat_map(|(_, stat)| [Some(stat.changed), stat.born]).flatten().collect();
         times.retain(|time| (born..=last).contains(time));
         times.sort_unstable();
-        let until = times.iter().try_fold(born, |until, time| match time - until <= UNSEEN_MS {
+        let until = times.iter().try_fold(born, |until, time| match time - until <= PAUSE_MS {
             true => Ok(*time),
             false => Err(until),
         });

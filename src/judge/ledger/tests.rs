@@ -286,7 +286,7 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
         ledger(entries()).owns("/p/d", &FileSnapshot { stat: directory(born), below })
     };
     assert_eq!(own(40, Vec::new()), Some(Ownership::Made));
-    let built = || vec![("/p/d/a", stat(40, 41)), ("/p/d/e", directory(43)), ("/p/d/e/b", stat(43, 44))];
+    let built = || vec![("/p/d/a", stat(40, 41)), ("/p/d/e", directory(42)), ("/p/d/e/b", stat(42, 43))];
     assert_eq!(own(40, built()), Some(Ownership::Made));
     let with = |path: &'static str, stat| built().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
     // Files of a person after a pause: added, added to a subdirectory, or changed; and older files.
@@ -312,24 +312,69 @@ fn a_directory_that_a_slow_command_names_is_its_own_with_what_came_into_it_witho
 }
 
 #[test]
+fn a_commit_is_its_own_in_the_second_in_which_a_command_ran_that_may_make_one() {
+    let base = NOON / 1000;
+    let commits = |entry: LedgerEntry, second: i64| ledger(vec![entry]).may_have_committed(base + second);
+    assert!(commits(ran(10), 10) && commits(ran(10), 12) && !commits(ran(10), 13) && !commits(ran(10), 8));
+    assert!(!commits(next(18, ran(10)), 17));
+    assert!(!Ledger::default().may_have_committed(base));
+}
+
+#[test]
+fn a_download_is_followed_to_where_it_is_moved_and_copied_until_it_is_written_again() {
+    let fetched = |path: &str| {
+        let mut entry = at(0, vec![("/p/z", MADE)]);
+        entry.changes.fetched.push(path.to_owned());
+        entry
+    };
+    let is = |entries: Vec<LedgerEntry>, path: &str, born: i64| {
+        ledger(entries).has_fetched(path, || Some(NOON + born * 1000))
+    };
+    assert!(is(vec![fetched("/p/z")], "/p/z", -9) && !is(vec![fetched("/p/z")], "/p/zz", 0));
+    // Of a directory, only what came with the download.
+    assert!(is(vec![fetched("/p/")], "/p/a", 1) && !is(vec![fetched("/p/")], "/p/a", 5));
+    let moved = at(5, vec![("/p/t", PathChangeKind::Moved { from: "/p/z".to_owned(), was: stat(0, 0) })]);
+    assert!(is(vec![fetched("/p/z"), moved], "/p/t", 0));
+    let mut copy = at(5, Vec::new());
+    copy.changes.copied.push(CopiedContent { to: "/p/t".to_owned(), from: "/p/z".to_owned(), was: stat(0, 0) });
+    assert!(is(vec![fetched("/p/z"), copy], "/p/t", 5));
+    assert!(!is(vec![fetched("/p/z"), at(5, vec![("/p/z", kept(0, 0))])], "/p/z", 0));
+    assert!(ledger(vec![fetched("/p/z")]).has_fetched_any() && !ledger(vec![ran(0)]).has_fetched_any());
+}
+
+#[test]
+fn a_copy_of_what_it_did_not_make_may_be_the_only_one() {
+    let copies = |entries: Vec<LedgerEntry>, was: Stat| {
+        let mut copy = at(9, vec![("/p/w/n", MADE)]);
+        copy.changes.copied.push(CopiedContent { to: "/p/w/n".to_owned(), from: "/p/n".to_owned(), was });
+        let ledger = ledger(entries.into_iter().chain([copy]).collect());
+        ["/p/w", "/p/w/n", "/p/w/m"].map(|path| ledger.holds_what_was_brought(path, |_| None))
+    };
+    assert_eq!(copies(Vec::new(), stat(-9, -9)), [true, true, false]);
+    assert_eq!(copies(vec![at(0, vec![("/p/n", MADE)])], stat(0, 0)), [false, false, false]);
+    // A person changed the original before.
+    assert_eq!(copies(vec![at(0, vec![("/p/n", MADE)])], stat(0, 5)), [true, true, false]);
+}
+
+#[test]
 fn a_file_that_a_slow_program_writes_is_its_own_where_the_next_call_came_soon() {
     let entry = |changes: Vec<(&str, PathChangeKind)>| {
         let entry = at(0, changes);
         LedgerEntry { changes: CommandChanges { ran: true, ..entry.changes }, ..entry }
     };
     let made = |seconds| vec![next(seconds, entry(vec![("/p/a", MADE)]))];
-    assert_eq!(owns(made(50), "/p/a", stat(0, 45)), Some(Ownership::Made));
-    assert_eq!(owns(made(50), "/p/a", stat(45, 45)), Some(Ownership::Made));
-    assert_eq!(owns(made(50), "/p/a", stat(0, 51)), None);
-    assert_eq!(owns(made(50), "/p/a", stat(-9, 45)), None);
-    assert_eq!(owns(made(61), "/p/a", stat(0, 45)), None);
+    assert_eq!(owns(made(8), "/p/a", stat(0, 7)), Some(Ownership::Made));
+    assert_eq!(owns(made(8), "/p/a", stat(7, 7)), Some(Ownership::Made));
+    assert_eq!(owns(made(8), "/p/a", stat(0, 9)), None);
+    assert_eq!(owns(made(8), "/p/a", stat(-9, 7)), None);
+    assert_eq!(owns(made(9), "/p/a", stat(0, 7)), None);
     // Files that it does not name may be anybody's by then.
-    assert_eq!(owns(made(50), "/p/b", stat(45, 45)), None);
-    let edited = vec![next(50, entry(vec![("/p/a", PathChangeKind::Made(PriorState::Clean))]))];
-    assert_eq!(owns(edited, "/p/a", stat(-900, 45)), Some(Ownership::Edited));
+    assert_eq!(owns(made(8), "/p/b", stat(7, 7)), None);
+    let edited = vec![next(8, entry(vec![("/p/a", PathChangeKind::Made(PriorState::Clean))]))];
+    assert_eq!(owns(edited, "/p/a", stat(-900, 7)), Some(Ownership::Edited));
     // A command that runs no program has ended long before.
-    assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(0, 45)), None);
-    assert_eq!(owns(vec![next(50, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(45, 45)), None);
+    assert_eq!(owns(vec![next(8, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(0, 7)), None);
+    assert_eq!(owns(vec![next(8, at(0, vec![("/p/a", MADE)]))], "/p/a", stat(7, 7)), None);
 }
 
 #[test]
@@ -350,7 +395,11 @@ fn what_is_kept_reads_back_as_it_was() {
             flags: vec![("-s".into(), Some("w".into())), ("-d".into(), None)],
             operands: vec!["top".into()],
             cwd: Some("/p".into()),
+            refs: vec!["refs/heads/x".into()],
+            doubtful: true,
         }],
+        copied: vec![CopiedContent { to: "/x".into(), from: "/y".into(), was: stat(1, 2) }],
+        fetched: vec!["/z/".into()],
     };
     let text = serde_json::to_string(&changes).unwrap();
     assert_eq!(serde_json::from_str::<CommandChanges>(&text).unwrap(), changes);

@@ -15,7 +15,7 @@ use earlier_acts::{
     moved_by_name, moved_into, naming, near, untouched,
 };
 pub(super) use earlier_acts::{is_brought, is_known_to_be_moved, is_quiet, makes};
-pub(super) use made_by_name::{is_maker, made};
+pub(super) use made_by_name::{creates_by_name, is_unconditional, made};
 pub(super) use refs::unborn;
 pub(super) use session_own::OWN_NOTE;
 use session_own::{has_own_edits_alone, is_own_note, own_work};

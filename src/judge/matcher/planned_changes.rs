@@ -2,7 +2,7 @@
 //!
 //! Out of scope: the current state of these files, which is looked up when the intent is recorded.
 
-use super::lowering::place;
+use super::lowering::{is_unconditional, place};
 use super::match_context::MatchContext;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Piece, UnknownReason, Value, Verb};
 use crate::judge::analysis::inquiry::{Answers, Inquiry};
@@ -38,7 +38,8 @@ pub enum PlannedChange {
         /// Whether it may replace the directory instead of being moved into it.
         replaces: bool,
     },
-    /// The command creates an object with a name that is not a path, or types into it.
+    /// The command creates an object with a name that is not a path, or types into it. Its `refs` are those that it
+    /// creates if they do not exist.
     Name(NamedObject),
 }
 
@@ -70,18 +71,19 @@ pub fn planned_changes(invocation: &Invocation, facts: &Facts, catalog: &Catalog
 fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut PlannedChanges) {
     match &act.verb {
         Verb::Effect(effect) if effect.writes() => {
-            let sources = act.parent.map(|parent| sources(context, parent)).unwrap_or_default();
+            let sources = act.parent.map_or_else(|| moved_by_tool(context, id), |parent| sources(context, parent));
             let replaces = act.parent.is_some_and(|parent| may_replace(context, parent));
             for target in act.operands.iter().filter_map(|operand| named(context, act, operand)) {
                 planned.named.push(PlannedChange::Make { path: target.clone() });
                 for WriteSource { from, moved, found } in &sources {
-                    let thrown_away = is_thrown_away(context, &target);
-                    let on = is_thrown_away(context, from);
+                    let thrown_away = is_discarded(context, &target);
+                    let on = is_discarded(context, from);
                     // A copy outside of such directories is a new file like any other.
                     if !moved && !on {
                         planned.named.push(PlannedChange::Put { from: from.clone(), to: target.clone() });
                     }
-                    if *moved || thrown_away {
+                    // A file of a generated directory can be generated again.
+                    if *moved || thrown_away || !on {
                         let (from, to, moved, found) = (from.clone(), target.clone(), *moved, *found);
                         planned.named.push(PlannedChange::Bring { from, to, moved, thrown_away, on, found, replaces });
                     }
@@ -96,8 +98,11 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, planned: &mut Planne
         Verb::Effect(_) => {}
         Verb::Program { name, .. } => {
             let told = context.program(act).is_some_and(|program| terminals::is_told(program, act));
-            if told || super::lowering::is_maker(context, act) {
-                planned.named.extend(terminals::named(act, name).map(PlannedChange::Name));
+            let refs = super::lowering::creates_by_name(context, act);
+            if told || refs.is_some() {
+                let named = terminals::named(act, name);
+                let (refs, doubtful) = (refs.unwrap_or_default(), !is_unconditional(context, act, u32::MAX));
+                planned.named.extend(named.map(|named| PlannedChange::Name(NamedObject { refs, doubtful, ..named })));
             }
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
@@ -130,27 +135,38 @@ struct WriteSource {
 /// Returns the sources of what a program writes. For a glob or a search this is its directory; for an unknown source
 /// that is moved it is the directory in which the program works.
 fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<WriteSource> {
-    let from = |act: &Act, operand: &Operand, moved: bool| {
-        let path = context.placer.path(&operand.value, act.cwd.as_ref());
-        let known = path.filter(|path| !path.dynamic || path.found).and_then(|mut path| {
-            let first = path.components.iter().position(|component| component.glob.is_some() || component.is_unknown());
-            let found = first.is_some() || path.found || path.globbed || path.everything;
-            path.components.truncate(first.unwrap_or(path.components.len()));
-            (path.found, path.dynamic, path.globbed, path.everything) = (false, false, false, false);
-            Some(WriteSource { from: place(&path)?, moved, found })
-        });
-        let anywhere = || {
-            let from = act.cwd.as_ref().filter(|_| moved && is_named_elsewhere(&operand.value))?.text()?.to_owned();
-            Some(WriteSource { from, moved, found: true })
-        };
-        known.or_else(anywhere)
-    };
     context
         .effects_of(parent)
         .filter(|(_, effect)| matches!(effect, Effect::Move | Effect::Show | Effect::Load | Effect::Link))
         .flat_map(|(act, effect)| act.operands.iter().map(move |operand| (act, operand, effect == Effect::Move)))
-        .filter_map(|(act, operand, moved)| from(act, operand, moved))
+        .filter_map(|(act, operand, moved)| source(context, act, operand, moved))
         .collect()
+}
+
+/// Returns the sources of what a file tool writes: the files that it moves right before.
+fn moved_by_tool(context: &MatchContext<'_>, id: ActId) -> Vec<WriteSource> {
+    let before = context.facts.acts.get(..id).unwrap_or_default().iter().rev();
+    let moves = before.take_while(|act| act.parent.is_none() && act.verb == Verb::Effect(Effect::Move));
+    let operands = moves.flat_map(|act| act.operands.iter().map(move |operand| (act, operand)));
+    operands.filter_map(|(act, operand)| source(context, act, operand, true)).collect()
+}
+
+/// Returns one operand as a source of what a program writes.
+fn source(context: &MatchContext<'_>, act: &Act, operand: &Operand, moved: bool) -> Option<WriteSource> {
+    let path = context.placer.path(&operand.value, act.cwd.as_ref());
+    // Of what is moved, the beginning of the path is enough: it is the directory from which files are taken.
+    let known = path.filter(|path| !path.dynamic || path.found || moved).and_then(|mut path| {
+        let first = path.components.iter().position(|component| component.glob.is_some() || component.is_unknown());
+        let found = first.is_some() || path.dynamic || path.found || path.globbed || path.everything;
+        path.components.truncate(first.unwrap_or(path.components.len()));
+        (path.found, path.dynamic, path.globbed, path.everything) = (false, false, false, false);
+        Some(WriteSource { from: place(&path)?, moved, found })
+    });
+    let anywhere = || {
+        let from = act.cwd.as_ref().filter(|_| moved && is_named_elsewhere(&operand.value))?.text()?.to_owned();
+        Some(WriteSource { from, moved, found: true })
+    };
+    known.or_else(anywhere)
 }
 
 /// Reports whether a file that a program moves to a directory may replace it, because no argument requires that it is
@@ -167,8 +183,17 @@ fn is_named_elsewhere(value: &Value) -> bool {
     matches!(unknown.why, Variable(_) | CommandOutput | Input | Found(_))
 }
 
+/// Reports whether a path to which the paths of an invocation lead is classified as generated or is in the temporary
+/// directory.
+#[must_use]
+pub fn is_thrown_away(invocation: &Invocation, path: &str, catalog: &Catalog, policy: &Policy) -> bool {
+    let (answers, facts) = (Answers::none(), Facts::default());
+    let inquiry = Inquiry::new(&answers);
+    is_discarded(&MatchContext::new(invocation, &facts, catalog, policy, &inquiry), path)
+}
+
 /// Reports whether a path is classified as generated or is in the temporary directory.
-fn is_thrown_away(context: &MatchContext<'_>, path: &str) -> bool {
+fn is_discarded(context: &MatchContext<'_>, path: &str) -> bool {
     let Some(path) = crate::judge::analysis::paths::NormalPath::absolute(path) else { return false };
     let classes = context.placer.of(&path, context.catalog, context.inquiry);
     classes.has_any(&[PathClass::Generated, PathClass::Temp])

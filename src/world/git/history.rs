@@ -32,21 +32,48 @@ pub struct Divergence {
 ///
 /// A commit cannot be read. A missing commit (the end of a shallow clone) has no parents.
 pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize) -> FactResult<Option<Divergence>> {
-    if left == right {
-        return Ok(Some(Divergence { left: 0, right: 0 }));
-    }
-    let mut reached: HashMap<ObjectId, (u8, Commit)> = HashMap::new();
+    let count = |reached: &ReachedCommits, wanted: u8| reached.values().filter(|(side, _)| *side == wanted).count();
+    let reached = reach(objects, &[(left, LEFT), (right, RIGHT)], limit)?;
+    Ok(reached.map(|reached| Divergence { left: count(&reached, LEFT), right: count(&reached, RIGHT) }))
+}
+
+/// Returns the times of the commits that `own` reach and `others` do not, in seconds since 1970. Returns `None` if that
+/// requires more than `limit` commits.
+///
+/// # Errors
+///
+/// As for [`compare`].
+pub fn alone(objects: &Objects, own: &[ObjectId], others: &[ObjectId], limit: usize) -> FactResult<Option<Vec<i64>>> {
+    let starts = own.iter().map(|id| (*id, LEFT)).chain(others.iter().map(|id| (*id, RIGHT)));
+    let reached = reach(objects, &starts.collect::<Vec<_>>(), limit)?;
+    let of_own = |(side, commit): &(u8, Commit)| (*side == LEFT).then_some(commit.seconds);
+    Ok(reached.map(|reached| reached.values().filter_map(of_own).collect()))
+}
+
+/// Commits by their identifiers, with the sides that reach them.
+type ReachedCommits = HashMap<ObjectId, (u8, Commit)>;
+
+/// Walks from commits of two sides until all commits that only one side reaches are known.
+fn reach(objects: &Objects, starts: &[(ObjectId, u8)], limit: usize) -> FactResult<Option<ReachedCommits>> {
+    let mut reached = ReachedCommits::new();
     let mut queue = BinaryHeap::new();
     // The number of queue entries that only one side is known to reach: without any, no new commit can be found.
     let mut open = 0_usize;
     // The oldest commit that only one side is known to reach at that point. Both sides may reach it on a path that was
     // not followed yet, because clocks disagree; older commits do not lead to it.
     let mut oldest = None;
-    for (id, side) in [(left, LEFT), (right, RIGHT)] {
-        let commit = read(objects, id)?;
-        queue.push((commit.seconds, id, side));
-        open += 1;
-        reached.insert(id, (side, commit));
+    for (id, side) in starts {
+        if let Some((already, _)) = reached.get_mut(id) {
+            *already |= side;
+        } else if reached.len() < limit {
+            reached.insert(*id, (*side, read(objects, *id)?));
+        } else {
+            return Ok(None);
+        }
+    }
+    for (id, (side, commit)) in &reached {
+        queue.push((commit.seconds, *id, *side));
+        open += usize::from(*side != BOTH);
     }
     while let Some((_, id, known)) = queue.pop() {
         if known != BOTH {
@@ -90,8 +117,7 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
             queue.push((seconds, parent, now));
         }
     }
-    let count = |wanted: u8| reached.values().filter(|(side, _)| *side == wanted).count();
-    Ok(Some(Divergence { left: count(LEFT), right: count(RIGHT) }))
+    Ok(Some(reached))
 }
 
 fn read(objects: &Objects, id: ObjectId) -> FactResult<Commit> {

@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use super::paths;
 use super::{FactResult, UnknownFact};
-use crate::judge::analysis::question::{GitFacts, RepositoryFacts};
+use crate::judge::analysis::question::{GitFacts, RefFacts, RepositoryFacts};
 use crate::judge::invocation::Environment;
 use open::{Repository, RepositoryPaths};
 
@@ -79,6 +79,25 @@ impl Git {
         status::Status::new(repository).changed()
     }
 
+    /// Returns the facts about these branches and tags of the repository that contains `dir`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Git::repository`]; or there is no repository, or a name is not that of a reference.
+    pub fn refs(&self, dir: &Path, names: &[String]) -> FactResult<RefFacts> {
+        let repository = self.holding(&paths::resolve(dir)?.canonical)?.ok_or(UnknownFact)?;
+        self.is_not_led_elsewhere(Some(&repository))?;
+        let (mut existing, mut own) = (Vec::new(), Vec::new());
+        for name in names {
+            if repository.refs.read(name)?.is_some() {
+                existing.push(name.clone());
+                own.extend(repository.refs.resolve(name)?);
+            }
+        }
+        let alone = if own.is_empty() { Some(Vec::new()) } else { alone(&repository, names, &own).unwrap_or(None) };
+        Ok(RefFacts { existing, alone })
+    }
+
     /// Returns the directory in which the command is started.
     #[must_use]
     pub fn cwd(&self) -> &Path {
@@ -115,4 +134,25 @@ impl Git {
         let git_dir = paths::resolve(&self.cwd.join(git_dir))?.canonical;
         if repository.is_some_and(|repository| repository.git_dir == git_dir) { Ok(()) } else { Err(UnknownFact) }
     }
+}
+
+/// Returns the times of the commits that only references with these names reach, in seconds since 1970; `None` if there
+/// are too many commits.
+fn alone(repository: &Repository, names: &[String], own: &[gix::ObjectId]) -> FactResult<Option<Vec<i64>>> {
+    let objects = repository.objects()?;
+    let commits = |ids: &mut dyn Iterator<Item = gix::ObjectId>| -> FactResult<Vec<_>> {
+        ids.filter_map(|id| objects.peel(id).transpose()).collect()
+    };
+    let mut others = Vec::new();
+    for (name, id) in repository.refs.all()? {
+        if !names.contains(&name) {
+            others.push(id);
+        }
+    }
+    // A detached HEAD contains commits like a branch.
+    if let Some(refs::Target::Object(id)) = repository.refs.read("HEAD")? {
+        others.push(id);
+    }
+    let (own, others) = (commits(&mut own.iter().copied())?, commits(&mut others.into_iter())?);
+    history::alone(objects, &own, &others, history::MAX_COMMITS)
 }

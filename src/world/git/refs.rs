@@ -1,6 +1,8 @@
 //! Resolves references in the storage of plain files.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::fs;
 use std::path::PathBuf;
 
 use gix::ObjectId;
@@ -16,6 +18,12 @@ const MAX_PACKED: usize = 64 * 1024 * 1024;
 
 /// Maximum length of a chain of symbolic references, as in git.
 const MAX_SYMBOLIC: usize = 5;
+
+/// Maximum number of references that are listed.
+const MAX_REFS: usize = 10_000;
+
+/// The directories of the references that keep commits.
+const SHARED: [&str; 3] = ["refs/heads", "refs/remotes", "refs/tags"];
 
 /// The references of one repository.
 #[derive(Debug)]
@@ -78,14 +86,58 @@ impl Refs {
         Err(UnknownFact)
     }
 
-    fn packed(&self, name: &str) -> FactResult<Option<ObjectId>> {
+    /// Returns all branches, remote-tracking branches and tags that are not symbolic, with their objects.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be read, or there are too many.
+    pub fn all(&self) -> FactResult<Vec<(String, ObjectId)>> {
+        let mut found = Vec::new();
+        let mut open: Vec<String> = SHARED.iter().map(|below| (*below).to_owned()).collect();
+        while let Some(directory) = open.pop() {
+            let entries = match fs::read_dir(self.common_dir.join(&directory)) {
+                Ok(entries) => entries,
+                Err(error) if paths::is_absent(&error) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            for entry in entries {
+                let entry = entry?;
+                let name = format!("{directory}/{}", entry.file_name().to_str().ok_or(UnknownFact)?);
+                if found.len() + open.len() >= MAX_REFS {
+                    return Err(UnknownFact);
+                }
+                if entry.file_type()?.is_dir() {
+                    open.push(name);
+                } else if let Ok(Some(Target::Object(id))) = self.read(&name) {
+                    found.push((name, id));
+                }
+            }
+        }
+        let loose: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
+        for line in self.packed_lines()?.split(|byte| *byte == b'\n') {
+            let Some((hex, name)) = line.split_at_checked(40) else { continue };
+            let Some(name) = name.strip_prefix(b" ").and_then(|name| std::str::from_utf8(name).ok()) else { continue };
+            let is_shared =
+                SHARED.iter().any(|below| name.strip_prefix(below).is_some_and(|rest| rest.starts_with('/')));
+            if is_shared && !loose.contains(name) {
+                found.push((name.to_owned(), ObjectId::from_hex(hex).map_err(|_| UnknownFact)?));
+            }
+        }
+        if found.len() > MAX_REFS { Err(UnknownFact) } else { Ok(found) }
+    }
+
+    /// Returns the list of packed references.
+    fn packed_lines(&self) -> FactResult<&[u8]> {
         let packed = self.packed.get_or_init(|| match paths::read(&self.common_dir.join("packed-refs"), MAX_PACKED) {
             Content::Missing => Ok(Vec::new()),
             Content::Bytes(bytes) => Ok(bytes),
             Content::TooLarge | Content::Unreadable => Err(UnknownFact),
         });
-        let packed = packed.as_ref().map_err(|_| UnknownFact)?;
-        for line in packed.split(|byte| *byte == b'\n') {
+        packed.as_deref().map_err(|_| UnknownFact)
+    }
+
+    fn packed(&self, name: &str) -> FactResult<Option<ObjectId>> {
+        for line in self.packed_lines()?.split(|byte| *byte == b'\n') {
             if let Some(hex) = line.strip_suffix(name.as_bytes()).and_then(|rest| rest.strip_suffix(b" ")) {
                 return ObjectId::from_hex(hex).map(Some).map_err(|_| UnknownFact);
             }

@@ -93,3 +93,36 @@ fn it_is_not_written_over_as_what_is_made_again_is() {
     fs::rename(fixture.home.path("work/build/d"), fixture.home.path("work/draft.txt")).unwrap();
     assert!(fixture.runs("s", "echo x > build/d"));
 }
+
+#[test]
+fn it_is_followed_through_links_and_out_of_directories_of_its_own() {
+    let link = |fixture: &Fixture| fixture.does("s", "ln -s build b2");
+    for bring in ["mv draft.txt b2/", "mv draft.txt b2/d.txt", "cd b2 && mv ../draft.txt ."] {
+        let fixture = project();
+        link(&fixture);
+        fixture.does("s", bring);
+        assert!(!fixture.runs("s", "rm -rf build"), "{bring}");
+        assert!(fixture.runs("s", "rm -rf dist"), "{bring}");
+    }
+    for (bring, remove) in [
+        ("cp draft.txt b2/", "rm -rf build"),
+        ("cat draft.txt > b2/all.txt", "rm -rf build"),
+        ("install draft.txt build/", "rm -rf build"),
+        ("mkdir w && cp draft.txt w/", "rm -rf w"),
+        ("mkdir -p w && cat draft.txt notes/* > w/all.txt", "rm -rf w"),
+        ("tar czf nb.tgz draft.txt", "rm nb.tgz"),
+    ] {
+        let fixture = project();
+        link(&fixture);
+        fixture.does("s", bring);
+        assert!(fixture.runs("s", remove), "{bring}");
+        fs::remove_file(fixture.home.path("work/draft.txt")).unwrap();
+        assert!(!fixture.runs("s", remove), "{bring}");
+    }
+    // What the session itself made, or git has, is not lost with a copy.
+    let fixture = project();
+    fixture.does("s", "echo 1 > own.txt");
+    fixture.does("s", "cp own.txt own2.txt && cp kept.py k2.py");
+    fixture.does("s", "rm own.txt kept.py");
+    assert!(fixture.runs("s", "rm own2.txt k2.py"));
+}

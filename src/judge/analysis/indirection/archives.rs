@@ -56,7 +56,7 @@ impl WalkProgress<'_, '_> {
         let plain = |operand: &Operand| {
             let path = operand.value.known_text()?;
             let plain = word_lists::COMPRESSED_ENDINGS.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
-            let fetched = state.file(&operand.value).is_some_and(|key| self.is_fetched(&key));
+            let fetched = state.file(&operand.value).is_some_and(|key| self.is_download(&key));
             let taint = if fetched { Taint::FETCHED } else { Taint::default() };
             Some(unread(state.place(plain)?, taint, conditional))
         };
@@ -80,7 +80,7 @@ impl WalkProgress<'_, '_> {
             return false;
         };
         let key = state.file(archive);
-        if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
+        if key.as_ref().is_some_and(|key| self.is_download(key)) {
             return false;
         }
         if key.as_ref().is_some_and(|key| self.files.written.contains_key(key)) {
@@ -155,7 +155,7 @@ impl WalkProgress<'_, '_> {
     /// Returns the text of a patch in a file.
     fn text_of_patch(&self, state: &State, file: &Value) -> Value {
         let key = state.file(file);
-        if key.as_ref().is_some_and(|key| self.is_fetched(key)) {
+        if key.as_ref().is_some_and(|key| self.is_download(key)) {
             return unknown(UNREAD, Taint::FETCHED);
         }
         if let Some(text) = self.content_of(state, file) {

@@ -8,25 +8,31 @@ use super::{earlier, is_opaque, place};
 use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Output, Piece, UnknownReason, Value, Verb};
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::place::Place;
-use crate::judge::analysis::question::PathKind;
+use crate::judge::analysis::question::{PathKind, RefFacts};
 use crate::judge::analysis::value_test::given;
 use crate::judge::context::names_production;
-use crate::judge::ledger::NamedObject;
+use crate::judge::ledger::{Ledger, NamedObject};
 use crate::judge::matcher::inspected_text::InspectedValue;
 use crate::judge::matcher::match_context::{MatchContext, View};
 use crate::judge::risk::Tier;
+use crate::judge::rules::model::Rule;
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
 
 /// Returns why the removal of an object does not count: an earlier act created it under the same name, or began the
 /// operation that is now aborted. From tier 3 on it must be certain that it did not exist before: nothing exists at its
 /// path, or the act is joined by `&&` to the one that creates it, which fails if the name is taken.
-pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], tier: Tier) -> Option<&'static str> {
+///
+/// A branch or tag must not have existed before, and an earlier command counts only if no other one contains commits
+/// that the session did not make.
+pub(in crate::judge::matcher) fn made(view: &View<'_>, rule: &Rule) -> Option<&'static str> {
+    let (makers, tier) = (&rule.made_by, rule.tier);
     if makers.is_empty() || !view.context.spend(8) || tier >= Tier::High && is_opaque(view) {
         return None;
     }
     let act = view.act;
-    let makers: Vec<MakingCommand<'_>> = makers.iter().map(|words| MakingCommand::new(words)).collect();
+    let below = rule.refs.as_deref();
+    let makers: Vec<MakingCommand<'_>> = makers.iter().map(|words| MakingCommand::new(words, below)).collect();
     let place = |seen: &InspectedValue<'_>| {
         let path = seen.path(view);
         let is_new = |path: &NormalPath| {
@@ -51,6 +57,7 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
             other.remote == act.remote
                 && !other.dry_run
                 && !resumes(view.context, other)
+                && (below.is_some() || is_unconditional(view.context, other, view.program().span.start))
                 && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other) && counts(id, other, maker))
         })
     };
@@ -62,7 +69,9 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
         operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view, other, name)))
             && flags.iter().all(|flag| any(&|maker, other| maker.says(view, other, flag)))
     };
-    if holds {
+    // Without an answer it is assumed that the earlier act does what it says.
+    let existed = || refs_in(view, refs_named(view.act, below)).is_some_and(|facts| !facts.existing.is_empty());
+    if holds && !existed() {
         return view.context.spend(0).then_some("this command itself creates it");
     }
     // It is unknown whether an earlier command succeeded, so that it does not count from tier 3 on.
@@ -72,7 +81,13 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
     // For a program that works in a directory, the earlier command must have run in the same directory, and that must
     // be known.
     let dir = act.cwd.as_ref().and_then(Place::text);
-    let is_here = |named: &&NamedObject| !here || dir.is_some() && named.cwd.as_deref() == dir;
+    let is_here = |named: &&NamedObject| {
+        (!here || dir.is_some() && named.cwd.as_deref() == dir) && (below.is_some() || !named.doubtful)
+    };
+    let is_new = |name: &String| ledger.named().filter(is_here).any(|named| named.refs.contains(name));
+    if below.is_some() && !(refs_named(act, below).iter().all(is_new) && loses_own_commits_alone(view, below, ledger)) {
+        return None;
+    }
     let past: Vec<Act> = ledger.named().filter(is_here).take(MOST).map(remembered).collect();
     let any = |holds: &dyn Fn(&MakingCommand<'_>, &Act) -> bool| {
         past.iter().any(|other| {
@@ -93,16 +108,66 @@ pub(in crate::judge::matcher) fn made(view: &View<'_>, makers: &[Vec<String>], t
 /// Maximum number of objects that a session created by name and that are examined.
 const MOST: usize = 256;
 
-/// Reports whether an act creates something that a rule about the same program lets it remove again.
-pub(in crate::judge::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act) -> bool {
-    let Verb::Program { name, .. } = &act.verb else { return false };
-    let fits = |words: &Vec<String>| {
-        let maker = MakingCommand::new(words);
-        maker.is_program(context, name)
-            && act.sub.starts_with(&maker.sub.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
-            && !any_of(context, act, &maker.never, |_| true)
+/// Returns the branches and tags that an act creates, if it creates something that a rule about the same program lets it
+/// remove again.
+pub(in crate::judge::matcher) fn creates_by_name(context: &MatchContext<'_>, act: &Act) -> Option<Vec<String>> {
+    let Verb::Program { name, .. } = &act.verb else { return None };
+    if act.dry_run || act.remote.is_some() {
+        return None;
+    }
+    let mut refs = None;
+    for rule in context.catalog.rules(name) {
+        for words in &rule.made_by {
+            let maker = MakingCommand::new(words, rule.refs.as_deref());
+            let is_it = maker.is_program(context, name)
+                && act.sub.starts_with(&maker.sub.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+                && !any_of(context, act, &maker.never, |_| true);
+            if is_it {
+                refs.get_or_insert_with(Vec::new).extend(maker.refs_of(context, act));
+            }
+        }
+    }
+    refs
+}
+
+/// Reports whether a statement does not expect that an act fails: it is not the alternative to a part that failed, not in
+/// a branch of a condition, and has no alternative of its own program before `until`.
+pub(in crate::judge::matcher) fn is_unconditional(context: &MatchContext<'_>, act: &Act, until: u32) -> bool {
+    /// The shell's keywords before a branch.
+    const BRANCHES: [&str; 3] = ["then", "else", "elif"];
+    let Verb::Program { name, .. } = &act.verb else { return true };
+    let (text, end) = (context.text(), act.span.end as usize);
+    let (Some(before), Some(after)) =
+        (text.get(..act.span.start as usize), text.get(end..end.max(until as usize).min(text.len())))
+    else {
+        return false;
     };
-    !act.dry_run && act.remote.is_none() && context.catalog.rules(name).any(|rule| rule.made_by.iter().any(fits))
+    let ends = [';', '\n'];
+    let (before, after) = (before.rsplit(ends).next().unwrap_or(before), after.split(ends).next().unwrap_or(after));
+    context.spend((before.len() + after.len()) as u64 / 16);
+    let branch = act.conditional && before.split_whitespace().next().is_some_and(|word| BRANCHES.contains(&word));
+    let again = after.split("||").skip(1).any(|other| other.split_whitespace().any(|word| word == name));
+    !branch && !before.contains("||") && !again
+}
+
+/// Returns the branches or tags that an act names, in full.
+fn refs_named(act: &Act, below: Option<&str>) -> Vec<String> {
+    let name = |operand: &Operand| Some(format!("{}{}", below?, operand.value.known()?));
+    act.operands.iter().filter_map(name).collect()
+}
+
+/// Queries branches or tags of the repository in which the act works.
+fn refs_in<'v>(view: &'v View<'_>, names: Vec<String>) -> Option<&'v RefFacts> {
+    let dir = view.act.cwd.as_ref().and_then(Place::text).filter(|_| !names.is_empty())?;
+    view.context.inquiry.refs(dir, names)
+}
+
+/// Reports whether the session made all commits that no branch or tag contains except those that the command deletes.
+fn loses_own_commits_alone(view: &View<'_>, below: Option<&str>, ledger: &Ledger) -> bool {
+    let same = |other: &&Act| other.verb.key() == view.act.verb.key() && other.sub == view.act.sub;
+    let names = view.context.facts.acts.iter().filter(same).flat_map(|other| refs_named(other, below)).collect();
+    let alone = refs_in(view, names).and_then(|facts| facts.alone.as_ref());
+    alone.is_some_and(|times| times.iter().all(|time| ledger.may_have_committed(*time)))
 }
 
 /// Returns an act of an earlier command, as far as it was recorded.
@@ -139,19 +204,24 @@ fn resumes(context: &MatchContext<'_>, act: &Act) -> bool {
 
 /// Reports whether one of these options, in any of its spellings, is given and `holds` accepts it.
 fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) -> bool) -> bool {
+    act.flags.iter().any(|flag| names.iter().any(|name| means(context, act, flag, name)) && holds(flag))
+}
+
+/// Reports whether a flag is this option, in any of its spellings.
+fn means(context: &MatchContext<'_>, act: &Act, flag: &Flag, name: &str) -> bool {
     let program = context.program(act);
     let sub = program.and_then(|program| program.subs.exact(&act.sub));
-    let specs = || sub.into_iter().flat_map(|sub| &sub.options).chain(program.into_iter().flat_map(|all| &all.options));
-    let means = |flag: &Flag, name: &str| {
-        flag.name == name
-            || specs().any(|spec| [name, &flag.name].iter().all(|one| spec.names.iter().any(|n| n == one)))
-    };
-    act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
+    let mut specs =
+        sub.into_iter().flat_map(|sub| &sub.options).chain(program.into_iter().flat_map(|all| &all.options));
+    flag.name == name
+        || specs.any(|spec| [name, &flag.name].iter().all(|one| spec.names.iter().any(|known| known == one)))
 }
 
 /// A command that creates an object known by name, in the notation of a rule:
 /// `docker run --name`, `docker run =`, `git branch !-m`, `git fetch refs/heads/`.
 struct MakingCommand<'a> {
+    /// The directory of the repository that contains what it creates.
+    below: Option<&'a str>,
     program: &'a str,
     sub: Vec<&'a str>,
     /// The options whose value is the name.
@@ -168,9 +238,9 @@ struct MakingCommand<'a> {
 }
 
 impl<'a> MakingCommand<'a> {
-    fn new(words: &'a [String]) -> Self {
+    fn new(words: &'a [String], below: Option<&'a str>) -> Self {
         let (sub, flags, never) = (Vec::new(), Vec::new(), Vec::new());
-        let mut maker = Self { program: "", sub, flags, never, places: false, prints: false, fetches: None };
+        let mut maker = Self { below, program: "", sub, flags, never, places: false, prints: false, fetches: None };
         for (at, word) in words.iter().enumerate() {
             match word.strip_prefix('!') {
                 Some(flag) => maker.never.push(flag),
@@ -221,10 +291,24 @@ impl<'a> MakingCommand<'a> {
                 .known()
                 .is_some_and(|name| is_new(&name) && fetched.any(|text| text.contains(':') && is_it(&name, &text)));
         }
+        // After the name of a branch or tag, its first commit is named.
+        let most = if self.below.is_some() { 1 } else { usize::MAX };
         match self.flags.is_empty() {
-            true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
+            true => other.operands.iter().take(most).any(|operand| is_called(&operand.value, name)),
             false => any_of(view.context, other, &self.flags, is),
         }
+    }
+
+    /// Returns the branches or tags that `other` creates, in full.
+    fn refs_of(&self, context: &MatchContext<'_>, other: &Act) -> Vec<String> {
+        let Some(below) = self.below else { return Vec::new() };
+        let full = |value: &Value| Some(format!("{below}{}", value.known()?.rsplit(':').next()?));
+        if self.flags.is_empty() {
+            let most = if self.fetches.is_some() { usize::MAX } else { 1 };
+            return other.operands.iter().take(most).filter_map(|operand| full(&operand.value)).collect();
+        }
+        let is_name = |flag: &&Flag| self.flags.iter().any(|name| means(context, other, flag, name));
+        other.flags.iter().filter(is_name).filter_map(|flag| full(flag.value.as_ref()?)).collect()
     }
 
     /// Reports whether `other` creates what the option names, or has the same option.

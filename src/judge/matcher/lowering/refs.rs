@@ -3,6 +3,8 @@
 //! Out of scope: names that an act of the command created (`made`).
 
 use super::earlier_acts::{earlier, is_opaque};
+use crate::judge::analysis::act::Flag;
+use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::matcher::match_context::View;
@@ -18,15 +20,36 @@ pub(in crate::judge::matcher) fn unborn(
     options: &[FlagTest],
 ) -> Option<&'static str> {
     let (below, act) = (below?, view.act);
+    let is_asked_for = |name: &str| options.iter().flat_map(|test| &test.names).any(|known| same_flag(known, name));
+    let mut given = act.flags.iter().filter(|flag| is_asked_for(&flag.name)).filter_map(|flag| flag.value.as_ref());
+    if let Some(name) = given.next() {
+        let lost =
+            view.context.spend(8) && (is_opaque(view) || may_lose_commits(view, &format!("{below}{}", name.known()?)));
+        return (!lost && view.context.spend(0)).then_some("no commits are only there");
+    }
     let named = act.operands.iter().map(|operand| operand.value.known().map(|name| name.into_owned()));
     let names: Vec<String> = named.collect::<Option<_>>()?;
-    let is_asked_for = |name: &str| options.iter().flat_map(|test| &test.names).any(|known| same_flag(known, name));
     let plain = !names.is_empty() && act.flags.iter().all(|flag| is_asked_for(&flag.name));
     let unborn = plain
         && view.context.spend(8)
         && !follows_maker(view)
         && names.iter().all(|name| is_unborn(view, below, name).unwrap_or_default());
     (unborn && view.context.spend(0)).then_some("the repository has nothing of this name")
+}
+
+/// Reports whether a branch that is moved may contain commits that no other one contains.
+fn may_lose_commits(view: &View<'_>, name: &str) -> bool {
+    let act = view.act;
+    let Some(place) = view.context.program(act).and_then(|program| program.works_in.as_ref()) else { return true };
+    let is_set = |name: &String| act.env.may_set(name) || view.context.invocation.env.get(name.as_str()).is_some();
+    let global =
+        |flag: &Flag| flag.name.strip_prefix(GLOBAL).is_some_and(|own| place.flags.iter().any(|name| name == own));
+    let dir = act.cwd.as_ref().and_then(Place::text).filter(|_| act.remote.is_none());
+    if place.env.iter().any(is_set) || act.flags.iter().any(global) {
+        return true;
+    }
+    let facts = dir.and_then(|dir| view.context.inquiry.refs(dir, vec![name.to_owned()]));
+    facts.and_then(|facts| facts.alone.as_ref()).is_none_or(|alone| !alone.is_empty())
 }
 
 /// Reports whether an earlier act may create what the act names: another run of the program, or an act of unknown

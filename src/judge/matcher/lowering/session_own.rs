@@ -3,12 +3,12 @@
 use super::earlier_acts::{ignored_otherwise, is_opaque};
 use super::{linked, matched, moved_into, place};
 use crate::judge::agents;
-use crate::judge::analysis::act::{Effect, Verb};
+use crate::judge::analysis::act::{Act, Effect, Value, Verb};
 use crate::judge::analysis::paths::NormalPath;
-use crate::judge::analysis::question::PathKind;
+use crate::judge::analysis::question::{PathFacts, PathKind};
 use crate::judge::ledger::{FileKind, FileSnapshot, Ownership, Stat};
 use crate::judge::matcher::inspected_text::InspectedValue;
-use crate::judge::matcher::match_context::View;
+use crate::judge::matcher::match_context::{MatchContext, View};
 use crate::judge::path_class::PathClass;
 
 /// Returns why files that a pattern matches do not count: this session created all of them.
@@ -28,20 +28,81 @@ pub(super) const MAX_MATCHED: usize = 64;
 /// The reason why an agent's notes do not count.
 pub(in crate::judge::matcher) const OWN_NOTE: &str = "it is the agent's own note";
 
-/// Reports whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
+/// Reports whether the path is one of the notes of the agent whose session this is, or a directory or pattern of such
+/// notes, and no link leads elsewhere.
 pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     let context = view.context;
-    let (Some(text), Some(agent)) = (place(path), context.invocation.session.agent.as_deref()) else { return false };
+    let Some(agent) = context.invocation.session.agent.as_deref() else { return false };
     let of_program = context.catalog.program(agent).into_iter().flat_map(|program| &program.notes);
     let notes: Vec<&String> =
         agents::named(agent).into_iter().flat_map(|agent| &agent.notes).chain(of_program).collect();
-    if notes.is_empty() || view.act.recursive || path.globbed || path.everything {
+    if notes.is_empty() || path.everything || path.found || path.dynamic {
         return false;
     }
-    let covered = |text: &str| notes.iter().any(|glob| context.placer.is_covered(glob, text));
-    let Some(facts) = context.inquiry.path(&text).filter(|_| covered(&text)) else { return false };
-    let leads_there = facts.canonical == text || covered(&facts.canonical);
-    leads_there && !facts.symlink && facts.kind != PathKind::Directory && !linked(view, path)
+    let covered = |text: &str| notes.iter().any(|glob| covers_note(context, glob, text));
+    let Some((name, above)) = path.components.split_last() else { return false };
+    if name.glob.is_some() {
+        // The pattern may stand for links, which are deleted as such.
+        let above = NormalPath { components: above.to_vec(), globbed: false, ..path.clone() };
+        let deletes = view.act.verb == Verb::Effect(Effect::Delete) && !view.act.recursive && !path.slash;
+        let (Some(dir), Some(name)) = (place(&above).filter(|_| deletes), name.sample()) else { return false };
+        let is_plain =
+            |facts: &PathFacts| facts.kind == PathKind::Directory && covered(&format!("{}/{name}", facts.canonical));
+        return covered(&format!("{dir}/{name}"))
+            && context.inquiry.path(&dir).is_some_and(is_plain)
+            && !linked(view, path);
+    }
+    let Some(text) = place(path) else { return false };
+    let Some(facts) = context.inquiry.path(&text).filter(|facts| !facts.symlink) else { return false };
+    if facts.kind != PathKind::Directory && !view.act.recursive {
+        return covered(&text) && (facts.canonical == text || covered(&facts.canonical)) && !linked(view, path);
+    }
+    // Only notes are put into the directory, or the directory is below one in which every file is a note.
+    let names = if view.act.recursive { None } else { names_put(view) };
+    let inside = |dir: &str| match &names {
+        Some(names) => names.iter().all(|name| covered(&format!("{dir}/{name}"))),
+        None => {
+            covered(&format!("{dir}/x.md"))
+                && dir.rsplit_once('/').is_some_and(|(above, _)| covered(&format!("{above}/x.md")))
+        }
+    };
+    let may = names.is_some() || view.act.verb == Verb::Effect(Effect::Delete) && view.act.recursive;
+    may && inside(&text) && inside(&facts.canonical) && !linked(view, path)
+}
+
+/// The part of a pattern of notes that denotes the directory of the project.
+const PROJECT: &str = "<project>";
+
+/// Reports whether a pattern of notes covers a path. The directory of the project is a directory above the working
+/// directory or itself, with a dash for each character that is not a letter or a digit.
+fn covers_note(context: &MatchContext<'_>, glob: &str, path: &str) -> bool {
+    if !glob.contains(PROJECT) {
+        return context.placer.is_covered(glob, path);
+    }
+    let cwd = context.placer.cwd();
+    let ends = cwd.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([cwd.len()]);
+    ends.filter_map(|end| cwd.get(..end)).any(|dir| {
+        let name = dir.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        context.placer.is_covered(&glob.replace(PROJECT, &name), path)
+    })
+}
+
+/// Returns the names under which the program of the act puts files into a directory: those of its sources. `None` if one
+/// of them is unknown, or nothing is put there.
+fn names_put(view: &View<'_>) -> Option<Vec<String>> {
+    let context = view.context;
+    let sources = context
+        .effects_of(view.act.parent?)
+        .filter(|(_, effect)| matches!(effect, Effect::Move | Effect::Show | Effect::Load));
+    let name = |act: &Act, value: &Value| {
+        let path = context.placer.path(value, act.cwd.as_ref())?;
+        let text = place(&path)?;
+        let is_file = context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::File);
+        is_file.then(|| text.rsplit('/').next().map(str::to_owned))?
+    };
+    let names: Option<Vec<String>> =
+        sources.flat_map(|(act, _)| act.operands.iter().map(move |operand| name(act, &operand.value))).collect();
+    names.filter(|names| !names.is_empty())
 }
 
 /// Returns why the path is this session's own work: its commands and tools created it, or only they changed what git
