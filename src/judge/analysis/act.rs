@@ -310,6 +310,8 @@ impl Taint {
     pub const FOREIGN: Self = Self(8);
     /// It is the value of a variable whose name suggests a secret.
     pub const NAMED: Self = Self(16);
+    /// It is the process ID of the program that started the shell: guard, or an agent above it.
+    pub const PARENT: Self = Self(32);
 
     /// Returns the union of both.
     #[must_use]

@@ -195,7 +195,7 @@ impl<W: Walk> Expander<'_, W> {
                 Part::Arithmetic(arithmetic) => {
                     let value = match self.arithmetic(state, context, arithmetic) {
                         Some(number) => Value::text(number.to_string()),
-                        None => unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+                        None => unknown(UnknownReason::Number(NumberId::default()), self.taint_in(state, arithmetic)),
                     };
                     push_expanded(&value, quoted, out);
                 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::act::{Piece, Value};
+use super::act::{Piece, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
 use super::builtins::is_builtin;
 use super::fuel::{cost, of_bytes};
@@ -42,6 +42,17 @@ pub(super) struct SearchPath {
     before: usize,
     /// Whether the command, or a program for its own commands, set it.
     changed: bool,
+}
+
+impl SearchPath {
+    /// Returns the path of a shell that has either: the directories before those of the system are searched in both.
+    fn or(self, other: Self) -> Self {
+        let (own, rest) = self.dirs.split_at(self.before);
+        let others = other.dirs.get(..other.before).unwrap_or_default();
+        let dirs: Vec<String> = own.iter().chain(others).chain(rest).take(MAX_DIRECTORIES).cloned().collect();
+        let before = (own.len() + others.len()).min(dirs.len());
+        Self { dirs: dirs.into(), before, changed: self.changed || other.changed }
+    }
 }
 
 /// The result of resolving a name or a path.
@@ -188,10 +199,14 @@ impl<'a> Resolver<'a> {
 
     /// Returns `PATH` for a command: the value set for it, or that of the shell.
     fn search_path(&mut self, input: &AnalysisInput<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
-        if let Some(value) = path_in(state, env) {
-            input.spend(cost::STEP + of_bytes(value.size()) * 4);
-            let inherited = input.invocation.env.get(PATH).is_some_and(|path| value.is(path));
-            return directories(value, state, !inherited);
+        let values = paths_in(state, env);
+        if !values.is_empty() {
+            let own = input.invocation.env.get(PATH);
+            let searched = values.into_iter().map(|value| {
+                input.spend(cost::STEP + of_bytes(value.size()) * 4);
+                directories(value, state, !own.is_some_and(|path| value.is(path)))
+            });
+            return searched.reduce(SearchPath::or).unwrap_or_else(|| directories(&Value::default(), state, false));
         }
         if let Some(known) = &self.inherited_path {
             return known.clone();
@@ -230,30 +245,52 @@ impl WalkProgress<'_, '_> {
     }
 }
 
-/// Returns the value of `PATH` that is set for a command, or in its shell.
+/// Returns the value of `PATH` that is set for a command, or in its shell; the first of several possible ones.
 pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Option<&'s Value> {
-    let given = env.iter().rev().find(|(name, _)| name == PATH);
-    given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
+    paths_in(state, env).into_iter().next()
+}
+
+/// Returns the possible values of `PATH` that are set for a command, or in its shell.
+fn paths_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Vec<&'s Value> {
+    if let Some((_, value)) = env.iter().rev().find(|(name, _)| name == PATH) {
+        return vec![value];
+    }
+    let values = state.variable(PATH).map(|variable| variable.values.as_slice()).unwrap_or_default();
+    let known = |value: &'s VariableValue| match value {
         VariableValue::Scalar(value) => Some(value),
         _ => None,
-    })
+    };
+    values.iter().filter_map(known).collect()
 }
 
 /// Returns the known directories in a value of `PATH`.
 fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     let mut parts: Vec<Option<String>> = vec![Some(String::new())];
+    // Whether the last part is one variable that may be empty, which stands for the working directory.
+    let mut may_be_empty = false;
     for piece in value.pieces() {
         match piece {
             Piece::Text(text) | Piece::Glob(text) => {
                 for (at, part) in text.split(':').enumerate() {
                     if at > 0 {
+                        if std::mem::take(&mut may_be_empty) {
+                            parts.push(Some(String::new()));
+                        }
                         parts.push(Some(String::new()));
                     }
+                    may_be_empty &= part.is_empty();
                     parts.last_mut().into_iter().flatten().for_each(|last| last.push_str(part));
                 }
             }
-            Piece::Unknown(_) => parts.last_mut().into_iter().for_each(|last| *last = None),
+            Piece::Unknown(unknown) => {
+                let is_alone = parts.last().is_some_and(|last| last.as_ref().is_some_and(String::is_empty));
+                may_be_empty = is_alone && matches!(unknown.why, UnknownReason::Variable(_));
+                parts.last_mut().into_iter().for_each(|last| *last = None);
+            }
         }
+    }
+    if may_be_empty {
+        parts.push(Some(String::new()));
     }
     let dir = |part: &String| match part.as_str() {
         "" => state.dir().map(str::to_owned),

@@ -126,7 +126,8 @@ impl<W: Walk> Expander<'_, W> {
             "IFS" => return known(" \t\n".to_owned()),
             "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
-                return VariableValue::Scalar(self.number(name != "EPOCHREALTIME"));
+                let taint = if name == "PPID" { Taint::PARENT } else { Taint::default() };
+                return VariableValue::Scalar(self.number(name != "EPOCHREALTIME").tainted(taint));
             }
             "UID" | "EUID" if !state.elsewhere => return known(self.walk.input().invocation.uid.to_string()),
             "REPLY" => return VariableValue::Scalar(unknown(UnknownReason::Input, Taint::default())),

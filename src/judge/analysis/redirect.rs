@@ -35,7 +35,7 @@ impl Walker<'_> {
         let fd = match &redirect.fd {
             RedirectFd::Default => u32::from(!reads),
             RedirectFd::Number(number) => *number,
-            RedirectFd::Variable(name) => self.named_descriptor(state, redirect, name),
+            RedirectFd::Variable(name) => self.named_descriptor(state, context, redirect, name),
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
@@ -142,7 +142,12 @@ impl Walker<'_> {
     }
 
     /// Returns the number of a descriptor that a variable names.
-    fn named_descriptor(&mut self, state: &mut State, redirect: &Redirect, name: &str) -> u32 {
+    fn named_descriptor(&mut self, state: &mut State, context: &Context, redirect: &Redirect, name: &str) -> u32 {
+        // The subscript of an element is evaluated.
+        if let Some((_, subscript)) = name.split_once('[') {
+            let subscript = subscript.strip_suffix(']').unwrap_or(subscript);
+            self.expand().compute(state, context, &Value::text(subscript));
+        }
         let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
         if closes {

@@ -438,8 +438,9 @@ impl Walker<'_> {
         match file {
             // A binary is judged by its name.
             Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
-            Some(FileFacts::Text { bytes, .. }) => {
-                self.script_bytes(&mut child, &context, path, bytes, span, Some(act));
+            Some(FileFacts::Text { .. }) => {
+                let file = self.progress().existing(Place::of(path));
+                self.file_at(&mut child, &context, &file, span, Some(act));
                 self.end_of_shell(&mut child);
             }
             Some(FileFacts::TooLarge) => self.unread_script(&context, path, span),

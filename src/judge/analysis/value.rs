@@ -119,6 +119,17 @@ impl Value {
         })
     }
 
+    /// Returns it with a taint of its unknown pieces.
+    #[must_use]
+    pub fn tainted(mut self, taint: Taint) -> Self {
+        for piece in &mut self.pieces {
+            if let Piece::Unknown(unknown) = piece {
+                unknown.taint = unknown.taint.and(taint);
+            }
+        }
+        self
+    }
+
     /// Returns the edited text of a file with which it begins, and the pieces behind that.
     #[must_use]
     pub fn edited_text(&self) -> Option<(&EditedText, &[Piece])> {

@@ -14,7 +14,7 @@ use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::value_test;
 use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::rules::model::{HostClass, TextTest};
-use crate::judge::rules::{glob, text};
+use crate::judge::rules::{expression, glob, text};
 use crate::judge::syntax::tree::Span;
 
 /// An operand or another text of an act. Facts about it are computed when a rule first needs them.
@@ -85,20 +85,6 @@ impl<'a> InspectedValue<'a> {
     }
 
     fn behind_links(&self, view: &View<'_>) -> Option<PathClasses> {
-        const GRAVE: [PathClass; 12] = [
-            PathClass::Root,
-            PathClass::System,
-            PathClass::SystemTop,
-            PathClass::Device,
-            PathClass::Kernel,
-            PathClass::Home,
-            PathClass::Secret,
-            PathClass::Startup,
-            PathClass::Persistence,
-            PathClass::Guard,
-            PathClass::Agent,
-            PathClass::Repository,
-        ];
         // Most acts do not follow links, so that the path need not be computed.
         if view.act.remote.is_some() || matches!(view.act.verb, Verb::Program { .. }) {
             return None;
@@ -107,25 +93,7 @@ impl<'a> InspectedValue<'a> {
         if !view.reaches_through_links(path) || path.dynamic || path.name().is_some_and(|name| name.glob.is_some()) {
             return None;
         }
-        let context = view.context;
-        // Below an unknown component, only the known components before it can be resolved.
-        let known = path.components.iter().take_while(|component| component.is_plain()).count();
-        let mut above = path.clone();
-        let rest = above.components.split_off(known);
-        let text = super::lowering::place(&above)?;
-        let facts = context.inquiry.path(&text)?;
-        // Deleting a link deletes the link.
-        let link_itself =
-            facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
-        if link_itself && rest.is_empty() || facts.canonical == text {
-            return None;
-        }
-        let mut canonical = NormalPath::absolute(&facts.canonical)?;
-        canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
-        canonical.components.extend(rest);
-        canonical.everything = path.everything;
-        let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
-        Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
+        behind_links(view, path)
     }
 
     /// Reports whether its host has one of these classes.
@@ -157,10 +125,17 @@ impl<'a> InspectedValue<'a> {
             && has_class()
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || self.is_on(&test.host, view))
+            && (test.matching.is_empty() || self.matches_one(&test.matching))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
             && (!test.only_copy || self.is_only_copy(view))
             && (!test.not_made || self.has_shared_part(view))
             && (test.package.is_empty() || self.is_new_package(&test.package, view))
+    }
+
+    /// Reports whether it is a regular expression that matches one of these texts. Programs ignore an invalid one.
+    fn matches_one(&self, texts: &[String]) -> bool {
+        let expression = self.value.known().and_then(|text| expression::compile(&text).ok());
+        expression.is_some_and(|expression| texts.iter().any(|text| expression.is_match(text.as_bytes())))
     }
 
     /// Reports whether it names a package that is not well known, or cannot be recognised as a name.
@@ -280,6 +255,42 @@ impl<'a> InspectedValue<'a> {
         hit && test.dynamic.is_none_or(|dynamic| dynamic == value.is_dynamic())
             && !(excepted(normal) || plain && excepted(&written))
     }
+}
+
+/// Returns the more severe classes of what a path leads to, if one of its components is a link.
+pub(super) fn behind_links(view: &View<'_>, path: &NormalPath) -> Option<PathClasses> {
+    const GRAVE: [PathClass; 12] = [
+        PathClass::Root,
+        PathClass::System,
+        PathClass::SystemTop,
+        PathClass::Device,
+        PathClass::Kernel,
+        PathClass::Home,
+        PathClass::Secret,
+        PathClass::Startup,
+        PathClass::Persistence,
+        PathClass::Guard,
+        PathClass::Agent,
+        PathClass::Repository,
+    ];
+    let context = view.context;
+    // Below an unknown component, only the known components before it can be resolved.
+    let known = path.components.iter().take_while(|component| component.is_plain()).count();
+    let mut above = path.clone();
+    let rest = above.components.split_off(known);
+    let text = super::lowering::place(&above)?;
+    let facts = context.inquiry.path(&text)?;
+    // Deleting a link deletes the link.
+    let link_itself = facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
+    if link_itself && rest.is_empty() || facts.canonical == text {
+        return None;
+    }
+    let mut canonical = NormalPath::absolute(&facts.canonical)?;
+    canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
+    canonical.components.extend(rest);
+    canonical.everything = path.everything;
+    let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
+    Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
 }
 
 /// Returns a value as text for people, with names for its unknown parts.

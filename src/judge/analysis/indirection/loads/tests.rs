@@ -87,6 +87,61 @@ fn a_shell_ignores_the_first_line_of_a_script_that_it_is_given() {
 }
 
 #[test]
+fn an_edit_of_several_files_is_one_of_the_file_that_runs() {
+    for edit in [
+        "sed -i 's/ls/rm harm/' *.sh",
+        "find . -name '*.sh' -exec sed -i 's/ls/rm harm/' {} +",
+        "grep -rl ls . | xargs sed -i 's/ls/rm harm/'",
+        "sed -i 's/ls/rm harm/' $(git ls-files)",
+        "git ls-files | while read f; do sed -i 's/ls/rm harm/' \"$f\"; done",
+        "for f in *.sh; do echo 'rm harm' >> $f; done",
+    ] {
+        for run in ["sh b.sh", "./b.sh", "cp b.sh c.sh; sh c.sh", "echo '#' >> b.sh; sh b.sh"] {
+            let line = format!("{edit}; {run}");
+            assert!(harms(&line, &[("b.sh", "#!/bin/sh\nls\n")]), "{line}");
+            assert!(!harms(&line.replace("rm harm", "pwd"), &[("b.sh", "#!/bin/sh\nls\n")]), "{line}");
+        }
+    }
+    assert!(harms("echo ls > c.sh; sed -i 's/ls/rm harm/' *.sh; sh c.sh", &[]));
+    let python = [("a.py", "import os\nos.system('ls')\n")];
+    assert!(harms("grep -rl ls . | xargs sed -i 's/ls/rm harm/'; python3 a.py", &python));
+    for elsewhere in
+        ["sed -i 's/ls/rm harm/' docs/*.sh", "sed -i 's/ls/rm harm/' *.py", "sed -i 's/ls/rm harm/' docs/$x"]
+    {
+        assert!(!harms(&format!("{elsewhere}; sh b.sh"), &[("b.sh", "ls\n")]), "{elsewhere}");
+    }
+}
+
+#[test]
+fn an_editor_may_see_a_file_as_one_line() {
+    let script = [("b.sh", "true\nls\necho\nls\n")];
+    for edit in [r"sed -zi 's/ls\necho/rm harm\n/' b.sh", r"perl -0pi -e 's/ls\necho/rm harm\n/' b.sh"] {
+        assert!(harms(&format!("{edit}; sh b.sh"), &script), "{edit}");
+    }
+    // The first match is that of the file.
+    let both = run("sed -zi 's/ls/rm harm/' b.sh; sh b.sh", &script);
+    assert!(both.contains(&"rm harm".to_owned()) && both.contains(&"ls".to_owned()), "{both:?}");
+    let text = "import re; s = open('b.sh').read(); open('b.sh', 'w').write(re.sub(r'ls\\necho', 'rm harm', s))";
+    assert!(harms(&format!("python3 -c \"{text}\"; sh b.sh"), &script));
+}
+
+#[test]
+fn a_binary_is_judged_by_its_name_behind_any_program() {
+    let binary = [("sol", "\u{7f}ELF\0\0")];
+    for command in ["./sol", "timeout 5 ./sol", "nice ./sol", "frob ./sol"] {
+        let catalog = Catalog::builtin();
+        let source = |question: &Question| match question {
+            Question::File(path) if path.ends_with("/sol") => {
+                WorldAnswer::File(FileFacts::Text { bytes: binary[0].1.as_bytes().to_vec(), digest: [0; 32] })
+            }
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source)));
+        assert!(facts.opaque.is_empty(), "{command}: {:?}", facts.opaque);
+    }
+}
+
+#[test]
 fn the_system_gives_a_script_to_the_program_in_its_first_line() {
     assert!(harms("./a", &[("a", "#!/usr/bin/make -f\nall:\n\trm harm\n")]));
     assert!(harms("./a", &[("a", "#!/usr/bin/env -S sh -c 'rm harm'\n")]));
