@@ -171,6 +171,7 @@ impl CallReader<'_> {
         match self.named(0).as_deref() {
             Some("import" | "from") if self.language == Language::Python => self.python_import(),
             Some("import") if self.language == Language::Js && !self.mark(1, '(') => self.js_import(),
+            Some("export") if self.language == Language::Js && self.re_exports() => self.js_import(),
             Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
                 if !self.mark(1, '(') && !self.mark(1, '[') =>
             {
@@ -448,6 +449,16 @@ impl CallReader<'_> {
         name
     }
 
+    /// Reports whether an `export` names a module: `export * from 'm'`, `export {a as b} from 'm'`.
+    fn re_exports(&self) -> bool {
+        let after_braces = || {
+            let mut rest = (2..).map_while(|at| Some((at, self.peek(at)?)));
+            rest.find_map(|(at, token)| matches!(token, Token::Mark('}')).then_some(at + 1))
+        };
+        self.mark(1, '*')
+            || self.mark(1, '{') && after_braces().is_some_and(|at| self.named(at).as_deref() == Some("from"))
+    }
+
     /// Parses `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`.
     fn js_import(&mut self) {
         self.at += 1;
@@ -478,6 +489,10 @@ impl CallReader<'_> {
                     let module = bare(module.rough());
                     if module.starts_with(['/', '.']) {
                         self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
+                    }
+                    // Code that is named by its address.
+                    if module.contains(':') {
+                        self.calls.push(Call::new("import".into(), vec![super::value(&module)]));
                     }
                     for name in whole {
                         self.bound.insert(name, Expression::of_name(module.clone()));

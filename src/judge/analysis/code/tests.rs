@@ -725,6 +725,11 @@ fn a_function_that_is_handed_on_is_called_with_what_it_is_given() {
     );
     has("js", "r(`child_process`).execSync(`a`)", "child_process.execSync(a)");
     has("js", "require('left')", "import-package(node_modules/left)");
+    has("js", "import x from 'https://x.org/y.ts'", "import(https://x.org/y.ts)");
+    has("js", "import 'npm:x'", "import(npm:x)");
+    has("js", "export * from 'https://x.org/y.ts'", "import(https://x.org/y.ts)");
+    has("js", "export {a, b as c} from './y.js'", "run-file(./y.js)");
+    has("js", "const a = 1; export {a}\nrequire('child_process').exec('rm x')", "child_process.exec(rm x)");
     assert_eq!(seen("js", "require('./left')"), ["run-file(./left)"]);
     assert_eq!(seen("js", "import './left.js'"), ["run-file(./left.js)"]);
     assert_eq!(seen("js", "import a, {b as c} from '../left.js'"), ["run-file(../left.js)"]);

@@ -183,6 +183,18 @@ impl Walker<'_> {
                 self.text(&mut state.child(&[]), &inner.perhaps(), &code);
             }
         }
+        if !load.requirements.is_empty() {
+            self.required(state, &inner, load, &text);
+        }
+    }
+
+    /// Walks the installations of what settings require, as far as lock files of others do not contain it.
+    #[inline(never)]
+    fn required(&mut self, state: &State, context: &Context, load: &Load, text: &str) {
+        let locks = self.progress().locks(state, &load.locks);
+        for command in config_keys::installs(load, text, &locks) {
+            self.text(&mut state.child(&[]), &context.perhaps(), &command);
+        }
     }
 
     /// Walks the commands in the lines of a settings file.

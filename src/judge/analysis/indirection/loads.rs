@@ -262,6 +262,13 @@ impl WalkProgress<'_, '_> {
         !self.is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
     }
 
+    /// Returns the texts of the files with these names in the working directory that neither the command nor the session
+    /// wrote.
+    pub(super) fn locks(&self, state: &State, names: &[String]) -> Vec<String> {
+        let others = names.iter().map(Value::text).filter(|file| !self.is_of_session(state, file));
+        others.filter_map(|file| self.settings(state, &file).ok()??.known_text()).collect()
+    }
+
     /// Returns the files with these names in the working directory that are new or changed in git.
     fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
         let Some(dir) = state.dir() else { return Vec::new() };

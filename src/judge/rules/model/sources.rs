@@ -52,6 +52,13 @@ pub struct Load {
     pub code_keys: Vec<String>,
     /// For settings: keys whose values are further arguments, with the same `options`.
     pub option_keys: Vec<String>,
+    /// For settings that list packages: the key of each list (`begins`), and the command that installs one of them
+    /// (`before`).
+    pub requirements: Vec<SettingLine>,
+    /// For such settings: files that list the installed packages. What they contain is not new.
+    pub locks: Vec<String>,
+    /// The settings are the lines of a file that begin with this text.
+    pub comment: String,
     /// For settings that define tasks: the tasks that the program runs.
     pub tasks: Tasks,
     /// The way in which the program runs a module by its name.
@@ -62,7 +69,10 @@ impl Load {
     /// Reports whether the files are settings that are read key by key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        !self.file_keys.is_empty() || !self.code_keys.is_empty() || !self.option_keys.is_empty()
+        !self.file_keys.is_empty()
+            || !self.code_keys.is_empty()
+            || !self.option_keys.is_empty()
+            || !self.requirements.is_empty()
     }
 }
 

@@ -338,6 +338,9 @@ pub fn add_loads(
         bases: shape.bases.clone(),
         code_keys: shape.code_keys.clone(),
         option_keys: shape.option_keys.clone(),
+        requirements: shape.requirements.iter().map(|line| line.get_ref().clone()).collect(),
+        locks: shape.locks.clone(),
+        comment: shape.comment.clone().unwrap_or_default(),
         tasks: shape.tasks.as_ref().map(|tasks| *tasks.get_ref()).unwrap_or_default(),
         module: shape.module.as_ref().map(|module| module.get_ref().clone()),
     };

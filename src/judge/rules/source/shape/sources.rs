@@ -27,6 +27,9 @@ pub struct LoadShape {
     pub bases: Vec<String>,
     pub code_keys: Vec<String>,
     pub option_keys: Vec<String>,
+    pub requirements: Vec<Located<SettingLine>>,
+    pub locks: Vec<String>,
+    pub comment: Option<String>,
     pub tasks: Option<Located<Tasks>>,
     pub module: Option<Located<Module>>,
 }
@@ -75,6 +78,9 @@ impl LoadShape {
             bases: from.lines("bases"),
             code_keys: from.lines("code_keys"),
             option_keys: from.lines("option_keys"),
+            requirements: from.tables("requirements", setting_line),
+            locks: from.lines("locks"),
+            comment: from.line("comment"),
             tasks: from.word("tasks"),
             module: from.table("module", module),
         }
