@@ -17,6 +17,7 @@ use super::place::Place;
 use super::program_run::CommandCall;
 use super::progress::WalkProgress;
 use super::reductions;
+use super::search_results;
 use super::state::{Build as _, State};
 use super::streams::{Sink, Stream, descriptor};
 use crate::judge::risk::Tier;
@@ -88,6 +89,8 @@ impl WalkProgress<'_, '_> {
             flags: reading.flags.clone(),
             operands: reading.operands.clone(),
             args: words.iter().map(|arg| arg.value.clone()).collect(),
+            passed_on: reading.passed_on,
+            found: search_results::deleted(reading),
             env: state.env(called.env),
             dry_run: reading.dry_run,
             targets: reading.target.clone(),

@@ -16,6 +16,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
         language,
         world,
         asks: super::names::asks(&tokens),
+        picks: super::names::picks(&tokens),
         at: 0,
         bound: HashMap::new(),
         calls: Vec::new(),
@@ -93,6 +94,7 @@ pub(super) fn bound_by(
         language,
         world,
         asks: false,
+        picks: false,
         at: 0,
         bound,
         calls: Vec::new(),
@@ -122,6 +124,8 @@ pub(super) struct CallReader<'a> {
     pub everything_of: Option<String>,
     /// Whether the code tests names before it prints them.
     pub asks: bool,
+    /// Whether the code prints only values whose names begin like no name of a secret.
+    pub picks: bool,
     /// The number of enclosing expressions.
     pub nesting: usize,
     /// Whether the code continues after an error.

@@ -425,6 +425,16 @@ fn the_environment_is_secret_where_it_is_shown_and_not_where_it_is_asked() {
         ("perl", "print \"$_=$ENV{$_}\" for keys %ENV"),
         ("php", "echo getenv('DB_PASSWORD');"),
         ("awk", "BEGIN { print ENVIRON[\"API_TOKEN\"] }"),
+        ("python", "import os\nfor k in os.environ:\n  print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('AWS'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('A'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if not k.startswith('PY'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('PY'): pass\n  print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('PY'): continue\n  print(k, os.environ[k])"),
+        ("python", "import os\nprint(os.environ['API_KEY'])\n[print(k) for k in x if k.startswith('PY')]"),
+        ("python", "import os\n[print(os.environ[k]) for k in os.environ if k.startswith('PY') or True]"),
+        ("js", "for (const k in process.env) if (!k.startsWith('npm_')) console.log(k, process.env[k])"),
+        ("js", "for (const k in process.env) if (k.startsWith('GITHUB_')) console.log(k, process.env[k])"),
     ] {
         assert!(shows(language, text), "{text}");
     }
@@ -435,6 +445,10 @@ fn the_environment_is_secret_where_it_is_shown_and_not_where_it_is_asked() {
         ("js", "console.log(!!process.env.API_KEY, process.env.API_KEY ? 1 : 0)"),
         ("ruby", "puts ENV['HOME']"),
         ("awk", "BEGIN { print ENVIRON[\"USER\"] }"),
+        ("python", "import os\nfor k in sorted(os.environ):\n  if k.startswith('PY'): print(k, os.environ[k])"),
+        ("python", "import os\n[print(k, os.environ[k]) for k in os.environ if k.startswith('PY')]"),
+        ("js", "for (const k in process.env) if (k.startsWith('npm_')) console.log(k, process.env[k])"),
+        ("js", "Object.keys(process.env).filter(k=>k.startsWith('npm_')).forEach(k=>console.log(k, process.env[k]))"),
     ] {
         assert!(!shows(language, text), "{text}");
     }

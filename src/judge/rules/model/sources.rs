@@ -126,6 +126,8 @@ pub struct Fetch {
     /// The table applies only with one of these options.
     pub options: Vec<String>,
     pub into: FetchInto,
+    /// The options that name the directory of files whose names the program chooses.
+    pub directory: Vec<String>,
     /// The table applies only if an operand names a remote address.
     pub elsewhere: bool,
 }

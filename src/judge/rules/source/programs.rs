@@ -238,6 +238,7 @@ pub fn add_fetches(given: &Located<FetchShape>, vocabulary: &mut Vocabulary<'_>,
         words: shape.words.clone(),
         options: shape.options.clone(),
         into: shape.into.as_ref().map(|into| *into.get_ref()).unwrap_or_default(),
+        directory: shape.directory.clone(),
         elsewhere: shape.elsewhere,
     };
     add(shape.program.get_ref(), &fetch, |program| &mut program.fetches, vocabulary, programs);

@@ -94,6 +94,7 @@ pub struct FetchShape {
     pub words: Vec<String>,
     pub options: Vec<String>,
     pub into: Option<Located<FetchInto>>,
+    pub directory: Vec<String>,
     pub elsewhere: bool,
 }
 
@@ -104,6 +105,7 @@ impl FetchShape {
             words: from.lines("words"),
             options: from.lines("options"),
             into: from.word("into"),
+            directory: from.lines("directory"),
             elsewhere: from.flag("elsewhere"),
         }
     }
