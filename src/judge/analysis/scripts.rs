@@ -372,6 +372,9 @@ impl Walker<'_> {
                 let own = context.read_by(&name, &name);
                 // A shell with a grammar of its own ignores the first line, and other shells ignore that of such a shell.
                 let is_own = own.translation.is_none() && context.translation.is_none();
+                if by_first_line && own.dialect == Dialect::Bash {
+                    self.startup(state, &own, context.spans.map(Span::default()));
+                }
                 self.numbered_text(state, if by_first_line || is_own { &own } else { context }, text);
             }
             None => self.numbered_text(state, context, text),

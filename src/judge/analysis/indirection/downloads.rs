@@ -1,7 +1,7 @@
 //! Downloads into files that no effect names, and programs that run the code of a project.
 
 use crate::judge::analysis::act::{Effect, Taint, UnknownReason, Value};
-use crate::judge::analysis::arguments::Reading;
+use crate::judge::analysis::arguments::{DerivedEffect, Reading};
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::files::{ExistingText, FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
@@ -55,7 +55,8 @@ fn download<'r>(program: &'r Program, ran: ProgramRun<'r>) -> Option<Download<'r
 
 /// Reports whether a run connects to the addresses among its arguments, and no effect mentions them.
 pub(super) fn connects(program: &Program, ran: ProgramRun<'_>) -> bool {
-    let is_told = ran.reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Fetch | Effect::Send));
+    let tells = |effect: &DerivedEffect| matches!(effect.effect, Effect::Fetch | Effect::Send) && !effect.on.is_empty();
+    let is_told = ran.reading.effects.iter().any(tells);
     // Programs with a target have names of their own for places elsewhere.
     !is_told && download(program, ran).is_some_and(|download| download.fetch.into != FetchInto::Target)
 }

@@ -148,8 +148,19 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
         "history -s 'rm x'; fc -s",
         "SECONDS='a[$(rm x)]'",
         "${OSTYPE:+rm} x",
+        "${TERM:+rm} x",
+        "${PS4:+rm} x",
+        "${PS1:+rm} x",
+        "${COMP_WORDBREAKS:+rm} x",
+        "${BASH_ARGV0:+rm} x",
+        "${_:+rm} x",
+        "c=${PS4:+rm}; $c x",
     ] {
         assert!(removes(text, &[]), "{text}\n{}", dump(&facts_with(&line(text), &[])));
+    }
+    // Only zsh sets variables with such names.
+    for text in ["${fpath:+rm} x", "${options:+rm} x", "${UNSET:+rm} x"] {
+        assert!(!removes(text, &[]), "{text}");
     }
 }
 
@@ -157,6 +168,8 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
 fn what_zsh_calls_by_itself_is_walked() {
     for text in [
         "a=(rm x); $a",
+        "${fpath:+rm} x",
+        "${WORDCHARS:+rm} x",
         "hash ls=/bin/rm; ls x",
         "functions[f]='rm x'; f",
         "commands[ls]=/bin/rm; ls x",

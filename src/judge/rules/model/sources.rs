@@ -20,8 +20,14 @@ pub struct Load {
     pub operands: bool,
     /// Variables whose value names such files, as a list or a search path.
     pub variables: Vec<String>,
-    /// Variables that name a directory with `files`, if the command sets them.
+    /// Variables that contain further arguments of the program; with `OPTION=VARIABLE` the value of that option.
+    pub arguments: Vec<String>,
+    /// Variables, if the command sets them, and options that name a directory with `files`.
     pub under: Vec<String>,
+    /// Variables and options that list directories in which the named files are looked for too.
+    pub search: Vec<String>,
+    /// The text between the parts of a module's name; empty: names are paths.
+    pub separator: String,
     /// Names of files that the program loads from its directory. Files that are unchanged in git are not read. A name
     /// may contain `*`: only files that the command wrote are found by it.
     pub files: Vec<String>,

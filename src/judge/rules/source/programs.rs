@@ -324,7 +324,10 @@ pub fn add_loads(
         within: shape.within.clone(),
         operands: shape.operands,
         variables: shape.variables.clone(),
+        arguments: shape.arguments.clone(),
         under: shape.under.clone(),
+        search: shape.search.clone(),
+        separator: shape.separator.clone().unwrap_or_default(),
         files: shape.files.clone(),
         endings: shape.endings.clone(),
         words: shape.words.clone(),
@@ -346,9 +349,11 @@ pub fn add_loads(
         module: shape.module.as_ref().map(|module| module.get_ref().clone()),
     };
     let file = !load.options.is_empty() || load.operands || !load.variables.is_empty() || !load.files.is_empty();
-    if !file && !load.stdin && load.module.is_none() {
-        let (what, remedy) =
-            ("it does not specify what is loaded", "give options, operands, variables, files, stdin or module");
+    if !file && !load.stdin && load.module.is_none() && load.arguments.is_empty() {
+        let (what, remedy) = (
+            "it does not specify what is loaded",
+            "give options, operands, variables, files, arguments, stdin or module",
+        );
         return Err(place.problem(&given.span(), "loads", what, remedy));
     }
     for name in shape.program.get_ref() {

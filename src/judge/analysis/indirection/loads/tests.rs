@@ -511,3 +511,84 @@ fn a_document_of_the_line_is_read_by_its_parts() {
         assert!(!harms(command, &[(file, "x")]), "{command}");
     }
 }
+
+#[test]
+fn the_known_parts_of_a_list_are_read_beside_unknown_ones() {
+    let files = [("lib/sitecustomize.py", HARM), ("kept/sitecustomize.py", HARM)];
+    for list in ["lib:$PYTHONPATH", "$PYTHONPATH:lib", "$X:$PWD/lib", "lib:$X", "lib$X"] {
+        assert!(harms(&format!("PYTHONPATH={list} python3 -V2"), &files), "{list}");
+    }
+    assert!(!harms("PYTHONPATH=$X/lib python3 -V2", &files));
+    assert!(!harms("PYTHONPATH=src:$X python3 -V2", &files));
+}
+
+#[test]
+fn variables_and_options_name_the_files_that_a_program_loads() {
+    let makefile = "all:\n\trm harm\n";
+    let ruby = "system('rm harm')\n";
+    let perl = "system('rm harm');\n1;\n";
+    let cmake = "execute_process(COMMAND rm harm)\n";
+    let php = "<?php system('rm harm');\n";
+    for (command, name, text) in [
+        ("JUST_JUSTFILE=x.just just", "x.just", "all:\n  rm harm\n"),
+        ("COMPOSER=x.json composer test", "x.json", "{\"scripts\": {\"test\": \"rm harm\"}}"),
+        ("NOXFILE=x.py nox", "x.py", HARM),
+        ("SPEC_OPTS='-r ./x.rb' rspec", "x.rb", ruby),
+        ("IRBRC=x.rb irb", "x.rb", ruby),
+        ("PERL5LIB=lib perl -MHarm::It=a -e1", "lib/Harm/It.pm", perl),
+        ("perl -Ilib -MHarm::It -e1", "lib/Harm/It.pm", perl),
+        ("perl -I lib -mHarm::It -e1", "lib/Harm/It.pm", perl),
+        ("cmake -C x.cmake .", "x.cmake", cmake),
+        ("cmake -DCMAKE_TOOLCHAIN_FILE=x.cmake .", "x.cmake", cmake),
+        ("cmake -D CMAKE_PROJECT_INCLUDE=x.cmake .", "x.cmake", cmake),
+        ("make -f - < x.mk", "x.mk", makefile),
+        ("cat x.mk | make -f -", "x.mk", makefile),
+        ("make -f /dev/stdin < x.mk", "x.mk", makefile),
+        ("GRADLE_USER_HOME=home gradle build", "home/init.gradle", "exec { commandLine 'rm', 'harm' }\n"),
+        ("RUBYLIB=lib:$X ruby -rharm -e 1", "lib/harm.rb", ruby),
+    ] {
+        assert!(harms(command, &[(name, text)]), "{command}");
+    }
+    let settings = [("conf/php.ini", "auto_prepend_file=./x.php\n"), ("x.php", php)];
+    assert!(harms("PHPRC=conf php a.php", &settings));
+    assert!(harms("php -c conf a.php", &settings));
+    let options = [("x.ini", "[pytest]\naddopts = -p harm\n"), ("harm.py", HARM)];
+    assert!(harms("pytest -c x.ini", &options));
+    assert!(harms("PYTEST_ADDOPTS='-c x.ini' pytest", &options));
+    // A part that is not known says nothing about the others.
+    assert!(harms("PYTEST_ADDOPTS=\"$X -p harm\" pytest", &options));
+    assert!(!harms("PYTEST_ADDOPTS=-q pytest", &options));
+}
+
+#[test]
+fn variables_hold_commands_that_programs_run() {
+    for command in [
+        "SVN_SSH='rm harm' svn up",
+        "HGMERGE='rm harm' hg merge",
+        "JJ_EDITOR='rm harm' jj describe",
+        "P4EDITOR='rm harm' p4 change",
+        "CCACHE_PREFIX=./tool ccache gcc a.c",
+        "M4=./tool bison a.y",
+        "CLOUDSDK_PYTHON=./tool gcloud info",
+        "SHELL=./tool fzf",
+        "PUPPETEER_EXECUTABLE_PATH=./tool node a.js",
+        "CC='rm harm #' make",
+    ] {
+        let files = [("tool", "#!/bin/sh\nrm harm\n"), ("Makefile", "all:\n\t$(CC) -o x a.c\n")];
+        assert!(harms(command, &files), "{command}");
+    }
+    for command in ["CC=clang make", "EDITOR=vim git commit", "CC='ccache gcc' make"] {
+        assert!(!harms(command, &[("Makefile", "all:\n\t$(CC) -o x a.c\n")]), "{command}");
+    }
+}
+
+#[test]
+fn a_script_gets_what_its_first_line_and_the_environment_bring_along() {
+    let script = [("x.sh", "#!/bin/bash\nls\n"), ("y.sh", "#!/bin/sh\nls\n"), ("rc", "rm harm\n")];
+    assert!(harms("BASH_ENV=rc ./x.sh", &script));
+    assert!(harms("export BASH_ENV=rc; ./x.sh", &script));
+    assert!(!harms("BASH_ENV=rc ./y.sh", &script));
+    assert!(!harms("BASH_ENV= ./x.sh", &script));
+    assert!(harms("env 'BASH_FUNC_ls%%=() { rm harm; }' ./x.sh", &script));
+    assert!(!harms("env 'BASH_FUNC_dir%%=() { rm harm; }' ./x.sh", &script));
+}
