@@ -30,9 +30,9 @@ use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::{self, ToolCall};
 use crate::judge::{Judgment, behaviour, judge};
 use crate::store::StoreError;
-use crate::world::World;
 use crate::world::identity::{Caller, IdentityError};
 use crate::world::shell::{self, NoShell};
+use crate::world::{World, evidence};
 
 /// The state that does not depend on the command: the caller, the policy, the rules, the record.
 #[derive(Debug)]
@@ -369,6 +369,10 @@ fn judge_with(
         let found = Answers::none();
         for SearchedName { name, dirs } in &judgment.facts.programs {
             let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
+            let answer = world().answer(&question);
+            found.insert(question, answer);
+        }
+        for question in evidence::globs(&judgment.facts.acts, &judgment.risk.findings) {
             let answer = world().answer(&question);
             found.insert(question, answer);
         }
