@@ -247,7 +247,7 @@ impl Engine {
     #[must_use]
     pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
         let mut fresh = self.work_out(invocation);
-        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy());
+        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy(), &invocation.cwd);
         Rejudged::just_now(fresh)
     }
 
@@ -272,7 +272,7 @@ impl Engine {
         let mut grants: Vec<Grant> = Vec::new();
         if behaviour::concerns(&judgment.risk) {
             standing = self.standing(invocation);
-            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy());
+            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy(), &invocation.cwd);
             if judgment.risk.tier >= Tier::Medium {
                 grants = self.grants(invocation);
             }
