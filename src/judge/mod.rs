@@ -194,29 +194,9 @@ impl Judgment {
     /// valid.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
-        for (question, answer) in &self.rests_on {
-            match fresh.rests_on.get(question) {
-                Some(now) if now == answer => {}
-                _ => return Some(describe(question)),
-            }
-        }
-        if let Some(question) = fresh.rests_on.keys().find(|question| !self.rests_on.contains_key(question)) {
-            return Some(describe(question));
-        }
-        let key = |judgment: &Self| {
-            let mut findings: Vec<_> = judgment
-                .risk
-                .findings
-                .iter()
-                .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
-                .collect();
-            sort::sort(&mut findings);
-            findings
-        };
-        if key(self) != key(fresh) {
-            return Some("what the command would do".to_owned());
-        }
-        (self.risk.score != fresh.risk.score).then(|| "the circumstances of the command".to_owned())
+        let bound = |judgment: &Self| bindings::Bindings::of(judgment, None);
+        let scores = || (self.risk.score != fresh.risk.score).then(|| "the circumstances of the command".to_owned());
+        bound(self).difference(&bound(fresh)).or_else(scores)
     }
 }
 
@@ -227,6 +207,7 @@ fn describe(question: &Question) -> String {
         Question::File(path) => format!("the content of {path}"),
         Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
         Question::Changed(path) => format!("what was changed in the repository of {path}"),
+        Question::Matches(pattern) => format!("what {pattern} matches"),
         Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
@@ -251,7 +232,7 @@ fn binding(answer: &WorldAnswer) -> String {
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
         // They affect the findings, which are compared.
-        WorldAnswer::Changed(files) => format!("{files:?}"),
+        WorldAnswer::Changed(files) | WorldAnswer::Matches(files) => format!("{files:?}"),
         WorldAnswer::FileSnapshot(_) | WorldAnswer::Ledger(_) => String::new(),
         WorldAnswer::Unavailable => "unavailable".to_owned(),
     }

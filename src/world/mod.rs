@@ -9,6 +9,7 @@ pub mod agents;
 pub mod evidence;
 pub mod git;
 pub mod identity;
+mod matches;
 pub mod paths;
 pub mod peer;
 pub mod programs;
@@ -73,6 +74,7 @@ impl World {
             Question::Path(path) => absolute(path).and_then(paths::facts).map(WorldAnswer::Path),
             Question::FileSnapshot(path) => absolute(path).and_then(snapshot::take).map(WorldAnswer::FileSnapshot),
             Question::Changed(dir) => absolute(dir).and_then(|dir| self.git.changed(dir)).map(WorldAnswer::Changed),
+            Question::Matches(pattern) => absolute(pattern).and_then(matches::find).map(WorldAnswer::Matches),
             // The record contains the ledger, if there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),

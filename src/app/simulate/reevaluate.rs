@@ -177,7 +177,7 @@ impl PolicyComparison {
                 true => judge_here(invocation, catalog, policy),
                 false => judge(invocation, catalog, policy, &Answers::none()),
             };
-            judgment.risk = behaviour::weigh(judgment.risk, &SessionState::default(), policy);
+            judgment.risk = behaviour::weigh(judgment.risk, &SessionState::default(), policy, &invocation.cwd);
             judgment
         };
         let before = found(&self.built_in, self.now.policy());

@@ -25,6 +25,8 @@ pub enum Question {
     FileSnapshot(String),
     /// The tracked files of the repository of this directory that exist and differ from HEAD.
     Changed(String),
+    /// The paths that this absolute glob matches. The judge does not ask it: an approval is bound to the answer.
+    Matches(String),
     /// The changes of this session to files, and the files that were moved with their destinations.
     Ledger,
 }
@@ -34,7 +36,7 @@ impl Question {
     pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
-            Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) => text,
+            Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) | Self::Matches(text) => text,
             Self::Ledger => return 64,
             Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
         };
@@ -58,6 +60,8 @@ pub enum WorldAnswer {
     FileSnapshot(Option<FileSnapshot>),
     /// Absolute paths.
     Changed(Vec<String>),
+    /// Absolute paths, sorted.
+    Matches(Vec<String>),
     Ledger(Ledger),
     /// The question could not be answered (no permission, a limit).
     Unavailable,
@@ -166,7 +170,8 @@ impl Question {
             | Self::File(about)
             | Self::Program(about)
             | Self::FileSnapshot(about)
-            | Self::Changed(about) => is_no_name(about),
+            | Self::Changed(about)
+            | Self::Matches(about) => is_no_name(about),
             Self::Resolve { name, dirs } => is_no_name(name) || dirs.iter().any(|dir| is_no_name(dir)),
             Self::Ledger => false,
         }
@@ -191,6 +196,7 @@ impl Question {
             }
             Self::FileSnapshot(path) => (path, Self::FileSnapshot),
             Self::Changed(path) => (path, Self::Changed),
+            Self::Matches(path) => (path, Self::Matches),
             Self::Ledger => return Ok(self),
         };
         match reserved::given_out(about)? {
@@ -239,7 +245,9 @@ impl WorldAnswer {
                 let plainly = |brought: &BroughtContent| BroughtContent { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
-            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Unavailable => self.clone(),
+            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Matches(_) | Self::Unavailable => {
+                self.clone()
+            }
         }
     }
 }

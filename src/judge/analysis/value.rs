@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason};
 use super::replacements::EditedText;
+use crate::judge::rules::glob;
 
 /// The character for an unknown piece in an approximate text. No pattern contains it.
 pub const HOLE: char = '\u{fffc}';
@@ -102,6 +103,22 @@ impl Value {
             }
         }
         Some(all)
+    }
+
+    /// Returns the glob of the paths that it names now, in which other text is escaped; `None` if it has no glob, or a
+    /// piece is unknown. An extended glob becomes `*`.
+    #[must_use]
+    pub fn glob(&self) -> Option<String> {
+        let mut all = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => glob::escape(text, &mut all),
+                Piece::Glob(text) if text.contains('(') => all.push('*'),
+                Piece::Glob(text) => all.push_str(text),
+                Piece::Unknown(_) => return None,
+            }
+        }
+        self.has_glob().then_some(all)
     }
 
     /// Reports whether a piece is unknown.

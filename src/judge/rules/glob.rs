@@ -90,6 +90,16 @@ pub fn is_glob(pattern: &str) -> bool {
     pattern.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
+/// Appends a text with its special characters escaped.
+pub fn escape(text: &str, pattern: &mut String) {
+    for character in text.chars() {
+        if "*?[]\\".contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+}
+
 /// Matches one character with the pattern at `p`. Returns the position after it, or `None`.
 fn one(pattern: &[u8], p: usize, character: &[u8]) -> Option<usize> {
     match *pattern.get(p)? {
