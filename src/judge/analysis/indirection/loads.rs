@@ -259,10 +259,9 @@ impl WalkProgress<'_, '_> {
 
     /// Returns the files that the value of an option names. Files that are the standard input stand for it.
     fn listed(&self, state: &State, value: Value) -> Vec<Value> {
-        if value.is("-") || value.known().as_deref().and_then(descriptor) == Some(0) {
-            if let Some(files) = self.files_on_stdin(state) {
-                return files;
-            }
+        let is_input = value.is("-") || value.known().as_deref().and_then(descriptor) == Some(0);
+        if is_input && let Some(files) = self.files_on_stdin(state) {
+            return files;
         }
         named_in(value)
     }
