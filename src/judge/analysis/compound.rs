@@ -240,6 +240,8 @@ impl Walker<'_> {
         }
         let Some(name) = names.first() else { return };
         let inner = context.perhaps();
+        // The values are compared, and those that the loop assigns are copied.
+        self.input.copies_all(values.iter().chain(&values));
         let many = values.len() > MAX_LOOP;
         let mut one_by_one = names.len() == 1 && !many;
         if one_by_one && values.len() > 1 {
