@@ -134,7 +134,7 @@ impl Walker<'_> {
     ) -> Option<usize> {
         let globs = fields.iter().filter(|field| field.value.has_glob()).count();
         let options = fields.iter().filter(|field| field.value.leading().starts_with('-')).count();
-        let read = cost::READ * (fields.len() + 2 * options) as u64 + cost::GLOB * globs as u64;
+        let read = cost::READ * (fields.len() + 4 * options) as u64 + cost::GLOB * globs as u64;
         let texts = self.input.reads_all(fields.iter().map(|field| &field.value));
         if !texts || !self.input.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;

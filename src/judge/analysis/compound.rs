@@ -48,6 +48,9 @@ impl Walker<'_> {
     ) -> Vec<(Effect, Operand)> {
         let mut effects = Vec::new();
         for redirect in redirects {
+            if !self.input.inquiry.fuel.lasts() {
+                break;
+            }
             self.redirect(state, context, redirect, &mut effects);
         }
         effects

@@ -57,7 +57,7 @@ pub mod cost {
     pub const LOOK_UP: u64 = 2;
     /// Preparing a replacement in a text.
     pub const REPLACEMENT: u64 = 800;
-    /// Parsing an argument by the description of a program; three times that for an option.
+    /// Parsing an argument by the description of a program; five times that for an option.
     pub const READ: u64 = 12;
     /// An argument with a glob, in addition to [`ARGUMENT`].
     pub const GLOB: u64 = 80;
