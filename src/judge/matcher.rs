@@ -21,6 +21,7 @@ use super::rules::catalog::Catalog;
 use super::rules::model::{Explanation, Rule, SessionNote};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::path_class::PathClass;
@@ -216,6 +217,7 @@ fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> 
             let (index, name) = packages.named(index, &requirement)?;
             let left = view.context.compared.get().checked_sub(1)?;
             view.context.compared.set(left);
+            view.context.spend(cost::LIKE);
             packages.like(index, &name)
         })?;
         Some(format!(" {} looks like {like}, another package.", shown(seen.value)))

@@ -153,6 +153,9 @@ impl AnalysisInput<'_> {
         let arguments = act.args.len() + act.operands.len() + act.flags.len();
         let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
         self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+        let operands = act.operands.iter().map(|operand| &operand.value);
+        let options = act.flags.iter().filter_map(|flag| flag.value.as_ref());
+        self.reads_all(act.args.iter().chain(operands).chain(options));
     }
 
     /// Removes assignments of the value that a variable has already. Agents store a snapshot of the environment and

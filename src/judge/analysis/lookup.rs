@@ -71,6 +71,8 @@ pub(super) struct Resolver<'a> {
     planted: BTreeSet<String>,
     /// The resolved names, with the directories that were searched.
     resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
+    /// The last values of `PATH` that the command set, with the directory at that time, and the directories in them.
+    own_path: Option<(Vec<Value>, Option<String>, SearchPath)>,
     /// The directories of the inherited `PATH`, computed on first use.
     inherited_path: Option<SearchPath>,
     /// The names of programs, so that an approval is bound to the resolved files.
@@ -140,7 +142,7 @@ impl<'a> Resolver<'a> {
             }
         }
         if search.changed
-            && let Some(path) = dirs.iter().map(made).find(|path| progress.is_touched_script(state, path))
+            && let Some(path) = progress.touched_script(state, name, dirs.iter().map(made))
         {
             self.planted.insert(path.clone());
             return Some(path);
@@ -201,12 +203,20 @@ impl<'a> Resolver<'a> {
     fn search_path(&mut self, input: &AnalysisInput<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
         let values = paths_in(state, env);
         if !values.is_empty() {
+            let size = values.iter().map(|value| value.size()).sum();
+            input.spend(cost::STEP + of_bytes(size));
+            let dir = state.dir().map(str::to_owned);
+            let is_same = |known: &[Value]| known.iter().eq(values.iter().copied());
+            if let Some((_, _, path)) = self.own_path.as_ref().filter(|(known, at, _)| is_same(known) && *at == dir) {
+                return path.clone();
+            }
+            input.spend(of_bytes(size) * 8);
             let own = input.invocation.env.get(PATH);
-            let searched = values.into_iter().map(|value| {
-                input.spend(cost::STEP + of_bytes(value.size()) * 4);
-                directories(value, state, !own.is_some_and(|path| value.is(path)))
-            });
-            return searched.reduce(SearchPath::or).unwrap_or_else(|| directories(&Value::default(), state, false));
+            let of_value = |value: &&Value| directories(value, state, !own.is_some_and(|path| value.is(path)));
+            let searched = values.iter().map(of_value).reduce(SearchPath::or);
+            let path = searched.unwrap_or_else(|| directories(&Value::default(), state, false));
+            self.own_path = Some((values.into_iter().cloned().collect(), dir, path.clone()));
+            return path;
         }
         if let Some(known) = &self.inherited_path {
             return known.clone();
@@ -237,11 +247,17 @@ impl WalkProgress<'_, '_> {
         (!is_same && other != name).then_some(target)
     }
 
-    /// Reports whether the path is an existing script that the command named before, for example to make it executable.
-    fn is_touched_script(&self, state: &State, path: &str) -> bool {
-        let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
-        let named = self.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
-        named && matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }))
+    /// Returns the first of these paths with a name that is an existing script which the command named before, for
+    /// example to make it executable.
+    fn touched_script(&self, state: &State, name: &str, mut paths: impl Iterator<Item = String>) -> Option<String> {
+        self.input.spend(cost::LOOK_UP * self.acts.len() as u64);
+        let operands = self.acts.iter().flat_map(|act| &act.operands);
+        // Most operands are other names, and need not be placed in the directory.
+        let may_be = |text: &str| matches!(text.rsplit('/').next(), Some("" | "." | "..")) || text.ends_with(name);
+        let named = operands.filter_map(|operand| operand.value.known().filter(|text| may_be(text)));
+        let named: Vec<String> = named.filter_map(|text| state.path(&text)).collect();
+        let is_text = |path: &String| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
+        paths.find(|path| named.contains(path) && is_text(path))
     }
 }
 

@@ -144,6 +144,9 @@ impl<W: Walk> Expander<'_, W> {
             return;
         }
         let held = self.held(state, context, parameter);
+        if let ParameterValue::Many(values, _) = &held {
+            self.walk.input().copies_all(values);
+        }
         if parameter.length {
             out.push(length(&held));
             return;
@@ -247,6 +250,7 @@ impl<W: Walk> Expander<'_, W> {
             "@" => return ParameterValue::Many(state.positional.to_vec(), false),
             "*" => return ParameterValue::Many(state.positional.to_vec(), true),
             "#" => {
+                self.walk.input().spend(state.positional.len() as u64 / 8);
                 let exact = state.positional.iter().all(|value| !value.is_dynamic());
                 return if exact {
                     ParameterValue::One(Value::text(state.positional.len().to_string()))
@@ -303,6 +307,7 @@ impl<W: Walk> Expander<'_, W> {
                 false,
             ),
             (VariableValue::Array(elements), None) => {
+                self.walk.input().spend(elements.len() as u64 / 8);
                 let first = elements.iter().find(|(key, _)| key == "0");
                 first.map_or(ParameterValue::Unset, |(_, value)| ParameterValue::One(value.clone()))
             }
@@ -314,6 +319,7 @@ impl<W: Walk> Expander<'_, W> {
                     ParameterValue::Many(elements.iter().map(pick).collect(), at == "*")
                 }
                 Some(at) => {
+                    self.walk.input().spend(elements.len() as u64 / 8);
                     let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
                     let value = exact.or_else(|| {
                         let index = self.compute(state, context, &Value::text(at))?;

@@ -6,6 +6,7 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::{Arg, DerivedEffect};
 use super::command::plain_text;
 use super::command_context::Context;
+use super::fuel::cost;
 use super::place::Place;
 use super::progress::WalkProgress;
 use super::state::{Build as _, State, VariableValue, unknown};
@@ -23,6 +24,7 @@ impl Walker<'_> {
         redirect: &Redirect,
         effects: &mut Vec<(Effect, Operand)>,
     ) {
+        self.input.spend(cost::LOOK_UP + state.streams.others.len() as u64 / 32);
         let span = context.spans.map(redirect.span);
         let reads = matches!(
             redirect.op,

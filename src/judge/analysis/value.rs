@@ -219,6 +219,16 @@ impl Value {
         }
     }
 
+    /// Returns the length of its text in bytes, without its unknown parts.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Glob(text) => text.len(),
+            Piece::Unknown(_) => 0,
+        };
+        self.pieces.iter().map(text).sum()
+    }
+
     /// Reports whether a piece is an unquoted glob.
     #[must_use]
     pub fn has_glob(&self) -> bool {
@@ -322,11 +332,7 @@ impl Build for Value {
     }
 
     fn size(&self) -> usize {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Glob(text) => text.len(),
-            Piece::Unknown(_) => 0,
-        };
-        self.pieces().iter().map(|piece| 64 + text(piece)).sum()
+        64 * self.pieces.len() + self.length()
     }
 
     fn known_text(&self) -> Option<String> {

@@ -70,7 +70,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
         && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
-        && code_holds(act, when)
+        && code_holds(view, when)
         && (when.brought.is_empty() || when.brought.iter().any(|name| is_brought_into(view, name)));
     if !plain {
         return None;
@@ -351,13 +351,18 @@ pub(super) fn copies(catalog: &Catalog, act: &Act) -> bool {
     matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
 }
 
-fn code_holds(act: &Act, when: &Match) -> bool {
+fn code_holds(view: &View<'_>, when: &Match) -> bool {
     let Some(test) = &when.code else { return true };
-    act.code.as_ref().is_some_and(|code| {
-        let fits = test.languages.is_empty() || test.languages.contains(&code.language);
+    view.act.code.as_ref().is_some_and(|code| {
+        if !test.languages.is_empty() && !test.languages.contains(&code.language) {
+            return false;
+        }
         let text = code.text.rough();
+        view.context.spend((text.len() * (1 + test.literals.len()) / 64) as u64);
         let stands = |literal: &String| text.contains(literal.as_str());
-        fits && (test.literals.is_empty() || test.literals.iter().any(stands)) && text::found(&test.regex, &text)
+        (test.literals.is_empty() || test.literals.iter().any(stands))
+            && view.context.spend(text.len() as u64 / 16)
+            && text::found(&test.regex, &text)
     })
 }
 

@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use super::lowering;
 use super::match_context::View;
 use crate::judge::analysis::act::{Act, ActId, Effect, Operand, Piece, Source, UnknownReason, Value, Verb};
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::{FileFacts, PathKind};
@@ -56,11 +57,7 @@ impl<'a> InspectedValue<'a> {
 
     /// Returns the length of its text in bytes.
     fn length(&self) -> u64 {
-        let of = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Glob(text) => text.len(),
-            Piece::Unknown(_) => 0,
-        };
-        self.value.pieces().iter().map(of).sum::<usize>() as u64
+        self.value.length() as u64
     }
 
     /// Returns its path classes. For an act that follows links, they include the more severe classes of the link's
@@ -117,7 +114,8 @@ impl<'a> InspectedValue<'a> {
         // Without fuel the test is not evaluated: the command then has a finding that says that it exceeded the limit.
         let globs = (test.glob.len() + test.not_glob.len()) as u64;
         let has_class = || test.class.is_empty() || self.classes(view).has_any(&test.class);
-        view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
+        let expressions = u64::from(test.regex.is_some()) + u64::from(test.not_regex.is_some());
+        view.context.spend(3 + globs / 2 + self.length() * (1 + globs + 4 * expressions) / 128)
             && (!test.computed || value_test::is_computed(self.value))
             // An expression that must not match is compiled for every text; the classes are mostly known already.
             && (test.not_regex.is_none() || has_class())
@@ -141,6 +139,7 @@ impl<'a> InspectedValue<'a> {
     /// Reports whether it names a package that is not well known, or cannot be recognised as a name.
     fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
         let Some(text) = self.value.known() else { return true };
+        view.context.spend(cost::PACKAGE * indexes.len() as u64);
         let known = view.context.catalog.packages();
         let is_known = |requirement: &str| {
             let listed = |(index, name): (&str, String)| known.has(index, &name);

@@ -7,6 +7,7 @@ use super::functions::Functions;
 use super::scan::{Token, UNKNOWN_NAME, tokens};
 use super::{Call, Gap, Language, Slice, Text, World};
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::fuel::cost;
 use crate::judge::rules::word_lists;
 
 /// Parses all calls in `text`.
@@ -166,7 +167,11 @@ impl CallReader<'_> {
 
     fn all(&mut self) {
         while self.at < self.tokens.len() && self.calls.len() <= super::MAX_CALLS {
+            let before = self.at;
             self.statement();
+            if !(self.world.spend)(cost::TOKEN * self.at.saturating_sub(before) as u64) {
+                break;
+            }
         }
     }
 
@@ -237,11 +242,12 @@ impl CallReader<'_> {
                     || self.language == Language::Ruby && self.mark(1, '<') && self.mark(2, '<'))
                     && self.bound.contains_key(name) =>
             {
-                let held = self.bound.get(name).cloned().unwrap_or_default();
+                let held = self.held(name).unwrap_or_default();
                 let name = name.to_owned();
                 self.at += 3;
                 let more = self.expression(0);
-                self.bind(&name, joined(held, more));
+                let is_paid = (self.world.spend)((held.size() + more.size()) / 4);
+                self.bind(&name, if is_paid { joined(held, more) } else { Expression::of_text(Gap::Value) });
             }
             Some(name) if self.grows(name) => {
                 let name = name.to_owned();

@@ -19,7 +19,14 @@ fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     read(
         Language::of(language).unwrap(),
         &Source::known(text),
-        World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|name| name.starts_with("remove_") },
+        World {
+            home: "/home/dev",
+            file,
+            fetches: &fetches,
+            knows: &knows,
+            acts: &|name| name.starts_with("remove_"),
+            spend: &|_| true,
+        },
     )
     .calls
     .iter()
@@ -137,7 +144,14 @@ fn what_the_shell_puts_in_is_unknown() {
         let code = Value::of(
             [Some(Piece::Text(text.into())), mark, Some(Piece::Text(rest.into()))].into_iter().flatten().collect(),
         );
-        let world = World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false };
+        let world = World {
+            home: "/home/dev",
+            file: "",
+            fetches: &|_| false,
+            knows: &knows,
+            acts: &|_| false,
+            spend: &|_| true,
+        };
         let mut calls = read(Language::Python, &Source::of(&code).unwrap(), world).calls;
         calls.pop().unwrap().args.pop().unwrap()
     };
@@ -159,7 +173,7 @@ fn what_a_loop_goes_through_is_known() {
         read(
             Language::Python,
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls
     };
@@ -205,7 +219,7 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         read(
             Language::Python,
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls
     };
@@ -522,7 +536,14 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         let read = read(
             Language::of(language).unwrap(),
             &Source::known(&part.repeat(20_000)),
-            World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false },
+            World {
+                home: "/home/dev",
+                file: "",
+                fetches: &|_| false,
+                knows: &knows,
+                acts: &|_| false,
+                spend: &|_| true,
+            },
         );
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
@@ -608,7 +629,7 @@ fn names_that_a_listing_gives_are_any_names() {
         let calls = read(
             Language::of(language).unwrap(),
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls;
         let shown: Vec<String> = calls
@@ -762,6 +783,7 @@ fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
                 fetches: &|_| false,
                 knows: &|_| false,
                 acts: &|name| name.starts_with("os."),
+                spend: &|_| true,
             },
         )
         .calls
@@ -1006,7 +1028,8 @@ fn a_statement_of_which_nothing_is_known_is_not_read() {
         let pieces = code.split('@').flat_map(|text| [super::unknown(), Value::text(text)]).skip(1);
         let code = Value::join(&pieces.collect::<Vec<_>>(), "");
         let language = Language::of(language).unwrap();
-        let world = World { home: "", file: "", fetches: &|_| false, knows: &|_| true, acts: &|_| false };
+        let world =
+            World { home: "", file: "", fetches: &|_| false, knows: &|_| true, acts: &|_| false, spend: &|_| true };
         read(language, &Source::of(&code).unwrap(), world).unknown
     };
     for (language, code) in [

@@ -8,6 +8,7 @@ use super::task_settings::commands;
 use crate::judge::analysis::act::{Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::program_run::ProgramRun;
@@ -192,6 +193,7 @@ impl WalkProgress<'_, '_> {
         }
         let by_name = load.under.is_empty() && !listing;
         if by_name {
+            self.input.spend(cost::LOOK_UP * 4 * load.files.len() as u64);
             files.extend(self.written_by_name(state, &load.files));
             files.extend(self.found_by_name(state, &load.files));
         }
