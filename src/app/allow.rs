@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::log::named;
 use super::log::table::{end_of, place};
-use super::shape_grant::{ShapeGrant, shaped};
+use super::shape_grant::{GrantError, ShapeGrant, shaped};
 use super::tool::ToolArgs;
 use super::{exit, time};
 use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
@@ -69,37 +69,6 @@ struct NumberError;
 /// Parses the number of a grant.
 fn number(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError)
-}
-
-/// The reason why no grant can cover a command.
-#[derive(Debug, PartialEq, Eq, Error)]
-pub(super) enum GrantError {
-    #[error("rule {0} is tier 4, which no grant can cover")]
-    RuleCritical(String),
-    #[error("rule {0} needs several approvers, which no grant can replace")]
-    RuleApprovers(String),
-    #[error("rule {0} needs a person's decision each time, which no grant can replace")]
-    RuleDecision(String),
-    #[error("rule {0} always denies, which no grant can override")]
-    RuleDenies(String),
-    #[error("the command is tier 4, which no grant can cover")]
-    Critical,
-    #[error("the command needs several approvers, which no grant can replace")]
-    Approvers,
-    #[error("the call moves money: a person decides on every payment, which no grant can replace")]
-    Payment,
-    #[error("no grant can cover a call with redacted values")]
-    Hidden,
-    #[error("no grant can cover a call that runs a shell or an interpreter")]
-    CallOfShell,
-    #[error("no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse")]
-    Shell,
-    #[error("guard cannot generalise this command: it names no file that may be another; grant it exactly")]
-    NoShape,
-    #[error("guard asks about no such command, so the grant would have no effect")]
-    Unasked,
-    #[error("the command names a path outside the directory of the grant")]
-    Outside,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::allow::GrantError;
+use thiserror::Error;
+
 use super::engine::{Engine, put_in};
 use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject, ShapeScope};
 use crate::judge::invocation::{Invocation, Origin, quote};
@@ -19,6 +20,37 @@ const EXAMPLES: usize = 3;
 
 /// The number of names in a directory that are tried for an example.
 const NAMES: usize = 8;
+
+/// The reason why no grant can cover a command.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(super) enum GrantError {
+    #[error("rule {0} is tier 4, which no grant can cover")]
+    RuleCritical(String),
+    #[error("rule {0} needs several approvers, which no grant can replace")]
+    RuleApprovers(String),
+    #[error("rule {0} needs a person's decision each time, which no grant can replace")]
+    RuleDecision(String),
+    #[error("rule {0} always denies, which no grant can override")]
+    RuleDenies(String),
+    #[error("the command is tier 4, which no grant can cover")]
+    Critical,
+    #[error("the command needs several approvers, which no grant can replace")]
+    Approvers,
+    #[error("the call moves money: a person decides on every payment, which no grant can replace")]
+    Payment,
+    #[error("no grant can cover a call with redacted values")]
+    Hidden,
+    #[error("no grant can cover a call that runs a shell or an interpreter")]
+    CallOfShell,
+    #[error("no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse")]
+    Shell,
+    #[error("guard cannot generalise this command: it names no file that may be another; grant it exactly")]
+    NoShape,
+    #[error("guard asks about no such command, so the grant would have no effect")]
+    Unasked,
+    #[error("the command names a path outside the directory of the grant")]
+    Outside,
+}
 
 /// A possible shape grant, with an approved command.
 pub(super) struct ShapeGrant<'a> {

@@ -164,6 +164,8 @@ fn allow(home: &Home, words: &[&str]) {
 /// A home in which a person at a terminal is asked about tier 2, with files in `d1` and beside it.
 fn home_with_files() -> Home {
     let home = stage::home();
+    // A grant is bound to what a script does, which must stay in the directory too.
+    ["chmod", "curl", "scp"].iter().for_each(|name| home.stand_in(name, "exit 0"));
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(home.path("home/.config/guard/config.toml"), "thresholds.cli = 2.0\n").unwrap();
     std::fs::create_dir_all(home.path("work/d1")).unwrap();
@@ -218,7 +220,6 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
 #[test]
 fn what_differs_in_a_host_is_not_offered_as_a_shape_and_a_repeated_command_stays_one_beside_a_shape() {
     let home = home_with_files();
-    home.stand_in("curl", "exit 0");
     for number in 0..10 {
         allow(&home, &["curl", "-sm1", &format!("http://h{number}.invalid/")]);
         allow(&home, &["chmod", "777", "f4"]);
@@ -248,7 +249,6 @@ fn a_grant_of_a_shape_says_what_it_covers_or_why_there_is_none() {
     let screen = says(&home, &[&add[..], &["scp d1/f1 host1:/tmp/"]].concat(), "y\r");
     assert!(screen.contains("Added grant "), "{screen}");
     assert!(screen.contains("`scp <path> host1:/tmp/`") && screen.contains(" scp d1/f2 host1:/tmp/"), "{screen}");
-    home.stand_in("scp", "exit 0");
     assert!(runs(&home, &["scp", "f4", "host1:/tmp/"]));
     for other in [["scp", "f4", "evil:/tmp/"], ["scp", "../f5", "host1:/tmp/"], ["scp", "f4", "host1:/etc/passwd"]] {
         assert!(!runs(&home, &other), "{other:?}");
