@@ -154,8 +154,9 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
         }
         RecordedDecision::Asked => draft.text("decision", Some("ask")),
     }
-    if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
-        draft.text("what", Some(grants::encode(&GrantSubject::Shape { shape: shape.to_owned() })));
+    // A shape contains text of the command, and the record keeps no secret.
+    if let Some(shape) = row.shape.filter(|shape| row.answer_ms.is_some() && !redact(shape.parts().0).1) {
+        draft.text("what", Some(grants::encode(&GrantSubject::Shape(shape.clone()))));
     }
     draft.text("review", row.opinion.and_then(|said| opinion(said, &known)));
     draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
