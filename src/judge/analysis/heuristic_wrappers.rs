@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(inside("envchain -e x -- rm -rf x"), ["rm", "x"]);
         assert_eq!(inside("envchain x -- nobody-describes-this rm -rf x"), ["nobody-describes-this", "rm", "x"]);
         assert_eq!(inside("envchain x rm -- git x"), ["rm", "git x", "git", "git"]);
-        assert_eq!(inside("envchain x git rm"), ["git", "rm", ""]);
+        assert_eq!(inside("envchain x git rm"), ["git", "rm"]);
         assert_eq!(inside("envchain x rm --"), ["rm"]);
     }
 
