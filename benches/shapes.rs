@@ -36,6 +36,11 @@ fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String
     line
 }
 
+/// Returns a line that sets a long value or list once and then uses it repeatedly.
+fn used(length: usize, set: &str, uses: &str) -> String {
+    format!("{set};{}", parts(length.saturating_sub(set.len()), ";", |_| uses.to_owned()))
+}
+
 const SHAPES: &[(&str, Shape)] = &[
     ("commands", |n| parts(n, ";", |i| format!("ls d{i}"))),
     ("words", |n| format!("rm -rf {}", parts(n, " ", |i| format!("f{i}.txt")))),
@@ -70,6 +75,30 @@ const SHAPES: &[(&str, Shape)] = &[
     ("volumes", |n| format!("docker run {} img", parts(n, " ", |i| format!("-v /a{i}:/b{i} --privileged")))),
     ("calls of code", |n| format!("python3 - <<E\n{}\nE\n", parts(n, "\n", |i| format!("os.remove('f{i}')")))),
     ("traps", |n| parts(n, ";", |i| format!("trap 'rm x{i}' EXIT"))),
+    ("code in a variable", |n| used(n, &format!("x='{}'", "a=1;".repeat(n / 8)), "python3 -c \"$x\"")),
+    ("edits in a variable", |n| used(n, &format!("x='{}'", "s/a/b/;".repeat(n / 14)), "sed -i \"$x\" f")),
+    ("statements in a variable", |n| used(n, &format!("x='{}'", "select 1;".repeat(n / 18)), "psql -c \"$x\"")),
+    ("a slice of an array", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "echo \"${a[@]:1:3}\"")),
+    ("a length of an array", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "rm f${#a[@]}")),
+    ("joined elements", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "x=\"${a[*]}\"")),
+    ("loops over an array", |n| {
+        let array = parts(n / 2, " ", |i| format!("f{i}"));
+        used(n, &format!("a=({array})"), "for i in \"${a[@]}\";do rm $i;done")
+    }),
+    ("a long path", |n| used(n, &format!("x={}", "../a/".repeat(n / 10)), "rm -rf $x")),
+    ("a long word", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "echo $x")),
+    ("a long address", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "curl h/$x")),
+    ("packages that run", |n| parts(n, ";", |i| format!("npx t{i}"))),
+    ("scripts of a package", |n| parts(n, ";", |i| format!("npm run t{i}"))),
+    ("settings of one command", |n| format!("git {} push", parts(n, " ", |i| format!("-c a.b{i}=c")))),
+    ("open descriptors", |n| format!("exec {}", parts(n, " ", |i| format!("{}>f{i}", i + 3)))),
+    ("directories of programs", |n| {
+        format!(
+            "PATH={}:$PATH;{}",
+            parts(n / 2, ":", |i| format!("./t{i}")),
+            parts(n / 2, ";", |i| format!("cmd{i} x"))
+        )
+    }),
 ];
 
 /// Returns the resources that one process used to judge a line: CPU time, and peak memory in KiB.

@@ -16,6 +16,7 @@ use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::log::named;
 use super::log::table::{end_of, place};
+use super::shape_grant::{GrantError, ShapeGrant, shaped};
 use super::tool::ToolArgs;
 use super::{exit, time};
 use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
@@ -70,33 +71,6 @@ fn number(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError)
 }
 
-/// The reason why no grant can cover a command.
-#[derive(Debug, PartialEq, Eq, Error)]
-enum GrantError {
-    #[error("rule {0} is tier 4, which no grant can cover")]
-    RuleCritical(String),
-    #[error("rule {0} needs several approvers, which no grant can replace")]
-    RuleApprovers(String),
-    #[error("rule {0} needs a person's decision each time, which no grant can replace")]
-    RuleDecision(String),
-    #[error("rule {0} always denies, which no grant can override")]
-    RuleDenies(String),
-    #[error("the command is tier 4, which no grant can cover")]
-    Critical,
-    #[error("the command needs several approvers, which no grant can replace")]
-    Approvers,
-    #[error("the call moves money: a person decides on every payment, which no grant can replace")]
-    Payment,
-    #[error("no grant can cover a call with redacted values")]
-    Hidden,
-    #[error("no grant can cover a call that runs a shell or an interpreter")]
-    CallOfShell,
-    #[error("no grant can cover a shell, an interpreter, a wrapper, or a command that guard cannot analyse")]
-    Shell,
-    #[error("guard cannot generalise this command; grant it exactly")]
-    NoShape,
-}
-
 #[derive(Debug, Args)]
 struct AddArgs {
     /// The command string
@@ -104,7 +78,7 @@ struct AddArgs {
     command: Option<OsString>,
     #[command(flatten)]
     tool: ToolArgs,
-    /// Cover the same programs, subcommands and flags with any operands inside the directory
+    /// Cover the same command with other files inside the directory
     #[arg(long, conflicts_with = "rule")]
     shape: bool,
     /// Cover every command that only this rule matches, instead of one command
@@ -189,10 +163,16 @@ fn json(listed: &GrantListing) -> serde_json::Value {
 
 fn drawn(listed: &GrantListing, session: &str, now: &Zoned) -> [Line; 2] {
     let grant = &listed.grant;
-    let upto;
+    let (shown, upto);
     let (kind, what) = match &grant.what {
         GrantSubject::Exact { command } => ("exactly", command),
-        GrantSubject::Shape { shape } => ("shape", shape),
+        GrantSubject::Shape(scope) => {
+            shown = match &scope.within {
+                Some(within) => format!("{} inside {within}", scope.shape),
+                None => scope.shape.clone(),
+            };
+            ("shape", &shown)
+        }
         GrantSubject::Rule { rule } => ("rule", rule),
         GrantSubject::UpTo { tier } => {
             upto = tier.number().to_string();
@@ -225,14 +205,14 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse("only a person at their own terminal can add a grant, not a guarded session");
     }
-    let what = match what(engine, args)? {
-        Ok(what) => what,
-        Err(why) => return refuse(&why.to_string()),
-    };
     let place = match (&args.directory, args.anywhere) {
         (_, true) => GrantPlace::Anywhere,
         (Some(directory), false) => GrantPlace::Directory { path: named(&caller.cwd.join(directory)) },
         (None, false) => GrantPlace::Directory { path: caller.cwd.to_string_lossy().into_owned() },
+    };
+    let (what, examples) = match what(engine, args, &place)? {
+        Ok(what) => what,
+        Err(why) => return refuse(&why.to_string()),
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
@@ -243,14 +223,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         (None, false) => GrantExpiry::Session { id: caller.session.id.clone() },
     };
     let words = words(&what, &place, &until, now);
-    let mut shown = format!("Guard would run without asking: {}.\n", visible::text(&words));
-    if let GrantSubject::Shape { shape } = &what {
-        let directory = match &place {
-            GrantPlace::Directory { path } => path,
-            GrantPlace::Anywhere => "the directory in which it runs",
-        };
-        shown.push_str(&examples(shape, directory));
-    }
+    let shown = format!("Guard would run without asking: {}.\n{examples}", visible::text(&words));
     if !confirm_prose(&shown, "Add this grant?")? {
         return refuse("grant not added");
     }
@@ -274,8 +247,11 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     Ok(exit::ALLOW)
 }
 
+/// What a grant covers, and for a shape the examples that explain it.
+type Explained = (GrantSubject, String);
+
 /// Returns what the grant covers, or the reason why no grant can cover it.
-fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantError>, Failure> {
+fn what(engine: &Engine, args: &AddArgs, place: &GrantPlace) -> Result<Result<Explained, GrantError>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = engine.catalog.rule(id) else {
             return Err(Failure::Message(format!("no rule {id}; guard patterns list shows all rules")));
@@ -285,7 +261,7 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantErr
             _ if rule.approvals > 1 => Err(GrantError::RuleApprovers(id.clone())),
             _ if rule.notes.contains(&SessionNote::Decision) => Err(GrantError::RuleDecision(id.clone())),
             _ if rule.deny => Err(GrantError::RuleDenies(id.clone())),
-            _ => Ok(GrantSubject::Rule { rule: id.clone() }),
+            _ => Ok((GrantSubject::Rule { rule: id.clone() }, String::new())),
         });
     }
     let request = match args.tool.request(engine)? {
@@ -309,68 +285,16 @@ fn what(engine: &Engine, args: &AddArgs) -> Result<Result<GrantSubject, GrantErr
         }));
     }
     if !args.shape {
-        return Ok(Ok(GrantSubject::Exact { command: invocation.display() }));
+        return Ok(Ok((GrantSubject::Exact { command: invocation.display() }, String::new())));
     }
-    Ok(judgment.shape_to_grant().map(|shape| GrantSubject::Shape { shape }).ok_or(GrantError::NoShape))
-}
-
-/// Describes what a grant of a shape covers and what it does not.
-pub(super) fn shaped(shape: &str) -> String {
-    let (program, named) = shape
-        .split_once(" [")
-        .map_or((shape, ""), |(program, named)| (program, named.strip_suffix(']').unwrap_or(named)));
-    let is_script = |name: &&str| name.starts_with('/');
-    let (scripts, rules): (Vec<&str>, Vec<&str>) =
-        named.split(", ").filter(|name| !name.is_empty()).partition(is_script);
-    let mut only = match rules.as_slice() {
-        [] => "no rule matches".to_owned(),
-        rules => format!("only {} matches", rules.join(", ")),
-    };
-    for script in scripts {
-        let path = script.rsplit_once('=').map_or(script, |(path, _)| path);
-        only.push_str(&format!(" and {path} is unchanged"));
-    }
-    if let Some((name, inputs)) = of_tool(program) {
-        let inputs = if inputs.is_empty() { "nothing".to_owned() } else { inputs.join(" and ") };
-        return format!(
-            "calls of the tool `{name}` with only the inputs {inputs}, with paths only inside the directory, if {only}"
-        );
-    }
-    format!("`{program}` with no other flags and with operands only inside the directory, if {only}")
-}
-
-/// Returns the tool of a shape and the names of its arguments, or `None` if the shape is that of a command.
-fn of_tool(program: &str) -> Option<(&str, Vec<&str>)> {
-    let mut words = program.strip_prefix("tool:")?.split(' ').filter(|word| !word.is_empty());
-    Some((words.next()?, words.collect()))
-}
-
-/// Returns examples for the person who gives a grant of a shape: commands that it covers, and one that it does not.
-pub(super) fn examples(shape: &str, directory: &str) -> String {
-    let program = shape.split(" [").next().unwrap_or(shape);
-    let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
-    let inside: String = ["notes.txt", "src/main.c", "a/folder"].into_iter().map(with).collect();
-    let directory = visible::text(directory);
-    if let Some((name, inputs)) = of_tool(program) {
-        let call = |more: &[&str]| {
-            let all: Vec<String> = inputs.iter().chain(more).map(|input| format!("\"{input}\": …")).collect();
-            format!("  {}\n", visible::text(&format!("{name} {{{}}}", all.join(", "))))
-        };
-        return format!(
-            "It would allow, with any values:\n{}It would still ask about paths elsewhere, and about further \
-             inputs:\n{}",
-            call(&[]),
-            call(&["another"])
-        );
-    }
-    format!("For example, it would allow in {directory}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
+    Ok(ShapeGrant::of(engine, &invocation, place).map(|grant| (grant.subject(), grant.examples())))
 }
 
 /// Describes what a grant covers, as part of a sentence.
 fn words(what: &GrantSubject, where_: &GrantPlace, until: &GrantExpiry, now: &Zoned) -> String {
     let what = match what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),
-        GrantSubject::Shape { shape } => shaped(shape),
+        GrantSubject::Shape(scope) => shaped(scope),
         GrantSubject::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
         GrantSubject::Rule { rule } => format!("any command that only the rule {rule} matches"),
     };
@@ -389,24 +313,4 @@ fn words(what: &GrantSubject, where_: &GrantPlace, until: &GrantExpiry, now: &Zo
 fn refuse(why: &str) -> Result<u8, Failure> {
     writeln!(io::stderr(), "guard: refused: {why}")?;
     Ok(exit::REFUSED)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{examples, shaped};
-
-    #[test]
-    fn a_grant_for_a_tool_is_explained_by_what_the_tool_is_given() {
-        let shape = "tool:calendar.create_event attendees title [tools.calendar-change]";
-        let words = shaped(shape);
-        assert!(
-            words.starts_with("calls of the tool `calendar.create_event` with only the inputs attendees and title"),
-            "{words}"
-        );
-        assert!(words.ends_with("if only tools.calendar-change matches"), "{words}");
-        let shown = examples(shape, "/work");
-        assert!(shown.contains(r#"  calendar.create_event {"attendees": …, "title": …}"#), "{shown}");
-        assert!(!shown.contains("notes.txt") && !shown.contains("/etc/hosts"), "{shown}");
-        assert!(examples("rm -r [files.delete]", "/work").contains("rm -r notes.txt"));
-    }
 }

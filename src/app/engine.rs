@@ -30,9 +30,9 @@ use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::{self, ToolCall};
 use crate::judge::{Judgment, behaviour, judge};
 use crate::store::StoreError;
-use crate::world::World;
 use crate::world::identity::{Caller, IdentityError};
 use crate::world::shell::{self, NoShell};
+use crate::world::{World, evidence};
 
 /// The state that does not depend on the command: the caller, the policy, the rules, the record.
 #[derive(Debug)]
@@ -247,7 +247,7 @@ impl Engine {
     #[must_use]
     pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
         let mut fresh = self.work_out(invocation);
-        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy());
+        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy(), &invocation.cwd);
         Rejudged::just_now(fresh)
     }
 
@@ -272,7 +272,7 @@ impl Engine {
         let mut grants: Vec<Grant> = Vec::new();
         if behaviour::concerns(&judgment.risk) {
             standing = self.standing(invocation);
-            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy());
+            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy(), &invocation.cwd);
             if judgment.risk.tier >= Tier::Medium {
                 grants = self.grants(invocation);
             }
@@ -369,6 +369,10 @@ fn judge_with(
         let found = Answers::none();
         for SearchedName { name, dirs } in &judgment.facts.programs {
             let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
+            let answer = world().answer(&question);
+            found.insert(question, answer);
+        }
+        for question in evidence::globs(&judgment.facts.acts, &judgment.risk.findings) {
             let answer = world().answer(&question);
             found.insert(question, answer);
         }

@@ -52,7 +52,7 @@ pub(super) fn record(
     details: &RowDetails<'_>,
 ) -> Result<Receipt, Refusal> {
     let parent = engine.parent();
-    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
+    let shape = judgment.shape_to_grant();
     let changes = match settled {
         RecordedDecision::Refused(_) => CommandChanges::default(),
         RecordedDecision::Allowed(_) | RecordedDecision::Asked => changes::of(engine, invocation, judgment),
@@ -64,7 +64,7 @@ pub(super) fn record(
         parent: parent.as_deref(),
         process: details.process,
         opinion: details.opinion,
-        shape: shape.as_deref(),
+        shape: shape.as_ref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };
     write_down(engine, &row, |backend| backend.intent(&row))

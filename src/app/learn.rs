@@ -8,14 +8,15 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::allow::{examples, shaped};
 use super::approvals::Approvals;
 use super::approver::sign;
 use super::engine::Engine;
 use super::failure::Failure;
+use super::shape_grant::{examples, shaped};
 use super::{exit, screen, time};
 use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
 use crate::judge::risk::Tier;
+use crate::judge::shape::{self, PATH};
 use crate::prompt::confirm::confirm_prose;
 use crate::store::{NewGrant, ShapeAnswers, StoreError};
 use crate::ui::visible;
@@ -44,17 +45,48 @@ const DAYS: i64 = 30;
 
 /// A possible grant.
 struct LearnedGrant {
-    answers: ShapeAnswers,
-    directory: String,
     what: GrantSubject,
+    /// The answers to all commands that it covers.
+    answers: ShapeAnswers,
 }
 
-/// Returns the narrowest subject that covers the approved commands: one repeated command, or else the shape.
-fn narrowest(answers: &ShapeAnswers) -> GrantSubject {
-    match &answers.command {
-        Some(command) => GrantSubject::Exact { command: command.clone() },
-        None => GrantSubject::Shape { shape: answers.shape.clone() },
+impl LearnedGrant {
+    fn place(&self) -> GrantPlace {
+        GrantPlace::Directory { path: self.answers.directory.clone() }
     }
+}
+
+/// Returns the narrowest grants that cover the approved commands: a repeated command alone, and the other commands of
+/// its shape by their shape, with files inside the deepest directory that contains theirs.
+fn narrowest(answers: Vec<ShapeAnswers>) -> Vec<LearnedGrant> {
+    let often = |answers: &ShapeAnswers| answers.allowed >= OFTEN && answers.denied == 0 && !answers.grave;
+    let mut offers: Vec<LearnedGrant> = Vec::new();
+    let mut shapes: Vec<(ShapeAnswers, usize)> = Vec::new();
+    for one in answers {
+        if let (true, Some(command)) = (often(&one), &one.command) {
+            offers.push(LearnedGrant { what: GrantSubject::Exact { command: command.clone() }, answers: one });
+            continue;
+        }
+        match shapes.last_mut() {
+            Some((known, commands)) if known.scope.shape == one.scope.shape && known.directory == one.directory => {
+                known.add(&one);
+                *commands += 1;
+            }
+            _ => shapes.push((one, 1)),
+        }
+    }
+    // A shape of one command is no pattern, unless its text is redacted.
+    let is_pattern = |(answers, commands): &(ShapeAnswers, usize)| {
+        often(answers)
+            && (*commands > 1 && answers.scope.shape.contains(PATH) || answers.scope.shape.starts_with("tool:"))
+    };
+    offers.extend(
+        shapes
+            .into_iter()
+            .filter(is_pattern)
+            .map(|(answers, _)| LearnedGrant { what: GrantSubject::Shape(answers.scope.clone()), answers }),
+    );
+    offers
 }
 
 /// Lists offers or accepts one, and returns the exit code.
@@ -68,35 +100,42 @@ pub fn run(args: &LearnArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Returns the shapes that were allowed often enough and never denied, can be undone, and are not covered by a grant.
+/// Returns the grants for what was allowed often enough and never denied, can be undone, and is not covered by a grant.
 fn offers(engine: &Engine) -> Result<Vec<LearnedGrant>, StoreError> {
     let Some(store) = engine.existing()? else { return Ok(Vec::new()) };
     let now = Timestamp::now();
     let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
     let granted = store.grants(now)?;
-    let mut offers = Vec::new();
-    for answers in store.answers_by_shape(since)? {
-        if answers.allowed < OFTEN || answers.denied > 0 || answers.grave {
-            continue;
-        }
-        // Use the directory with the most approvals. guard still asks about the command elsewhere.
-        let Some((directory, _)) = answers.directories.iter().max_by_key(|(_, count)| **count) else { continue };
-        let directory = directory.clone();
-        let what = narrowest(&answers);
-        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&directory);
-        if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(LearnedGrant { answers, directory, what });
-        }
-    }
+    let mut offers = narrowest(store.answers_by_shape(since)?);
+    offers.retain(|offer| {
+        !granted.iter().any(|listed| {
+            let grant = &listed.grant;
+            listed.ended.is_none() && grant.place.holds(&offer.answers.directory) && includes(&grant.what, &offer.what)
+        })
+    });
     Ok(offers)
+}
+
+/// Reports whether a grant covers everything that another one in the same directory would cover.
+fn includes(known: &GrantSubject, offered: &GrantSubject) -> bool {
+    match (known, offered) {
+        (GrantSubject::Shape(known), GrantSubject::Shape(offered)) => {
+            let inside =
+                |within: &String| offered.within.as_ref().is_some_and(|dir| shape::common(dir, within) == *within);
+            known.shape == offered.shape
+                && known.within.as_ref().is_none_or(inside)
+                && known.tier.is_none_or(|most| offered.tier <= Some(most))
+        }
+        (known, offered) => known == offered,
+    }
 }
 
 fn words(offer: &LearnedGrant) -> String {
     let what = match &offer.what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),
-        _ => shaped(&offer.answers.shape),
+        _ => shaped(&offer.answers.scope),
     };
-    format!("{what}, in {} and below, until revoked", offer.directory)
+    format!("{what}, in {} and below, until revoked", offer.answers.directory)
 }
 
 fn list() -> Result<u8, Failure> {
@@ -142,15 +181,16 @@ fn accept(number: usize) -> Result<u8, Failure> {
     }
     let words = words(offer);
     let mut said = format!("Guard would run without asking: {}.\n", visible::text(&words));
-    if let GrantSubject::Shape { shape } = &offer.what {
-        said.push_str(&examples(shape, &offer.directory));
+    if let GrantSubject::Shape(scope) = &offer.what {
+        let ShapeAnswers { command, directory, .. } = &offer.answers;
+        said.push_str(&examples(&approvals.engine, command.as_deref(), scope, directory, &offer.place()));
     }
     if !confirm_prose(&said, "Add this grant?")? {
         return refused("grant not added");
     }
     let grant = NewGrant {
         what: &offer.what,
-        place: &GrantPlace::Directory { path: offer.directory.clone() },
+        place: &offer.place(),
         until: &GrantExpiry::Revoked,
         words: &words,
         user: &approvals.engine.caller.account.name,
@@ -160,4 +200,73 @@ fn accept(number: usize) -> Result<u8, Failure> {
     let id = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Added grant {id}. To revoke it: guard allow remove {id}")?;
     Ok(exit::ALLOW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::approved::ShapeScope;
+
+    fn answers(shape: &str, within: &str, command: &str, allowed: u32) -> ShapeAnswers {
+        ShapeAnswers {
+            scope: ShapeScope {
+                shape: shape.to_owned(),
+                within: Some(within.to_owned()),
+                tier: Some(if allowed == 1 { Tier::Medium } else { Tier::Low }),
+            },
+            directory: "/p".to_owned(),
+            command: Some(command.to_owned()),
+            allowed,
+            denied: 0,
+            last: Timestamp::UNIX_EPOCH,
+            grave: false,
+        }
+    }
+
+    fn offered(all: Vec<ShapeAnswers>) -> Vec<GrantSubject> {
+        narrowest(all).into_iter().map(|offer| offer.what).collect()
+    }
+
+    #[test]
+    fn a_repeated_command_is_offered_alone_and_others_by_the_deepest_directory_of_their_files() {
+        let other = |number: u32| {
+            let within = if number == 0 { "/p/d" } else { "/p/d/e" };
+            answers("chmod o+w <path>", within, &format!("chmod o+w d/{number}"), 1)
+        };
+        let repeated = answers("chmod o+w <path>", "/p", "chmod o+w x", OFTEN);
+        let exact = GrantSubject::Exact { command: "chmod o+w x".to_owned() };
+        let nine: Vec<_> = (0..OFTEN - 1).map(other).collect();
+        assert_eq!(offered([nine.clone(), vec![repeated.clone()]].concat()), vec![exact.clone()]);
+        let ten: Vec<_> = (0..OFTEN).map(other).collect();
+        let shape = GrantSubject::Shape(ShapeScope {
+            shape: "chmod o+w <path>".to_owned(),
+            within: Some("/p/d".to_owned()),
+            tier: Some(Tier::Medium),
+        });
+        assert_eq!(offered([ten.clone(), vec![repeated]].concat()), [exact, shape]);
+        for spoiled in [
+            ShapeAnswers { denied: 1, ..other(99) },
+            ShapeAnswers { grave: true, ..other(99) },
+            ShapeAnswers { denied: 1, ..answers("chmod o+w <path>", "/p", "chmod o+w x", OFTEN) },
+        ] {
+            assert_eq!(offered([ten.clone(), vec![spoiled]].concat()), []);
+        }
+        let elsewhere = ShapeAnswers { directory: "/q".to_owned(), ..other(0) };
+        assert_eq!(offered([nine, vec![elsewhere]].concat()), [], "other files have the same names there");
+        let hosts = (0..OFTEN).map(|n| answers(&format!("curl http://h{n}.invalid/"), "/p", "curl", 1)).collect();
+        assert_eq!(offered(hosts), []);
+    }
+
+    #[test]
+    fn an_offer_is_not_repeated_once_a_grant_includes_it() {
+        let scope = |within: Option<&str>, tier| {
+            let within = within.map(str::to_owned);
+            GrantSubject::Shape(ShapeScope { shape: "x <path>".to_owned(), within, tier })
+        };
+        let offered = scope(Some("/p/d"), Some(Tier::Medium));
+        assert!(includes(&scope(None, None), &offered) && includes(&scope(Some("/p"), Some(Tier::High)), &offered));
+        assert!(
+            !includes(&scope(Some("/p/d/e"), None), &offered) && !includes(&scope(None, Some(Tier::Low)), &offered)
+        );
+    }
 }

@@ -50,6 +50,7 @@ pub mod screen;
 pub mod serve;
 pub mod session;
 pub mod setup;
+mod shape_grant;
 pub mod shell;
 pub mod simulate;
 pub mod stats;

@@ -278,7 +278,7 @@ fn written(
         words: row.words.map(str::to_owned),
         parent: row.parent.map(str::to_owned),
         waits: row.process.is_some(),
-        shape: row.shape.map(str::to_owned),
+        shape: row.shape.cloned(),
         opinion: row.opinion.cloned(),
         changes: row.changes.clone(),
     })))?;

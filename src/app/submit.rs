@@ -328,11 +328,11 @@ impl JudgedSubmission<'_> {
         answered: Option<Duration>,
         words: Option<&str>,
     ) -> Result<Receipt, Refusal> {
-        let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
+        let shape = self.judgment.shape_to_grant();
         let row = IntentRow {
             answer_ms: answered.map(intent::milliseconds),
             words,
-            shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
+            shape: shape.as_ref().filter(|_| self.invocation.tool().is_some()),
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };

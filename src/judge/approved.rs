@@ -2,7 +2,7 @@
 //! only this value, and only this module creates one.
 
 use super::Judgment;
-pub use super::grant::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
+pub use super::grant::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject, ShapeScope};
 use super::invocation::{Digest, Invocation};
 use super::policy::{ApprovalReason, Clearance, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};

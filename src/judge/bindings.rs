@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::analysis::question::Question;
 use super::sort;
 use super::{Judgment, describe};
 
@@ -25,9 +26,11 @@ impl Bindings {
     /// Returns the bindings of a judgment. `directory` is the device and inode of the working directory.
     #[must_use]
     pub fn of(judgment: &Judgment, directory: Option<(u64, u64)>) -> Self {
-        let rests_on = judgment.rests_on.iter();
-        let rests_on =
-            rests_on.map(|(question, answer)| (describe(question), short(&format!("{question:?} {answer}"))));
+        let mut rests_on: Vec<_> = judgment.rests_on.iter().collect();
+        sort::sort_by_key(&mut rests_on, |(question, _)| rank(question));
+        let rests_on = rests_on
+            .into_iter()
+            .map(|(question, answer)| (describe(question), short(&format!("{question:?} {answer}"))));
         let risk = &judgment.risk;
         let mut findings: Vec<_> = risk
             .findings
@@ -45,8 +48,12 @@ impl Bindings {
         if self.directory != fresh.directory {
             return Some("the working directory".to_owned());
         }
-        let beyond =
-            |one: &Self, other: &Self| one.rests_on.iter().find(|part| !other.rests_on.contains(part)).cloned();
+        // A fact that changed is the reason why others were looked up in one judgment only.
+        let is_there = |part: &(String, _)| fresh.rests_on.iter().any(|other| other.0 == part.0);
+        let beyond = |one: &Self, other: &Self| {
+            let all = || one.rests_on.iter().filter(|part| !other.rests_on.contains(part));
+            all().find(|part| is_there(part)).or_else(|| all().next()).cloned()
+        };
         if let Some((what, _)) = beyond(self, fresh).or_else(|| beyond(fresh, self)) {
             return Some(what);
         }
@@ -57,6 +64,19 @@ impl Bindings {
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(format!("{self:?}").as_bytes()).into()
+    }
+}
+
+/// Returns the position of a fact among those of which the first one that changed is reported: what runs, then what it
+/// affects, then what follows from these.
+const fn rank(question: &Question) -> u8 {
+    match question {
+        Question::File(_) => 0,
+        Question::Program(_) | Question::Resolve { .. } => 1,
+        Question::Matches(_) => 2,
+        Question::Path(_) => 3,
+        Question::Git(_) => 4,
+        Question::FileSnapshot(_) | Question::Repository(_) | Question::Changed(_) | Question::Ledger => 5,
     }
 }
 
@@ -72,7 +92,6 @@ fn short(text: &str) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::analysis::question::Question;
 
     fn resting_on(parts: &[(&str, &str)]) -> Bindings {
         let mut judgment = Judgment::default();
@@ -89,6 +108,9 @@ mod tests {
         assert_eq!(one.difference(&resting_on(&[("/a", "1"), ("/b", "3")])).unwrap(), "the content of /b");
         assert_eq!(one.difference(&resting_on(&[("/a", "1")])).unwrap(), "the content of /b");
         assert_eq!(resting_on(&[]).difference(&one).unwrap(), "the content of /a");
+        // A file that appeared hides the ones that were looked for after it.
+        let sought = resting_on(&[("/a.py", "missing"), ("/a", "missing")]);
+        assert_eq!(sought.difference(&resting_on(&[("/a.py", "1")])).unwrap(), "the content of /a.py");
         let elsewhere = Bindings::of(&Judgment::default(), None);
         assert_eq!(resting_on(&[]).difference(&elsewhere).unwrap(), "the working directory");
     }

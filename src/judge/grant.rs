@@ -39,13 +39,40 @@ impl std::fmt::Display for GrantId {
 pub enum GrantSubject {
     /// Exactly this command; [`GrantPlace`] has the directory.
     Exact { command: String },
-    /// Commands of this shape: program, subcommand and flags and, in brackets, the rules that they match. The paths
-    /// that they name must be in the directory of the grant.
-    Shape { shape: String },
+    /// Commands of this shape. The paths that they name must be in the directory of the grant.
+    Shape(ShapeScope),
     /// Commands that match no other rule.
     Rule { rule: String },
     /// All commands up to this tier, which is at most 2: a trusted session.
     UpTo { tier: Tier },
+}
+
+/// The commands that a shape grant covers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeScope {
+    /// The shape ([`super::shape`]) and, in brackets, the rules that the command matches and the scripts that it runs.
+    pub shape: String,
+    /// The directory in which the files that may vary must be, with links resolved; `None`: the directory of the grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// The highest tier that was approved; `None` in grants of configuration files and of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+}
+
+impl ShapeScope {
+    /// Creates the scope of a grant that contains only the shape.
+    #[must_use]
+    pub fn plain(shape: &str) -> Self {
+        Self { shape: shape.to_owned(), ..Self::default() }
+    }
+
+    /// Returns the shape without the brackets, and the rules and scripts in them, separated by commas.
+    #[must_use]
+    pub fn parts(&self) -> (&str, &str) {
+        let bracketed = self.shape.strip_suffix(']').and_then(|shape| shape.rsplit_once(" ["));
+        bracketed.unwrap_or((&self.shape, ""))
+    }
 }
 
 /// The directories in which a grant is valid.

@@ -183,3 +183,67 @@ fn nothing_is_asked_when_there_is_no_fuel_left() {
     assert!(inquiry.fuel.is_empty() && (1_000..50_000).contains(&count.get()), "{}", count.get());
     assert_eq!(inquiry.path("/a/0"), None);
 }
+
+/// Returns a line of about this number of bytes that sets a long value or list once and then uses it repeatedly.
+fn used(length: usize, set: &str, uses: &str) -> String {
+    format!("{set};{}", parts(length.saturating_sub(set.len()), ";", |_| uses.to_owned()))
+}
+
+/// Lines that use a long value or list many times.
+const USES: &[(&str, Shape)] = &[
+    ("code of python", |n| used(n, &format!("x='{}'", "a=1;".repeat(n / 8)), "python3 -c \"$x\"")),
+    ("code of node", |n| used(n, &format!("x='{}'", "a=1;".repeat(n / 8)), "node -e \"$x\"")),
+    ("code of awk", |n| used(n, &format!("x='{}'", "a=1;".repeat(n / 8)), "awk \"{$x}\"")),
+    ("a slice", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "echo \"${a[@]:1:3}\"")),
+    ("a length", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "rm f${#a[@]}")),
+    ("joined elements", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "x=\"${a[*]}\"")),
+    ("copied elements", |n| used(n, &format!("a=({})", "x ".repeat(n / 4)), "b=(\"${a[@]}\")")),
+    ("a path", |n| used(n, &format!("x={}", "../a/".repeat(n / 10)), "rm -rf $x")),
+    ("a word", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "echo $x")),
+    ("a word twice", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "rm $x$x")),
+    ("a file", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "cat $x >$x")),
+    ("an address", |n| used(n, &format!("x={}", "a".repeat(n / 2)), "curl h/$x")),
+    ("a list of a loop", |n| {
+        used(n, &format!("a=({})", parts(n / 2, " ", |i| format!("f{i}"))), "for i in \"${a[@]}\";do rm $i;done")
+    }),
+];
+
+/// The work limit, with the cost of the command that reaches it.
+const MOST_SPENT: u64 = 1_250_000;
+
+#[test]
+fn each_use_of_code_in_a_variable_is_paid() {
+    for (name, shape) in USES.iter().filter(|(name, _)| name.starts_with("code")) {
+        let (limited, spent) = judged_to_the_end(&shape(64 * 1024));
+        assert!(limited && spent < MOST_SPENT, "{name}: {limited} {spent}");
+    }
+}
+
+#[test]
+fn a_long_value_may_be_used_a_few_times() {
+    for (name, shape) in USES {
+        let line = shape(8 * 1024);
+        let (set, uses) = line.split_once(';').filter(|_| !name.starts_with("code")).unwrap_or(("x='a=1;b=2'", &line));
+        let few = uses.split(';').take(if name.starts_with("a list") { 9 } else { 3 }).collect::<Vec<_>>().join(";");
+        let (limited, spent) = judged_to_the_end(&format!("{set};{few}"));
+        assert!(!limited, "{name}: {spent}");
+    }
+}
+
+#[test]
+fn one_command_of_many_options_is_paid_before_it_is_read() {
+    let settings = |n: usize| format!("git {} push", parts(n, " ", |i| format!("-c a.b{i}=c")));
+    let (limited, spent) = judged_to_the_end(&settings(127 * 1024));
+    assert!(limited && spent < MOST_SPENT, "{limited} {spent}");
+    assert!(!judged_to_the_end(&settings(4 * 1024)).0);
+}
+
+#[test]
+fn code_that_doubles_a_text_is_followed_up_to_a_length() {
+    let chain = |n: usize| parts(n, ";", |i| format!("a{}=a{i} a{i}", i + 1));
+    let doubled = format!("awk 'BEGIN{{a0=\"x\";{};system(a99)}}'", chain(8 * 1024));
+    assert!(judged_to_the_end(&doubled).1 < MOST_SPENT);
+    let doubled =
+        format!("python3 -c 'import os;x=\"a\";{};os.system(x)'", parts(32 * 1024, ";", |_| "x=x+x".to_owned()));
+    assert!(judged_to_the_end(&doubled).1 < MOST_SPENT);
+}

@@ -21,6 +21,7 @@ use super::rules::catalog::Catalog;
 use super::rules::model::{Explanation, Rule, SessionNote};
 use crate::judge::analysis::TOO_LARGE;
 use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::inquiry::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::path_class::PathClass;
@@ -208,15 +209,20 @@ fn changed_instead(view: &View<'_>, touched: &[&InspectedValue<'_>]) -> Option<V
 fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&InspectedValue<'_>]) -> Option<String> {
     /// Maximum number of names that are compared; each is compared with all well-known names.
     const MOST: usize = 3;
-    let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
+    let indexes = || rule.when.operands.iter().flat_map(|operand| &operand.test.package);
     let packages = view.context.catalog.packages();
     let looks = |seen: &&InspectedValue<'_>| {
-        let (index, name) = packages.named(index, &seen.value.known()?)?;
-        let left = view.context.compared.get().checked_sub(1)?;
-        view.context.compared.set(left);
-        let like = packages.like(index, &name)?;
+        let requirement = seen.value.known()?;
+        let like = indexes().find_map(|index| {
+            let (index, name) = packages.named(index, &requirement)?;
+            let left = view.context.compared.get().checked_sub(1)?;
+            view.context.compared.set(left);
+            view.context.spend(cost::LIKE);
+            packages.like(index, &name)
+        })?;
         Some(format!(" {} looks like {like}, another package.", shown(seen.value)))
     };
+    indexes().next()?;
     let said: String = touched.iter().take(MOST).filter_map(looks).collect();
     (!said.is_empty()).then_some(said)
 }

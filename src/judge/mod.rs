@@ -15,6 +15,7 @@ use analysis::act::Facts;
 use analysis::fuel::Fuel;
 use analysis::inquiry::{Answers, Inquiry};
 use analysis::question::{FileFacts, Question, WorldAnswer};
+use grant::ShapeScope;
 use invocation::{Invocation, Request};
 use policy::Policy;
 use risk::{Risk, Tier};
@@ -69,9 +70,8 @@ pub struct Judgment {
     pub risk: Risk,
     /// The facts about the system on which it depends: the bytes of files, the targets of paths and of programs.
     pub rests_on: BTreeMap<Question, String>,
-    /// The programs, subcommands and flags without operands, which a shape grant covers. `None`: no such grant is
-    /// possible.
-    pub shape: Option<String>,
+    /// The shape, filled in if guard may ask about the command. `None`: no shape grant is possible.
+    pub shape: Option<shape::Shape>,
     /// The scripts that it runs, with their digests. A shape grant is valid for these bytes only.
     pub bound_to: Vec<String>,
     /// The paths and hosts that it affects, filled in if a shape grant could cover it.
@@ -132,15 +132,13 @@ fn judge_once(invocation: &Invocation, catalog: &Catalog, policy: &Policy, inqui
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, inquiry);
     let risk = Risk::join(base, findings, context);
-    let (shape, may_grant) = shape::of(&facts, &risk, catalog);
-    // A grant never covers a payment.
+    // A grant never covers a payment, and cannot describe the parts of a call that are not shown.
     let pays = matches!(invocation.request, Request::Tool(_)) && tools::pays(&risk.findings);
-    // A grant cannot describe the parts of a call that are not shown.
-    let (shape, may_grant) = if pays || invocation.hides() { (None, false) } else { (shape, may_grant) };
-    let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
+    let may_grant =
+        shape::may_grant(&facts, &risk, catalog) && !pays && !invocation.hides() && policy.approvals.wanted(&risk) == 1;
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
-    let is_asked = may_grant && is_flagged && shape.is_some();
-    let reach = if is_asked { reach::of(invocation, &facts, inquiry) } else { reach::Reach::default() };
+    let shape = if may_grant && is_flagged { shape::of(invocation, &facts, catalog, inquiry) } else { None };
+    let reach = if shape.is_some() { reach::of(invocation, &facts, inquiry) } else { reach::Reach::default() };
     let spent = inquiry.fuel.spent();
     let bound_to = if shape.is_some() { shape::bound_to(&facts) } else { Vec::new() };
     let unread = review::has_unread(&facts, &risk, catalog);
@@ -166,17 +164,32 @@ fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead
 }
 
 impl Judgment {
-    /// Returns what a shape grant for this command covers: the shape and, in brackets, the rules that it matches and
-    /// the scripts that it runs.
+    /// Returns the narrowest shape grant that covers this command.
     #[must_use]
-    pub fn shape_to_grant(&self) -> Option<String> {
+    pub fn shape_to_grant(&self) -> Option<ShapeScope> {
+        let shape = self.shape.as_ref().filter(|_| self.may_grant)?;
+        let scope =
+            ShapeScope { shape: self.bracketed(&shape.text), within: shape.directory(), tier: Some(self.risk.tier) };
+        Some(scope)
+    }
+
+    /// Reports whether a shape, with rules and scripts in brackets, is that of this command.
+    #[must_use]
+    pub fn has_shape(&self, known: &str) -> bool {
+        self.shape.as_ref().is_some_and(|shape| {
+            self.bracketed(&shape.text) == known
+                || shape.names.as_ref().is_some_and(|names| self.bracketed(names) == known)
+        })
+    }
+
+    /// Adds the rules that the command matches and the scripts that it runs to a shape, in brackets.
+    fn bracketed(&self, shape: &str) -> String {
         let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);
         let mut rules: Vec<&str> = raised.map(|finding| finding.rule.as_str()).collect();
         sort::sort(&mut rules);
         rules.dedup();
         rules.extend(self.bound_to.iter().map(String::as_str));
-        let shape = self.shape.as_deref()?;
-        Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
+        if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) }
     }
 
     /// Reports whether the judgment is based on this answer.
@@ -194,29 +207,9 @@ impl Judgment {
     /// valid.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
-        for (question, answer) in &self.rests_on {
-            match fresh.rests_on.get(question) {
-                Some(now) if now == answer => {}
-                _ => return Some(describe(question)),
-            }
-        }
-        if let Some(question) = fresh.rests_on.keys().find(|question| !self.rests_on.contains_key(question)) {
-            return Some(describe(question));
-        }
-        let key = |judgment: &Self| {
-            let mut findings: Vec<_> = judgment
-                .risk
-                .findings
-                .iter()
-                .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
-                .collect();
-            sort::sort(&mut findings);
-            findings
-        };
-        if key(self) != key(fresh) {
-            return Some("what the command would do".to_owned());
-        }
-        (self.risk.score != fresh.risk.score).then(|| "the circumstances of the command".to_owned())
+        let bound = |judgment: &Self| bindings::Bindings::of(judgment, None);
+        let scores = || (self.risk.score != fresh.risk.score).then(|| "the circumstances of the command".to_owned());
+        bound(self).difference(&bound(fresh)).or_else(scores)
     }
 }
 
@@ -228,6 +221,7 @@ fn describe(question: &Question) -> String {
         Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} resolves to"),
         Question::Changed(path) => format!("what was changed in the repository of {path}"),
         Question::Refs { dir, names } => format!("{} in the repository of {dir}", names.join(", ")),
+        Question::Matches(pattern) => format!("what {pattern} matches"),
         Question::FileSnapshot(path) => format!("the modification time of {path}"),
         Question::Ledger => "what this session made".to_owned(),
     }
@@ -252,7 +246,7 @@ fn binding(answer: &WorldAnswer) -> String {
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
         // They affect the findings, which are compared.
-        WorldAnswer::Changed(files) => format!("{files:?}"),
+        WorldAnswer::Changed(files) | WorldAnswer::Matches(files) => format!("{files:?}"),
         WorldAnswer::FileSnapshot(_) | WorldAnswer::Refs(_) | WorldAnswer::Ledger(_) => String::new(),
         WorldAnswer::Unavailable => "unavailable".to_owned(),
     }

@@ -257,12 +257,21 @@ pub struct SessionState {
     pub prompts_last_hour: u32,
     /// A user resumed the session after too many denials.
     pub resumed: bool,
-    /// The rules whose findings were denied in this session, with the number of denials.
-    pub denied_rules: BTreeMap<String, u32>,
+    /// The commands that were denied in this session.
+    pub denied: Vec<DeniedCommand>,
     /// The session has read credentials.
     pub secrets_read: bool,
     /// The approved command of which this one is a part, if the guard of that command waits for it.
     pub above: Option<ParentApproval>,
+}
+
+/// A command that a person, a rule or the reviewer denied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeniedCommand {
+    /// Its working directory.
+    pub cwd: String,
+    /// The rules of its findings of tier 2 and above, with what they touch, redacted.
+    pub findings: Vec<(String, Vec<String>)>,
 }
 
 /// The approval of a command that started this one.

@@ -110,7 +110,7 @@ fn answer(question: &Question, letter: &str) -> WorldAnswer {
         Question::Program(name) => WorldAnswer::Program(Some(format!("/usr/bin/{name}"))),
         Question::Resolve { .. } => WorldAnswer::Resolve(None),
         Question::FileSnapshot(_) => WorldAnswer::FileSnapshot(None),
-        Question::Changed(_) | Question::Refs { .. } => WorldAnswer::Unavailable,
+        Question::Changed(_) | Question::Matches(_) | Question::Refs { .. } => WorldAnswer::Unavailable,
         Question::Ledger => WorldAnswer::Ledger(crate::judge::ledger::Ledger::default()),
     }
 }

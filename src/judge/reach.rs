@@ -4,8 +4,9 @@
 
 use super::analysis::act::{Act, Effect, Facts, Value, Verb};
 use super::analysis::inquiry::Inquiry;
-use super::analysis::paths::{NormalPath, Placer};
+use super::analysis::paths::{NormalPath, Placer, Relation, names_sink};
 use super::invocation::Invocation;
+use super::shape::ShapeFile;
 
 /// The paths that a command names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,19 +56,40 @@ impl Reach {
     /// Reports whether all paths are in the directory of a grant or, if it has none, in the working directory `cwd`.
     #[must_use]
     pub fn is_within(&self, directory: Option<&str>, cwd: &str) -> bool {
-        let Some(here) = &self.cwd else { return false };
-        // The directory with links resolved, in case the working directory was reached through a link in it.
+        let Some(directory) = self.resolved(directory, cwd) else { return false };
+        // Writing to a sink changes nothing.
+        let lies = |place: &String| {
+            names_sink(place) || NormalPath::absolute(place).is_some_and(|path| path.relation(directory).within())
+        };
+        self.places.iter().all(|place| place.as_ref().is_some_and(lies))
+    }
+
+    /// Reports whether all files are below `within` or, if that is `None`, below the directory of the grant.
+    #[must_use]
+    pub fn are_below<'f>(
+        &self,
+        mut files: impl Iterator<Item = &'f ShapeFile>,
+        within: Option<&str>,
+        directory: Option<&str>,
+        cwd: &str,
+    ) -> bool {
+        let Some(above) = within.or_else(|| self.resolved(directory, cwd)) else { return false };
+        let lies = |path: NormalPath| path.relation(above) == Relation::Below;
+        files.all(|file| NormalPath::absolute(&file.path).is_some_and(lies))
+    }
+
+    /// Returns the directory of a grant with links resolved, in case the working directory was reached through a link
+    /// in it. `None`: it is unknown or `/`.
+    fn resolved<'d>(&'d self, directory: Option<&'d str>, cwd: &str) -> Option<&'d str> {
+        let here = self.cwd.as_deref()?;
         let directory = match directory.map(|directory| directory.trim_end_matches('/')) {
-            None => here.as_str(),
+            None => here,
             Some(directory) => {
                 let below = cwd.strip_prefix(directory).unwrap_or_default();
                 here.strip_suffix(below).unwrap_or(directory)
             }
         };
-        let lies = |place: &String| {
-            NormalPath::absolute(place).is_some_and(|path| path.relation(directory).within()) && !directory.is_empty()
-        };
-        self.places.iter().all(|place| place.as_ref().is_some_and(lies))
+        (!directory.is_empty()).then_some(directory)
     }
 }
 

@@ -10,6 +10,7 @@ use super::analysis::question::{Question, WorldAnswer};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::reach::Reach;
 use super::risk::{Finding, Reversibility, Risk, Tier};
+use super::shape::Shape;
 use super::syntax::tree::Span;
 
 /// Creates a finding of this rule and tier, with the weight of the tier.
@@ -26,7 +27,7 @@ pub fn judgment(tier: Tier) -> Judgment {
 pub fn of(findings: Vec<Finding>) -> Judgment {
     Judgment {
         risk: Risk::join(Tier::Low, findings, Vec::new()),
-        shape: Some("git push --force".to_owned()),
+        shape: Some(Shape { text: "git push --force".to_owned(), ..Shape::default() }),
         reach: Reach { cwd: Some("/home/ada/project".to_owned()), places: Vec::new() },
         may_grant: true,
         ..Judgment::default()

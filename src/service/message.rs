@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gateway::GatewayRequest;
 use crate::judge::answer_scope::AnswerScope;
-use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
+use crate::judge::approved::{GrantExpiry, GrantPlace, GrantSubject, ShapeScope};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
@@ -225,7 +225,7 @@ pub struct DecisionMessage {
     pub parent: Option<String>,
     /// Whether the client will wait for the command.
     pub waits: bool,
-    pub shape: Option<String>,
+    pub shape: Option<ShapeScope>,
     /// The reviewer's opinion.
     #[serde(default)]
     pub opinion: Option<Opinion>,

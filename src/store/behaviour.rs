@@ -3,8 +3,6 @@
 //! Nothing is counted when a row is written. Rows that affect the state have a mark, and the index contains only marked
 //! rows, so that other commands cost nothing and the state of a long session is found as fast as that of a short one.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
@@ -15,7 +13,7 @@ use super::entries::{CANARY, FindingEntry, findings, is_probe};
 use super::error::StoreError;
 use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
-use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
+use crate::judge::policy::{ApprovalReason, DeniedCommand, Refusal, SessionState};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::SessionNote;
 
@@ -46,7 +44,7 @@ const LOOKED_BACK: i64 = 2000;
 pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
 pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
 pub(super) const FINDINGS: &str =
-    "SELECT id, findings FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
+    "SELECT id, findings, cwd FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
 pub(super) const TIMES: &str = "SELECT at FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
 
 /// Finds the last resumption of any session.
@@ -169,7 +167,6 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
     let last_yes = last_yes(connection, root)?;
 
     let mut denied = connection.prepare(FINDINGS)?;
-    let mut rules = BTreeMap::new();
     for mark in [DENIED_BY_RULE, DENIED_BY_PERSON, DENIED_BY_REVIEWER] {
         let mut rows = denied.query(params![root, mark, LAST])?;
         while let Some(row) = rows.next()? {
@@ -182,13 +179,12 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
             let findings = row.get_ref(1)?.as_str_or_null().ok().flatten().unwrap_or("[]");
             let findings: Vec<FindingEntry> = serde_json::from_str(findings).unwrap_or_default();
             // The dangerous parts were denied, not the harmless parts of the same command.
-            for finding in findings.into_iter().filter(|finding| finding.tier >= Tier::Medium) {
-                let times: &mut u32 = rules.entry(finding.rule).or_default();
-                *times = times.saturating_add(1);
-            }
+            let grave = findings.into_iter().filter(|finding| finding.tier >= Tier::Medium);
+            let findings = grave.map(|finding| (finding.rule, finding.touches)).collect();
+            let cwd: Option<String> = row.get(2)?;
+            standing.denied.push(DeniedCommand { cwd: cwd.unwrap_or_default(), findings });
         }
     }
-    standing.denied_rules = rules;
 
     let since = now.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN).as_millisecond();
     let mut asked = connection.prepare(TIMES)?;
@@ -273,7 +269,8 @@ mod tests {
         }
         let standing = sample.store.standing("r", now()).unwrap();
         assert_eq!((standing.denials_in_a_row, standing.prompts_last_hour), (0, 0));
-        assert_eq!(standing.denied_rules.get("git.push-force"), Some(&3));
+        let denied = |denied: &DeniedCommand| denied.findings.iter().any(|(rule, _)| rule == "git.push-force");
+        assert_eq!(standing.denied.iter().filter(|one| denied(one)).count(), 3);
         sample.decide("r", NOON, &risk, RecordedDecision::Refused(&no()), Some(900));
         assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
@@ -322,7 +319,9 @@ mod tests {
         both.findings.extend(risk("git.commit", Tier::Low, &[]).findings);
         sample.decide("r", NOON, &both, RecordedDecision::Refused(&no()), Some(900));
         sample.decide("r", NOON, &both, RecordedDecision::Refused(&no()), Some(900));
-        let denied = sample.store.standing("r", now()).unwrap().denied_rules;
-        assert_eq!(denied.into_iter().collect::<Vec<_>>(), [("git.push-force".to_owned(), 2)]);
+        let denied = sample.store.standing("r", now()).unwrap().denied;
+        let rules = |denied: &DeniedCommand| denied.findings.iter().map(|(rule, _)| rule.clone()).collect::<Vec<_>>();
+        assert_eq!(denied.iter().map(rules).collect::<Vec<_>>(), [["git.push-force"], ["git.push-force"]]);
+        assert_eq!(denied[0].cwd, "/home/ada/project");
     }
 }

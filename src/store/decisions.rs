@@ -16,7 +16,7 @@ use super::grants;
 use super::intent_row::{IntentRow, RecordedDecision};
 use super::key::DigestKey;
 use super::ledger;
-use super::redact::{redact, redact_shown};
+use super::redact::{KnownSecrets, redact, redact_shown};
 use crate::judge::approved::{GrantSubject, Receipt};
 use crate::judge::policy::{ApprovalReason, ParentApproval, Refusal};
 use crate::judge::review::Opinion;
@@ -110,7 +110,9 @@ impl Draft<'_> {
 
 /// Returns the columns of a row except its scope.
 pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8; 32]) -> Draft<'a> {
-    let (invocation, risk) = (row.invocation, row.risk);
+    let invocation = row.invocation;
+    let known = KnownSecrets::of(invocation);
+    let risk = &*known.without(row.risk);
     let (command, redacted) = redact_shown(invocation);
     let redacted = redacted || row.hides || invocation.hides();
     let session = &invocation.session;
@@ -142,28 +144,29 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
             if let ApprovalReason::Grant(grant) = basis {
                 draft.text("granted", Some(grant.to_string()));
             }
-            draft.text("words", row.words.map(|words| redact(words).0));
+            draft.text("words", row.words.map(|words| known.hide(&redact(words).0)));
         }
         RecordedDecision::Refused(refusal) => {
             draft.text("decision", Some("deny"));
             draft.text("settled", Some(refusal.kind()));
             draft.text("provenance", Some(provenance(refusal)));
-            draft.text("words", words(refusal).map(|words| redact(words).0));
+            draft.text("words", words(refusal).map(|words| known.hide(&redact(words).0)));
         }
         RecordedDecision::Asked => draft.text("decision", Some("ask")),
     }
-    if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
-        draft.text("what", Some(grants::encode(&GrantSubject::Shape { shape: shape.to_owned() })));
+    // A shape contains text of the command, and the record keeps no secret.
+    if let Some(shape) = row.shape.filter(|shape| row.answer_ms.is_some() && !redact(shape.parts().0).1) {
+        draft.text("what", Some(grants::encode(&GrantSubject::Shape(shape.clone()))));
     }
-    draft.text("review", row.opinion.and_then(opinion));
+    draft.text("review", row.opinion.and_then(|said| opinion(said, &known)));
     draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
     draft.integer("mark", behaviour::mark(row).map(i64::from));
     draft
 }
 
 /// Returns a reviewer's opinion as JSON, with a redacted reason.
-fn opinion(opinion: &Opinion) -> Option<String> {
-    let reason = redact(&opinion.reason).0;
+fn opinion(opinion: &Opinion, known: &KnownSecrets) -> Option<String> {
+    let reason = known.hide(&redact(&opinion.reason).0);
     serde_json::to_string(&Opinion { reason, ..opinion.clone() }).ok()
 }
 

@@ -70,7 +70,10 @@ impl Store {
         let refused = |why: &str| Err(StoreError::Refused { why: why.to_owned() });
         let named = match grant.what {
             GrantSubject::Exact { command } => command,
-            GrantSubject::Shape { shape } => shape,
+            GrantSubject::Shape(scope) if redact(scope.parts().0).1 => {
+                return refused("the command contains a secret; grant it exactly");
+            }
+            GrantSubject::Shape(scope) => &scope.shape,
             GrantSubject::Rule { rule } => rule,
             GrantSubject::UpTo { .. } => "tier",
         };
@@ -182,9 +185,7 @@ impl Store {
                 GrantSubject::Exact { .. } => {
                     Some(Grant { what: GrantSubject::Exact { command: command.to_owned() }, ..stored.grant })
                 }
-                GrantSubject::Shape { .. } | GrantSubject::Rule { .. } | GrantSubject::UpTo { .. } => {
-                    Some(stored.grant)
-                }
+                GrantSubject::Shape(_) | GrantSubject::Rule { .. } | GrantSubject::UpTo { .. } => Some(stored.grant),
             })
             .collect())
     }

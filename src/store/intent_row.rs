@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::judge::approved::ShapeScope;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::ledger::CommandChanges;
 use crate::judge::policy::{ApprovalReason, Refusal};
@@ -29,7 +30,7 @@ pub struct IntentRow<'a> {
     pub process: Option<&'a str>,
     /// The shape of the command, which a grant for similar commands would cover. It is recorded if a person answered,
     /// to learn which commands they always allow.
-    pub shape: Option<&'a str>,
+    pub shape: Option<&'a ShapeScope>,
     /// The opinion of a reviewer, if one was consulted.
     pub opinion: Option<&'a Opinion>,
     /// The command's changes of files.

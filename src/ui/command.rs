@@ -29,7 +29,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// The minimum number of lines of a command: an omission, the marked part, an omission.
+    /// The minimum number of lines of a command: the marked part, an omission, the end.
     pub(super) const LEAST: usize = 3;
 
     /// Creates it from a view, with rows of at most `columns`.
@@ -99,30 +99,63 @@ impl Command {
         self.rows.iter().flat_map(|row| self.row(*row, self.carets)).collect()
     }
 
-    /// Returns at most `room` lines, and at least [`Command::LEAST`]: the beginning, and the first part of a finding.
-    /// Lines in between say how much is omitted.
+    /// Returns at most `room` lines, and at least [`Command::LEAST`]: the first and the last part of a finding, the end,
+    /// and the beginning. Lines in between say how much is omitted.
     pub(super) fn lines(&self, room: usize) -> Vec<Line> {
         if self.height() <= room {
             return self.all();
         }
         let room = room.max(Self::LEAST);
-        // With fewer lines there is no room for marks.
-        let carets = self.carets && room > Self::LEAST;
         let marked = self.rows.iter().position(|row| self.is_marked(*row)).unwrap_or(0);
-        // One line for the omission at the end, and one for that before the marked row.
-        let mut left = room - 1 - usize::from(marked > 0);
-        let mut shown = vec![false; self.rows.len()];
-        let order = std::iter::once(marked).chain(0..self.rows.len());
-        for number in order {
-            let (Some(row), Some(shown)) = (self.rows.get(number), shown.get_mut(number)) else { break };
-            let height = self.height_of(*row, carets);
-            if height > left {
-                break;
+        // Blank rows at the end would hide what stands before them.
+        let end = self.rows.iter().rposition(|row| !self.is_blank(*row)).unwrap_or(0);
+        // With few lines there is no room for marks, and then only for one omission.
+        let fitting = |carets: &bool| self.height_shown(&self.marks(&[marked, end]), *carets) <= room;
+        let Some(carets) = [self.carets, false].into_iter().find(fitting) else {
+            return self.ends(marked, end);
+        };
+        let mut shown = self.marks(&[marked, end]);
+        let last = self.rows.iter().rposition(|row| self.is_marked(*row)).unwrap_or(end);
+        let mut add = |number: usize| {
+            let Some(row) = shown.get_mut(number) else { return false };
+            let before = std::mem::replace(row, true);
+            let fits = self.height_shown(&shown, carets) <= room;
+            if let Some(row) = shown.get_mut(number) {
+                *row = before || fits;
             }
-            if !std::mem::replace(shown, true) {
-                left -= height;
-            }
+            before || fits
+        };
+        for number in [last, 0, end.saturating_sub(1)] {
+            add(number);
         }
+        let _ = (0..self.rows.len()).all(&mut add);
+        self.shown(&shown, carets)
+    }
+
+    /// Returns for each row whether it is one of these.
+    fn marks(&self, numbers: &[usize]) -> Vec<bool> {
+        (0..self.rows.len()).map(|number| numbers.contains(&number)).collect()
+    }
+
+    /// Reports whether a row contains only blanks.
+    fn is_blank(&self, row: wrap::WrappedRow) -> bool {
+        self.glyphs(row).all(|(glyph, _)| {
+            matches!(glyph.shown, GlyphForm::Tab | GlyphForm::Newline) || glyph.shown == GlyphForm::Char(' ')
+        })
+    }
+
+    /// Returns the number of lines of these rows and of the lines for the omissions between them.
+    fn height_shown(&self, shown: &[bool], carets: bool) -> usize {
+        let mut hidden = false;
+        let one = |(row, shown): (&wrap::WrappedRow, &bool)| match (*shown, std::mem::replace(&mut hidden, !shown)) {
+            (true, _) => self.height_of(*row, carets),
+            (false, before) => usize::from(!before),
+        };
+        self.rows.iter().zip(shown).map(one).sum()
+    }
+
+    /// Draws these rows, with lines for the omissions between them.
+    fn shown(&self, shown: &[bool], carets: bool) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut hidden = 0;
         for (row, shown) in self.rows.iter().zip(shown) {
@@ -139,6 +172,16 @@ impl Command {
             lines.push(more(hidden, self.columns));
         }
         lines
+    }
+
+    /// Draws a part of a finding and the end, and between them one line about all other rows.
+    fn ends(&self, marked: usize, end: usize) -> Vec<Line> {
+        let all = [marked.min(end), marked.max(end)];
+        let mut rows = all.iter().filter_map(|number| self.rows.get(*number)).flat_map(|row| self.row(*row, false));
+        let first = rows.next().unwrap_or_default();
+        let hidden = more(self.rows.len().saturating_sub(if marked == end { 1 } else { 2 }), self.columns);
+        let last = if marked == end { None } else { rows.next() };
+        [first, hidden].into_iter().chain(last).collect()
     }
 
     /// Draws a row, and the carets below it.

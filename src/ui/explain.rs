@@ -161,7 +161,7 @@ impl Page {
         let added: Weight = risk.context.iter().map(|circumstance| circumstance.weight).sum();
         let weight = heaviest.map_or(Weight(risk.score.0.saturating_sub(added.0)), |finding| finding.weight);
         self.sentence(&format!("  {:>6}  ", weight.to_string()), Style::Plain, &base);
-        for circumstance in &risk.context {
+        for circumstance in risk.context.iter().filter(|circumstance| circumstance.weight != Weight(0)) {
             let words = circumstance_words(circumstance.fact);
             let text = match &circumstance.detail {
                 Some(detail) => format!("{words}: {detail}"),

@@ -145,7 +145,8 @@ const fn name(c: char) -> Option<&'static str> {
 }
 
 /// Reports whether a character is invisible, changes the direction of others, or looks like a blank.
-const fn hides(c: char) -> bool {
+#[must_use]
+pub const fn hides(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{a0}'
         | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'

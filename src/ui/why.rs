@@ -142,7 +142,7 @@ const SYNTAX: &str = "opaque.syntax";
 /// Draws the score, its parts, and the threshold.
 pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
     let mut text = format!("{} (tier {}", risk.score, risk.tier.number());
-    for circumstance in &risk.context {
+    for circumstance in risk.context.iter().filter(|circumstance| circumstance.weight != Weight(0)) {
         text.push_str(&format!(", {} {}", circumstance_words(circumstance.fact), signed(circumstance.weight)));
     }
     text.push_str(&format!("); threshold {threshold}"));
@@ -181,6 +181,6 @@ pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
         CircumstanceFact::OtherAgent => "another agent's files",
         CircumstanceFact::OwnInstructions => "its own instructions",
         CircumstanceFact::OtherPeople => "reaches other people",
-        CircumstanceFact::AskedAgain => "a similar command was denied before",
+        CircumstanceFact::AskedAgain => "the same was denied before",
     }
 }

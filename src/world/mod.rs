@@ -9,6 +9,7 @@ pub mod agents;
 pub mod evidence;
 pub mod git;
 pub mod identity;
+mod matches;
 pub mod paths;
 pub mod peer;
 pub mod programs;
@@ -76,6 +77,7 @@ impl World {
             Question::Refs { dir, names } => {
                 absolute(dir).and_then(|dir| self.git.refs(dir, names)).map(WorldAnswer::Refs)
             }
+            Question::Matches(pattern) => absolute(pattern).and_then(matches::find).map(WorldAnswer::Matches),
             // The record contains the ledger, if there is one.
             Question::Ledger => Ok(WorldAnswer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(WorldAnswer::Git),

@@ -383,6 +383,25 @@ proptest! {
     }
 
     #[test]
+    fn the_end_of_a_command_is_on_every_card(
+        before in "[a-z ;\n]{0,400}",
+        blanks in "[ \n]{0,3}|[ ]{900}",
+        from in 0_u32..400,
+        columns in 32_usize..120,
+        rows in 9_usize..40,
+        color in any::<bool>(),
+    ) {
+        let command = format!("{}; rm -rf Zz{blanks}", before.repeat(20));
+        let mut view = view(command.as_bytes(), Tier::High, &[]);
+        view.risk.findings.push(finding("r", Tier::High, "Deletes it.", None, (0, 0), &["Zz"]));
+        view.risk.findings[0].span = Span { start: from, end: from + 4 };
+        let look = Look { color, ascii: false, dumb: false };
+        let lines = draw(&view, CardInput::Key, None, Size { columns, rows }, &look);
+        prop_assert!(lines.len() < rows, "{} lines in {rows} rows", lines.len());
+        prop_assert!(shown_command(&lines).replace(' ', "").contains("Zz"), "{lines:?}");
+    }
+
+    #[test]
     fn glyphs_stand_for_every_byte_once(command in nasty(), ascii in any::<bool>()) {
         let mut at = 0;
         for glyph in visible::glyphs(&command, std::slice::from_ref(&(0..5)), ascii) {

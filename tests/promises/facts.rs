@@ -378,3 +378,25 @@ proptest! {
         facts(&text);
     }
 }
+
+/// Returns the names of the variables that a shell sets to a text itself, if the shell is installed.
+fn set_by(shell: &str, code: &str) -> Vec<String> {
+    let Ok(output) = Command::new(shell).env_clear().args(["-c", code]).output() else { return Vec::new() };
+    let is_name = |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+    String::from_utf8_lossy(&output.stdout).lines().filter(is_name).map(str::to_owned).collect()
+}
+
+#[test]
+fn variables_that_real_shells_set_are_not_empty() {
+    let listed = [
+        ("bash", "for v in $(compgen -v); do [ -n \"${!v}\" ] && echo \"$v\"; done"),
+        ("dash", "set | while IFS= read -r l; do v=${l%%=*}; case $l in *=\\'?*) echo \"$v\";; esac; done"),
+        ("zsh", "for v in ${(k)parameters}; do [[ $v == [A-Z]* && -n ${(P)v} ]] && echo $v; done"),
+    ];
+    for (shell, code) in listed {
+        for name in set_by(shell, code) {
+            let runs = |act: &Act| matches!(&act.verb, Verb::Program { name, .. } if name == "rm");
+            assert!(facts(&format!("${{{name}:+rm}} x")).acts.iter().any(runs), "{shell} sets {name}");
+        }
+    }
+}

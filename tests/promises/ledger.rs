@@ -473,6 +473,8 @@ fn settings_that_the_session_wrote_say_where_packages_come_from() {
         ("r.txt", "requests\n-i https://example.org/simple\n", "pip install -r r.txt", "pip list"),
         ("dev.txt", "-r more.txt\nrequests>=2\nunheard-of ; extra == 'x'\n", "pip install -r dev.txt", "pip check"),
         (".cargo/config.toml", "[source.x]\nregistry = \"https://example.org\" # x\n", "cargo test", "cargo fmt"),
+        ("r.in", "requests\nunheard-of\n", "uv pip sync r.in", "uv pip list"),
+        ("c.txt", "numpy=1.26\nunheard-of\n", "conda install --file c.txt", "conda list"),
     ] {
         writes("s", name, text);
         assert!(!fixture.runs("s", asked), "{asked}");
@@ -481,4 +483,60 @@ fn settings_that_the_session_wrote_say_where_packages_come_from() {
     }
     writes("s", "r.txt", "requests>=2\nflask[async]~=3.0 ; python_version < '4'  # web\n-e .\n");
     assert!(fixture.runs("s", "pip install -r r.txt"));
+    assert!(fixture.runs("s", "uv pip sync r.txt"));
+}
+
+#[test]
+fn manifests_that_the_session_wrote_say_which_packages_are_installed() {
+    let fixture = Fixture::new();
+    let writes = |name: &str, text: &str| {
+        let input = serde_json::json!({ "file_path": fixture.home.path("work").join(name), "content": text });
+        assert!(fixture.call("s", "Write", &input), "{name}");
+        fixture.write(name, text);
+    };
+    // A person's own manifest is installed as it is.
+    fixture.write("package.json", r#"{"dependencies": {"unheard-of": "*"}}"#);
+    assert!(fixture.runs("s", "npm install"));
+    let remove = |name: &str| fs::remove_file(fixture.home.path("work").join(name)).unwrap();
+    remove("package.json");
+    for (name, text, asked, runs) in [
+        ("package.json", r#"{"devDependencies": {"unheard-of": "*"}}"#, "npm install", "npm test"),
+        ("package.json", r#"{"dependencies": {"lodash": "https://example.org/x.tgz"}}"#, "yarn", "yarn test"),
+        ("Cargo.toml", "[dependencies]\nx = { git = \"https://example.org/x\" }\n", "cargo build", "cargo fmt"),
+        ("Cargo.toml", "[dev-dependencies]\nunheard-of = \"1\"\n", "cargo test", "cargo fmt"),
+        ("pyproject.toml", "[project]\ndependencies = [\"unheard-of>=1\"]\n", "uv sync", "uv pip list"),
+        ("u.py", "# /// script\n# dependencies = [\"unheard-of\"]\n# ///\nprint(1)\n", "uv run u.py", "python3 u.py"),
+        (
+            "environment.yml",
+            "dependencies:\n  - numpy\n  - pip:\n    - unheard-of\n",
+            "conda env create",
+            "conda env list",
+        ),
+    ] {
+        writes(name, text);
+        assert!(!fixture.runs("s", asked), "{asked}");
+        assert!(fixture.runs("s", runs), "{runs}");
+        assert!(fixture.runs("another", asked), "{asked}: by another session");
+        remove(name);
+    }
+    for (name, text, runs) in [
+        ("package.json", r#"{"dependencies": {"lodash": "^4", "ours": "file:../ours"}}"#, "npm install"),
+        ("Cargo.toml", "[dependencies]\nserde = { version = \"1\" }\nours = { path = \"../ours\" }\n", "cargo build"),
+        (
+            "pyproject.toml",
+            "[project]\ndependencies = [\"httpx>=0.27\"]\n[build-system]\nrequires = [\"hatchling\"]\n",
+            "uv sync",
+        ),
+        ("u.py", "# /// script\n# dependencies = [\n#   \"rich\",\n# ]\n# ///\nprint(1)\n", "uv run u.py"),
+    ] {
+        writes(name, text);
+        assert!(fixture.runs("s", runs), "{runs}");
+    }
+    // What a lock file of others contains is installed already.
+    fixture.write("package-lock.json", r#"{"packages": {"node_modules/unheard-of": {}}}"#);
+    writes("package.json", r#"{"dependencies": {"unheard-of": "*"}, "scripts": {"a": "ls"}}"#);
+    assert!(fixture.runs("s", "npm install"));
+    remove("package-lock.json");
+    writes("package-lock.json", r#"{"packages": {"node_modules/unheard-of": {}}}"#);
+    assert!(!fixture.runs("s", "npm install"), "the session wrote the lock file");
 }

@@ -318,6 +318,73 @@ fn a_committed_file_may_go_by_name() {
 }
 
 #[test]
+fn a_committed_file_may_be_replaced_after_a_described_program() {
+    let fixture = project();
+    for before in [
+        "perl -pe s/a/b/ src/main.rs > new.rs",
+        "ruby -pe '$_.upcase!' src/main.rs > new.rs",
+        "prettier src/main.rs > new.rs",
+    ] {
+        assert!(tier_in(&fixture, &format!("{before} && mv new.rs src/main.rs")) <= Tier::Low, "{before}");
+        assert!(tier_in(&fixture, &format!("{before} && cp tool.sh src/main.rs")) <= Tier::Low, "{before}");
+        assert!(tier_in(&fixture, &format!("{before} && cp tool.sh notes.txt")) >= Tier::Medium, "{before}");
+    }
+    assert!(tier_in(&fixture, "perl -pe s/a/b/ src/main.rs > new.rs && rm src/main.rs") >= Tier::Medium);
+    assert!(tier_in(&fixture, "./unheard-of; cp tool.sh src/main.rs") >= Tier::Medium);
+    assert!(tier_in(&fixture, "mv notes.txt src/main.rs && cp tool.sh src/main.rs") >= Tier::Medium);
+    let moves = "python3 -c \"import os; os.rename('notes.txt', 'src/main.rs')\"";
+    assert!(tier_in(&fixture, &format!("{moves} && cp tool.sh src/main.rs")) >= Tier::Medium);
+}
+
+#[test]
+fn a_file_of_a_branch_replaces_only_what_is_committed() {
+    let fixture = project();
+    for line in
+        ["git checkout feat/cart -- src/main.rs", "git checkout v1.4.0 src/main.rs", "git checkout v1~1 -- tool.sh"]
+    {
+        assert!(tier_in(&fixture, line) <= Tier::Low, "{line}");
+    }
+    for line in [
+        "git checkout feat/cart -- notes.txt",
+        "git checkout feat/cart -- src",
+        "git checkout feat/cart -- 'src/*'",
+        "git checkout feat/cart -- ':/src'",
+        "git checkout feat/cart -- ':!x'",
+        "git checkout feat/cart -- .",
+        "echo x >> src/main.rs; mv notes.txt x; git checkout feat/cart -- x",
+    ] {
+        assert!(tier_in(&fixture, line) >= Tier::Medium, "{line}");
+    }
+    fixture.write("src/main.rs", "changed\n");
+    assert!(tier_in(&fixture, "git checkout feat/cart -- src/main.rs") >= Tier::Medium);
+}
+
+#[test]
+fn the_file_of_an_image_runs_nothing_on_this_machine() {
+    let fixture = project();
+    fixture.write(
+        "Dockerfile.dev",
+        "FROM node:20\nRUN adduser -D app && chown -R app:app /srv\nRUN rm -rf /var/lib/apt\n",
+    );
+    for line in [
+        "docker build -f Dockerfile.dev .",
+        "docker buildx build --file=Dockerfile.dev .",
+        "docker image build --file Dockerfile.dev .",
+        "podman build -f Dockerfile.dev -t web .",
+        "nerdctl build -f Dockerfile.dev .",
+    ] {
+        assert!(tier_in(&fixture, line) <= Tier::Low, "{line}");
+    }
+    // What compose starts gets directories of this machine.
+    fixture
+        .write("dev.yml", "services:\n  web:\n    image: node\n    privileged: true\n    volumes:\n      - /:/host\n");
+    for line in ["docker compose -f dev.yml up", "docker-compose -f dev.yml up", "docker compose -f dev.yml up --build"]
+    {
+        assert!(tier_in(&fixture, line) >= Tier::High, "{line}");
+    }
+}
+
+#[test]
 fn the_temp_directory_may_be_used_and_not_swept() {
     let fixture = project();
     let temp = tempfile::Builder::new().prefix("guard-matching-").tempdir_in("/var/tmp").unwrap();
@@ -361,6 +428,16 @@ fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() 
         ("find . -name node_modules -prune -o -name '*.pyc' -delete", Tier::Low),
         ("find . -not -path './.git/*' -name '*.orig' -delete", Tier::Low),
         ("find . -name __pycache__ -prune -o -type f -delete -print", Tier::High),
+        ("find . -name target -type d -exec rm -rf {} +", Tier::Low),
+        ("find . -name target -type d -prune -exec rm -rf {} \\;", Tier::Low),
+        ("find . -type d \\( -name target -o -name target \\) -exec rm -rf {} +", Tier::Low),
+        // Nothing ignores it.
+        ("find . -type d -name dist -exec rm -rf {} +", Tier::High),
+        ("find . -type d \\( -name target -o -name src \\) -exec rm -rf {} +", Tier::High),
+        ("find . -name target -o -type d -exec rm -rf {} +", Tier::High),
+        ("find . ! -name target -type d -exec rm -rf {} +", Tier::High),
+        ("find .. -name target -type d -exec rm -rf {} +", Tier::High),
+        ("mv src target; find . -name target -type d -exec rm -rf {} +", Tier::High),
     ] {
         assert_eq!(tier_in(&fixture, line), expected, "{line}");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use guard::judge::approved::{GrantExpiry, GrantPlace, GrantSubject};
+use guard::judge::approved::{GrantExpiry, GrantPlace, GrantSubject, ShapeScope};
 use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
 use guard::store::{
@@ -376,7 +376,7 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
         store.grant(&grant, now).unwrap()
     };
     let exact = GrantSubject::Exact { command: FLAGGED.join(" ") };
-    let shape = GrantSubject::Shape { shape: "make".to_owned() };
+    let shape = GrantSubject::Shape(ShapeScope::plain("make"));
     let in_future = Timestamp::now().as_second() + 1000;
     let always = give(&exact, &GrantExpiry::Revoked);
     let taken_back = give(&shape, &GrantExpiry::Revoked);

@@ -106,3 +106,24 @@ fn a_program_that_is_swapped_while_its_request_waits_does_not_run() {
         }
     }
 }
+
+#[test]
+fn what_a_glob_matches_only_after_the_question_is_not_deleted() {
+    for line in ["rm -rf no*", "cd . && rm -rf ./n?v*", "for each in n*; do rm -rf $each; done"] {
+        let home = Home::new();
+        std::fs::create_dir(home.path("work/notes")).unwrap();
+        std::fs::write(home.path("work/notes/one"), "1\n").unwrap();
+        let mut command = home.guard(&["-c", line]);
+        command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env_remove("GUARD_WAIT");
+        let mut terminal = Terminal::spawn(with_first(&home, command));
+        terminal.wait_for("no answer means no");
+        terminal.read_question();
+        std::fs::create_dir(home.path("work/novel")).unwrap();
+        terminal.send("y");
+        let status = terminal.wait_exit();
+        let screen = terminal.screen();
+        assert_eq!(status.code(), Some(126), "{line}: {screen}");
+        assert!(screen.contains("changed after") && screen.contains(" matches"), "{line}: {screen}");
+        assert!(home.path("work/novel").exists() && home.path("work/notes/one").exists(), "{line}: {screen}");
+    }
+}

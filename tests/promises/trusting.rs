@@ -161,31 +161,98 @@ fn allow(home: &Home, words: &[&str]) {
     terminal.wait_exit();
 }
 
+/// A home in which a person at a terminal is asked about tier 2, with files in `d1` and beside it.
+fn home_with_files() -> Home {
+    let home = stage::home();
+    // A grant is bound to what a script does, which must stay in the directory too.
+    ["chmod", "curl", "scp"].iter().for_each(|name| home.stand_in(name, "exit 0"));
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "thresholds.cli = 2.0\n").unwrap();
+    std::fs::create_dir_all(home.path("work/d1")).unwrap();
+    for name in ["d1/f0", "d1/f1", "d1/f2", "d1/f3", "f4", "../f5"] {
+        std::fs::write(home.path("work").join(name), "").unwrap();
+    }
+    home
+}
+
 #[test]
 fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_given() {
-    let home = stage::home();
-    home.stand_in("git", "exit 0");
-    let push = |number: usize| ["git".to_owned(), "push".to_owned(), "--force".to_owned(), format!("origin{number}")];
+    let home = home_with_files();
     let nothing = "No command was allowed 10 times in 30 days without a denial.\n";
     for number in 0..9 {
-        let words = push(number);
-        allow(&home, &words.each_ref().map(String::as_str));
+        allow(&home, &["chmod", "o+w", &format!("d1/f{number}")]);
     }
     assert_eq!(home.prints(&["learn"], 0), nothing);
-    allow(&home, &["git", "push", "--force", "last"]);
-    let offers = home.prints(&["learn"], 0);
+    allow(&home, &["chmod", "o+w", "d1/last"]);
+    let directory = home.path("work/d1").display().to_string();
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let offers = flat(&home.prints(&["learn"], 0));
     assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
-    assert!(offers.contains("Guard would run without asking: `git push -f"), "{offers}");
-    assert!(!runs(&home, &["git", "push", "--force", "next"]));
+    let offered =
+        format!("Guard would run without asking: `chmod o+w <path>` with any <path> inside {directory}, if only");
+    assert!(offers.contains(&offered), "{offers}");
+    assert!(!runs(&home, &["chmod", "o+w", "d1/next"]));
     assert_eq!(apart(home.guard(&["learn", "accept", "1"])).output().unwrap().status.code(), Some(126));
     let screen = says(&home, &["learn", "accept", "1"], "\r");
     assert!(screen.contains("grant not added"), "{screen}");
-    assert!(screen.contains("git push -f notes.txt") && screen.contains("still ask about"), "{screen}");
+    let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| line.starts_with("chmod o+w ")).collect();
+    let [inside @ .., outside] = &lines[..] else { panic!("{screen}") };
+    assert_eq!(inside.len(), 3, "{screen}");
+    assert!(inside.iter().all(|line| line.starts_with("chmod o+w d1/f")), "{screen}");
+    assert!(screen.contains("still ask about"), "{screen}");
+    for line in &lines {
+        assert!(!runs(&home, &line.split(' ').collect::<Vec<_>>()), "{line}");
+    }
     let screen = says(&home, &["learn", "accept", "1"], "y\r");
     assert!(screen.contains("Added grant "), "{screen}");
-    assert!(runs(&home, &["git", "push", "--force", "next"]));
-    assert!(!runs(&home, &["git", "push", "--force", "../elsewhere"]), "it names a place outside the directory");
+    for line in inside {
+        assert!(runs(&home, &line.split(' ').collect::<Vec<_>>()), "{line}");
+    }
+    assert!(!runs(&home, &outside.split(' ').collect::<Vec<_>>()), "{outside}");
+    assert!(runs(&home, &["chmod", "o+w", "d1/next"]));
+    for other in [["chmod", "o+w", "f4"], ["chmod", "o+w", "d1/../../f5"], ["chmod", "777", "d1/f1"]] {
+        assert!(!runs(&home, &other), "{other:?}");
+    }
     assert_eq!(home.prints(&["learn"], 0), nothing);
+    assert!(home.prints(&["allow", "list"], 0).contains(&format!("inside {directory}")));
+}
+
+#[test]
+fn what_differs_in_a_host_is_not_offered_as_a_shape_and_a_repeated_command_stays_one_beside_a_shape() {
+    let home = home_with_files();
+    for number in 0..10 {
+        allow(&home, &["curl", "-sm1", &format!("http://h{number}.invalid/")]);
+        allow(&home, &["chmod", "777", "f4"]);
+        allow(&home, &["chmod", "777", &format!("d1/f{number}")]);
+    }
+    let offers = home.prints(&["learn"], 0);
+    assert!(!offers.contains("curl"), "{offers}");
+    assert!(offers.contains("exactly `chmod 777 f4`"), "{offers}");
+    assert!(offers.contains("`chmod 777 <path>`") && offers.contains("work/d1"), "{offers}");
+}
+
+#[test]
+fn a_grant_of_a_shape_says_what_it_covers_or_why_there_is_none() {
+    let home = home_with_files();
+    let add = ["allow", "add", "--always", "--shape"];
+    for (command, why) in [
+        ("pip install foolib", "it names no file that may be another"),
+        ("git push --force-with-lease origin feature", "it names no file that may be another"),
+        ("mv f4 f6", "guard asks about no such command"),
+        ("chmod o+w ../f5", "the command names a path outside the directory of the grant"),
+    ] {
+        let mut terminal = person(&home, &[&add[..], &[command]].concat());
+        terminal.wait_exit();
+        let screen = terminal.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(screen.contains(why), "{command}: {screen}");
+    }
+    let screen = says(&home, &[&add[..], &["scp d1/f1 host1:/tmp/"]].concat(), "y\r");
+    assert!(screen.contains("Added grant "), "{screen}");
+    assert!(screen.contains("`scp <path> host1:/tmp/`") && screen.contains(" scp d1/f2 host1:/tmp/"), "{screen}");
+    assert!(runs(&home, &["scp", "f4", "host1:/tmp/"]));
+    for other in [["scp", "f4", "evil:/tmp/"], ["scp", "../f5", "host1:/tmp/"], ["scp", "f4", "host1:/etc/passwd"]] {
+        assert!(!runs(&home, &other), "{other:?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::judge::risk::Tier;
 use crate::store::{Entry, RowKind};
+use crate::ui::visible::hides;
 
 /// Returns the action of a row for all formats: hyphenated words that say what happened.
 pub(super) fn action(entry: &Entry) -> &'static str {
@@ -295,16 +296,17 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
 
 /// Escapes the characters that end a CEF value.
 fn cef_value(text: &str) -> String {
-    plain(&text.replace('\\', "\\\\").replace('=', "\\=").replace('\r', "\\r").replace('\n', "\\n"))
+    plain(&text.replace('\\', "\\\\").replace('=', "\\="))
 }
 
-/// Replaces characters that a terminal or a line-based parser interprets by `\xHH` or `\u{HHHH}`. Line ends are kept.
+/// Replaces characters that a terminal or a line-based parser interprets, and those that are invisible, by `\n`, `\r`,
+/// `\xHH` or `\u{HHHH}`.
 fn plain(text: &str) -> String {
-    let marks = |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown = |c: char| match c {
-        '\n' | '\r' => c.to_string(),
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
         c if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
-        c if c.is_control() || marks(c) => format!("\\u{{{:x}}}", u32::from(c)),
+        c if c.is_control() || hides(c) => format!("\\u{{{:x}}}", u32::from(c)),
         c => c.to_string(),
     };
     text.chars().map(shown).collect()
@@ -313,7 +315,8 @@ fn plain(text: &str) -> String {
 pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,directory,\
     user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash,tool";
 
-/// Converts a row to comma-separated values (RFC 4180).
+/// Converts a row to comma-separated values (RFC 4180), one line per row. A spreadsheet would compute a cell that begins
+/// like a formula, so an apostrophe precedes it.
 pub(super) fn csv(entry: &Entry) -> String {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let result = entry.result.as_ref();
@@ -343,15 +346,16 @@ pub(super) fn csv(entry: &Entry) -> String {
         entry.hash.to_string(),
         optional(&entry.tool),
     ];
-    // A line feed is the only control character in a cell. Such a cell is quoted.
-    let cell = |text: &String| {
-        let text = plain(&text.replace('\r', "\\r"));
-        match text.contains(['"', ',', '\n']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text,
-        }
-    };
-    cells.iter().map(cell).collect::<Vec<_>>().join(",")
+    cells.iter().map(|text| csv_cell(text)).collect::<Vec<_>>().join(",")
+}
+
+fn csv_cell(text: &str) -> String {
+    let text = plain(text);
+    let apostrophe = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    match text.contains(['"', ',']) {
+        true => format!("\"{apostrophe}{}\"", text.replace('"', "\"\"")),
+        false => format!("{apostrophe}{text}"),
+    }
 }
 
 #[cfg(test)]
@@ -360,7 +364,17 @@ mod tests {
 
     #[test]
     fn no_value_holds_a_raw_control() {
-        assert_eq!(plain("a\u{1b}[31m\u{202e}\u{9b}b"), "a\\x1b[31m\\u{202e}\\u{9b}b");
+        assert_eq!(plain("a\u{1b}[31m\u{202e}\u{9b}b\u{200b}"), "a\\x1b[31m\\u{202e}\\u{9b}b\\u{200b}");
         assert_eq!(cef_value("a=\n\r\u{7}\\"), "a\\=\\n\\r\\x07\\\\");
+    }
+
+    #[test]
+    fn a_cell_is_one_line_and_no_formula() {
+        assert_eq!(csv_cell("a\n\"b\", c"), "\"a\\n\"\"b\"\", c\"");
+        for start in ["=", "+", "-", "@"] {
+            assert_eq!(csv_cell(&format!("{start}1")), format!("'{start}1"));
+            assert_eq!(csv_cell(&format!("{start}1,2")), format!("\"'{start}1,2\""));
+        }
+        assert_eq!(csv_cell("rm -rf x"), "rm -rf x");
     }
 }

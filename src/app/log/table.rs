@@ -195,7 +195,7 @@ fn text(entry: &Entry, zone: &TimeZone) -> String {
 fn covered(what: &GrantSubject) -> String {
     match what {
         GrantSubject::Exact { command } => command.clone(),
-        GrantSubject::Shape { shape } => format!("{shape} …"),
+        GrantSubject::Shape(scope) => scope.shape.clone(),
         GrantSubject::Rule { rule } => format!("rule {rule}"),
         GrantSubject::UpTo { tier } => format!("tier {} and below", tier.number()),
     }

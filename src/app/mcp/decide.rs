@@ -80,14 +80,14 @@ fn judge(call: &ToolCall, most: Duration, handle: RequestHandle) -> Result<(), C
     let JudgedCommand { judgment, decision } = engine.judge(&invocation);
     let risk = &judgment.risk;
     let digest = invocation.digest(&judgment.facts.expanded);
-    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
+    let shape = judgment.shape_to_grant();
     let opinion: RefCell<Option<Opinion>> = RefCell::default();
     let write = |settled: RecordedDecision<'_>, answered: Option<Duration>, words: Option<&str>| {
         let opinion = opinion.borrow().clone();
         let row = IntentRow {
             answer_ms: answered.map(intent::milliseconds),
             words,
-            shape: shape.as_deref(),
+            shape: shape.as_ref(),
             opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };

@@ -104,7 +104,7 @@ fn answer(question: &Question) -> WorldAnswer {
         Question::Program(name) => WorldAnswer::Program(Some(format!("/usr/bin/{name}"))),
         Question::Resolve { .. } => WorldAnswer::Resolve(None),
         Question::FileSnapshot(_) => WorldAnswer::FileSnapshot(None),
-        Question::Changed(_) => WorldAnswer::Unavailable,
+        Question::Changed(_) | Question::Matches(_) => WorldAnswer::Unavailable,
         Question::Refs { names, .. } => WorldAnswer::Refs(ref_facts(names)),
         Question::Ledger => WorldAnswer::Ledger(Ledger::default()),
     }

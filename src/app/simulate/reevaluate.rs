@@ -20,6 +20,7 @@ use crate::judge::policy::{Decision, ParentApproval, Policy, SessionState, decid
 use crate::judge::review::{self, Role};
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Risk, Tier, Weight};
 use crate::judge::rules::catalog::Catalog;
+use crate::judge::shape::Shape;
 use crate::judge::syntax::tree::Span;
 use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, behaviour, judge};
@@ -91,7 +92,7 @@ const MAX_KNOWN: usize = 50_000;
 struct TextAnalysis {
     before: PolicyFindings,
     after: PolicyFindings,
-    shape: Option<String>,
+    shape: Option<Shape>,
     bound_to: Vec<String>,
     may_grant: bool,
     unread: bool,
@@ -177,7 +178,7 @@ impl PolicyComparison {
                 true => judge_here(invocation, catalog, policy),
                 false => judge(invocation, catalog, policy, &Answers::none()),
             };
-            judgment.risk = behaviour::weigh(judgment.risk, &SessionState::default(), policy);
+            judgment.risk = behaviour::weigh(judgment.risk, &SessionState::default(), policy, &invocation.cwd);
             judgment
         };
         let before = found(&self.built_in, self.now.policy());

@@ -8,7 +8,7 @@ use super::entries::directory;
 use crate::config::document::{Document, SpannedValue};
 use crate::config::errors::ConfigProblem;
 use crate::config::keys::{ConfigType, Field, Key, nearest};
-use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject, ShapeScope};
 use crate::judge::policy::Support;
 
 /// Parses the tables of `key`. One with errors is omitted and reported.
@@ -148,7 +148,7 @@ impl GrantReader<'_> {
         let text = text.clone().into_owned();
         match &**kind.get_ref() {
             "exact" => Ok(GrantSubject::Exact { command: text }),
-            "shape" => Ok(GrantSubject::Shape { shape: text }),
+            "shape" => Ok(GrantSubject::Shape(ShapeScope::plain(&text))),
             "rule" if text.contains('*') => Err(self.refuse("what", said, "expected the complete id of a rule")),
             "rule" => Ok(GrantSubject::Rule { rule: text }),
             _ => Err(self.wrong("what", expected, value)),
@@ -203,7 +203,7 @@ fn end(when: &toml::value::Datetime) -> Option<i64> {
 fn words(what: &GrantSubject, place: &GrantPlace, until: &SpannedValue<'_>) -> String {
     let what = match what {
         GrantSubject::Exact { command } => format!("exactly `{command}`"),
-        GrantSubject::Shape { shape } => format!("commands of the shape `{shape}`"),
+        GrantSubject::Shape(scope) => format!("commands of the shape `{}`", scope.shape),
         GrantSubject::Rule { rule } => format!("commands that only the rule {rule} matches"),
         GrantSubject::UpTo { tier } => format!("all commands of tier {} and below", tier.number()),
     };

@@ -112,6 +112,10 @@ pub struct Act {
     pub operands: Vec<Operand>,
     /// All arguments as the program receives them.
     pub args: Vec<Value>,
+    /// The arguments at the end that only a command of the program receives. This command is another act.
+    pub passed_on: PassedOn,
+    /// The files that a search deletes itself, as far as its tests say: one value for each start and name.
+    pub found: Vec<Value>,
     /// The variables that assignments, `env`, `export` and wrappers set for the command.
     pub env: EnvView,
     /// The code that an interpreter runs.
@@ -168,6 +172,8 @@ impl Act {
             flags: Vec::new(),
             operands: Vec::new(),
             args: Vec::new(),
+            passed_on: PassedOn::default(),
+            found: Vec::new(),
             env: EnvView::default(),
             code: None,
             dry_run: false,
@@ -192,6 +198,13 @@ impl Act {
             span: Span::default(),
         }
     }
+}
+
+/// The numbers of arguments at the end of a command that are only passed on: of all words, and of the operands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassedOn {
+    pub arguments: usize,
+    pub operands: usize,
 }
 
 /// Code in another language than that of shells. Shell code is analysed into acts.
@@ -313,6 +326,8 @@ impl Taint {
     pub const FOREIGN: Self = Self(8);
     /// It is the value of a variable whose name suggests a secret.
     pub const NAMED: Self = Self(16);
+    /// It is the process ID of the program that started the shell: guard, or an agent above it.
+    pub const PARENT: Self = Self(32);
 
     /// Returns the union of both.
     #[must_use]

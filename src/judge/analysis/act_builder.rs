@@ -17,6 +17,7 @@ use super::place::Place;
 use super::program_run::CommandCall;
 use super::progress::WalkProgress;
 use super::reductions;
+use super::search_results;
 use super::state::{Build as _, State};
 use super::streams::{Sink, Stream, descriptor};
 use crate::judge::risk::Tier;
@@ -88,6 +89,8 @@ impl WalkProgress<'_, '_> {
             flags: reading.flags.clone(),
             operands: reading.operands.clone(),
             args: words.iter().map(|arg| arg.value.clone()).collect(),
+            passed_on: reading.passed_on,
+            found: search_results::deleted(reading),
             env: state.env(called.env),
             dry_run: reading.dry_run,
             targets: reading.target.clone(),
@@ -150,6 +153,9 @@ impl AnalysisInput<'_> {
         let arguments = act.args.len() + act.operands.len() + act.flags.len();
         let place = act.cwd.as_ref().map_or(0, |dir| dir.shown().len());
         self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+        let operands = act.operands.iter().map(|operand| &operand.value);
+        let options = act.flags.iter().filter_map(|flag| flag.value.as_ref());
+        self.reads_all(act.args.iter().chain(operands).chain(options));
     }
 
     /// Removes assignments of the value that a variable has already. Agents store a snapshot of the environment and

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::act::Value;
-use super::fuel::{cost, of_bytes};
+use super::fuel::{cost, of_argument, of_bytes};
 use super::inquiry::Inquiry;
 use super::paths::{NormalPath, PathClass, PathClasses, Placer};
 use super::place::Place;
@@ -48,6 +48,16 @@ impl<'a> AnalysisInput<'a> {
     /// Charges copies of the text of these values.
     pub fn copies(&self, values: &[&Value]) {
         self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
+    }
+
+    /// Charges copies of these values, as elements of a list.
+    pub fn copies_all<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
+        self.spend(values.into_iter().map(|value| cost::COPY + of_bytes(value.length())).sum());
+    }
+
+    /// Charges the long texts among the arguments of a command. `false`: there is not enough fuel for them.
+    pub fn reads_all<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> bool {
+        self.spend(values.into_iter().map(|value| of_argument(value.length())).sum())
     }
 
     /// Charges this number of replacements in a text. `false`: there is not enough fuel for them.

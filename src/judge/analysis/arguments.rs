@@ -7,7 +7,7 @@ mod inner;
 mod options;
 mod scan;
 
-use super::act::{Effect, Flag, Operand, Remote, Value};
+use super::act::{Effect, Flag, Operand, PassedOn, Remote, Value};
 use super::streams::descriptor;
 use super::value::Build as _;
 use super::value_test::given;
@@ -69,6 +69,8 @@ pub struct Reading {
     pub tier: Tier,
     /// The commands that the program runs.
     pub inner: Vec<InnerCommand>,
+    /// The arguments at the end that only such a command receives.
+    pub passed_on: PassedOn,
     pub effects: Vec<DerivedEffect>,
     /// The code that the program runs as an interpreter, possibly from several sources.
     pub code: Vec<CodeSource>,
@@ -169,6 +171,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     let sub = scan.sub;
     let operands: Vec<Operand> = scan.operands.iter().filter_map(|at| args.get(*at)).map(Arg::operand).collect();
     let inner = inner::commands(&scan);
+    let passed_on = if inner.is_empty() { PassedOn::default() } else { inner::passed_on(&scan) };
     let runs = sub.map_or(program.runs.as_ref(), |sub| sub.runs.as_ref().or(program.runs.as_ref()));
     let runs = runs.filter(|runs| !any_given(&scan.flags, &runs.unless));
     let code = runs.map(|runs| code(runs, &scan, &operands)).unwrap_or_default();
@@ -194,6 +197,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         dry_run,
         tier: sub.and_then(|sub| sub.tier).unwrap_or(program.tier),
         inner,
+        passed_on,
         effects: derived,
         code,
         output: match sub.and_then(|sub| sub.output) {

@@ -253,6 +253,7 @@ impl Walker<'_> {
                 }
             }
         }
+        self.input.spend(cost::COPY * added.len() as u64);
         let mut held = if appends { self.held_elements(state, name, lasting) } else { Rc::default() };
         self.copying(&held);
         let array = Rc::make_mut(&mut held);

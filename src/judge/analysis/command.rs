@@ -59,6 +59,9 @@ impl Walker<'_> {
             let value = self.assign(state, context, assignment, fields.is_empty());
             env.push((assignment.name.clone(), value));
         }
+        if !simple.redirects.is_empty() {
+            self.input.spend(state.streams.others.len() as u64 / 4);
+        }
         let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
         let mut effects = self.redirects(state, context, &simple.redirects);
         let act = if fields.is_empty() {
@@ -130,8 +133,10 @@ impl Walker<'_> {
         lookup: Lookup,
     ) -> Option<usize> {
         let globs = fields.iter().filter(|field| field.value.has_glob()).count();
-        let read = cost::READ * fields.len() as u64 + cost::GLOB * globs as u64;
-        if !self.input.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+        let options = fields.iter().filter(|field| field.value.leading().starts_with('-')).count();
+        let read = cost::READ * (fields.len() + 4 * options) as u64 + cost::GLOB * globs as u64;
+        let texts = self.input.reads_all(fields.iter().map(|field| &field.value));
+        if !texts || !self.input.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, context, fields, env, span, lookup);

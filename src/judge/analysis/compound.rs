@@ -48,6 +48,9 @@ impl Walker<'_> {
     ) -> Vec<(Effect, Operand)> {
         let mut effects = Vec::new();
         for redirect in redirects {
+            if !self.input.inquiry.fuel.lasts() {
+                break;
+            }
             self.redirect(state, context, redirect, &mut effects);
         }
         effects
@@ -240,6 +243,8 @@ impl Walker<'_> {
         }
         let Some(name) = names.first() else { return };
         let inner = context.perhaps();
+        // The values are compared, and those that the loop assigns are copied.
+        self.input.copies_all(values.iter().chain(&values));
         let many = values.len() > MAX_LOOP;
         let mut one_by_one = names.len() == 1 && !many;
         if one_by_one && values.len() > 1 {

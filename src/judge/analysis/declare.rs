@@ -16,6 +16,7 @@ impl Walker<'_> {
         let mut attribute = None;
         let mut global = false;
         let mut functions = false;
+        let mut compound = false;
         for field in args {
             let Some(text) = field.value.known().filter(|text| text.starts_with(['-', '+'])) else { break };
             for letter in text.chars().skip(1) {
@@ -27,6 +28,7 @@ impl Walker<'_> {
                     'n' if builtin != "export" => attribute = Some(Attribute::Reference),
                     'g' => global = true,
                     'f' => functions = true,
+                    'a' | 'A' => compound = true,
                     _ => {}
                 }
             }
@@ -58,6 +60,16 @@ impl Walker<'_> {
             }
             let held = |value: &Value| !state.sets(&name) && self.input.holds_already(&name, value);
             let assigned = assigned.filter(|(_, append, value)| *append || !held(value));
+            let assigned = match assigned {
+                // The quoted list of an array is evaluated again: `declare -a 'a=($(ls))'`.
+                Some((_, append, value)) if (compound || array) && value.leading().trim_start().starts_with('(') => {
+                    let mut code = Value::text(format!("{name}{}", if append { "+=" } else { "=" }));
+                    code.push_value(&value);
+                    self.read_value(state, &context.elsewhere(field.span), &code, field.span);
+                    continue;
+                }
+                assigned => assigned,
+            };
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };
                 self.set_scalar(state, context, &name, value);

@@ -94,6 +94,7 @@ impl AnalysisInput<'_> {
                 fetches: &|_| false,
                 knows: &|callee| self.knows(language, callee),
                 acts: &|callee| self.acts(language, callee),
+                spend: &|units| self.spend(units),
             },
         );
         let imports = read.calls.iter().filter(|call| is_import(&call.callee));
@@ -206,6 +207,7 @@ impl WalkProgress<'_, '_> {
             },
             knows: &|callee| self.input.knows(language, callee),
             acts: &|callee| self.input.acts(language, callee),
+            spend: &|units| self.input.spend(units),
         };
         let read = code::read(language, &source, world);
         if read.unknown {

@@ -11,7 +11,7 @@ use super::braces::{self, Braces};
 use super::command_context::Context;
 use super::disguise;
 use super::expander::{Expander, Walk};
-use super::fuel::cost;
+use super::fuel::{cost, of_bytes};
 use super::pattern::Pattern;
 use super::place::Place;
 use super::split::{self, Atom, Quote, split};
@@ -97,12 +97,13 @@ impl<W: Walk> Expander<'_, W> {
         if context.dialect == Dialect::Zsh && (state.extended_glob || state.ksh_glob) {
             split::widen(&mut atoms, state);
         }
+        self.pay(&atoms);
         let mut values = split(atoms, &ifs, !state.noglob);
+        self.walk.input().spend(cost::FIELD * values.len() as u64);
         if values.len() > MAX_FIELDS {
             self.walk.too_many_words(span);
             values.truncate(MAX_FIELDS);
         }
-        self.walk.input().spend(cost::FIELD * values.len() as u64);
         out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
@@ -115,6 +116,7 @@ impl<W: Walk> Expander<'_, W> {
     pub fn target(&mut self, state: &mut State, context: &Context, word: &Word) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, context, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        self.pay(&atoms);
         // Without separators it remains one word.
         split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
     }
@@ -129,13 +131,20 @@ impl<W: Walk> Expander<'_, W> {
     pub fn heredoc(&mut self, state: &mut State, context: &Context, body: &Word) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, context, body.parts.iter(), true, Tilde::Never, &mut atoms);
+        self.pay(&atoms);
         join(atoms)
     }
 
     fn joined(&mut self, state: &mut State, context: &Context, parts: &[Part], tilde: Tilde) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, context, parts.iter(), false, tilde, &mut atoms);
+        self.pay(&atoms);
         join(atoms)
+    }
+
+    /// Charges splitting or joining atoms.
+    fn pay(&mut self, atoms: &[Atom]) {
+        self.walk.input().spend(atoms.iter().map(|atom| cost::COPY + of_bytes(atom.length()) * 2).sum());
     }
 
     /// Expands a word to a pattern, in which quoted parts match only themselves. `None` if a part is unknown.
@@ -195,7 +204,7 @@ impl<W: Walk> Expander<'_, W> {
                 Part::Arithmetic(arithmetic) => {
                     let value = match self.arithmetic(state, context, arithmetic) {
                         Some(number) => Value::text(number.to_string()),
-                        None => unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+                        None => unknown(UnknownReason::Number(NumberId::default()), self.taint_in(state, arithmetic)),
                     };
                     push_expanded(&value, quoted, out);
                 }

@@ -12,7 +12,7 @@ use super::command_context::Context;
 use super::expand::{Tilde, join};
 use super::map::Map;
 use super::state::{State, VariableValue, unknown};
-use crate::judge::syntax::tree::{Arithmetic, CommandSubstitution, HoleId, ProcessSubstitution, Span};
+use crate::judge::syntax::tree::{Arithmetic, CommandSubstitution, HoleId, Part, ProcessSubstitution, Span};
 
 /// The number of last unknown parts that are compared with a new one to avoid duplicates.
 const NEAR: usize = 64;
@@ -74,6 +74,23 @@ impl<W: Walk> Expander<'_, W> {
         self.atoms(state, context, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
         let text = join(atoms);
         self.compute(state, context, &text)
+    }
+
+    /// Returns the taints of the variables in an arithmetic expression.
+    #[inline(never)]
+    pub fn taint_in(&mut self, state: &mut State, arithmetic: &Arithmetic) -> Taint {
+        let texts = arithmetic.parts.iter().filter_map(|part| match part {
+            Part::Literal(text) => Some(text.as_str()),
+            Part::Parameter(parameter) => Some(parameter.name.as_str()),
+            _ => None,
+        });
+        let names = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        names.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())).fold(Taint::default(), |all, name| {
+            match self.lookup(state, name) {
+                VariableValue::Scalar(value) => all.and(value.taint()),
+                _ => all,
+            }
+        })
     }
 
     /// Like [`Self::arithmetic`], on expanded text.

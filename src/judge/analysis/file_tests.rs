@@ -8,12 +8,19 @@ use super::paths::{NormalPath, Start};
 use super::place::Place;
 use super::progress::WalkProgress;
 use super::state::State;
-use crate::judge::syntax::tree::{Command, CompoundKind, CondToken, Join, Part, Pipeline, Simple, Word};
+use super::streams::Stream;
+use crate::judge::rules::word_lists;
+use crate::judge::syntax::tree::{
+    Command, CompoundKind, CondToken, Join, Part, Pipeline, Redirect, RedirectOp, RedirectTarget, Simple, Word,
+};
 
 /// The names of the builtin; the second requires a closing bracket.
 const TESTS: [&str; 2] = ["test", "["];
 /// Tests that fail if the file does not exist, is not a regular file, or is empty.
 const OF_FILES: [&str; 4] = ["-e", "-a", "-f", "-s"];
+
+/// Options of programs that list files, which do not make them fail.
+const LISTING_OPTIONS: [&str; 6] = ["-1", "-A", "-a", "-d", "-h", "-l"];
 
 /// The files that do not exist, or are empty, after a list of commands succeeded, and after it failed.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +30,14 @@ pub(super) struct ConditionFacts {
 }
 
 impl ConditionFacts {
-    /// Returns the facts after one more pipeline is added to a list.
-    pub fn joined(self, join: Join, next: Self) -> Self {
+    /// Returns the facts after one more pipeline is added to a list. `succeeds`: that pipeline cannot fail.
+    pub fn joined(self, join: Join, next: Self, succeeds: bool) -> Self {
         match join {
-            Join::And => Self { succeeded: [self.succeeded, next.succeeded].concat(), failed: Vec::new() },
+            Join::And => {
+                // The list failed only if it did before.
+                let failed = if succeeds { self.failed } else { Vec::new() };
+                Self { succeeded: [self.succeeded, next.succeeded].concat(), failed }
+            }
             Join::Or => Self { succeeded: Vec::new(), failed: [self.failed, next.failed].concat() },
         }
     }
@@ -91,14 +102,25 @@ impl WalkProgress<'_, '_> {
         }
     }
 
-    /// Returns the file whose absence makes a `test` fail, or a negated one succeed.
+    /// Returns the file whose absence makes a `test` or a program that lists it fail, or a negated test succeed.
     fn tested(&self, state: &State, simple: &Simple, first: usize) -> Option<(NormalPath, bool)> {
         let [Part::Literal(name)] = simple.words.first()?.parts.as_slice() else { return None };
-        if !TESTS.contains(&name.as_str()) || state.functions.get(name).is_some() {
+        let lists = word_lists::LISTING_PROGRAMS.contains(&name.as_str());
+        if !lists && !TESTS.contains(&name.as_str())
+            || state.functions.get(name).is_some()
+            || !simple.redirects.iter().all(opens)
+        {
             return None;
         }
         let acts = self.acts.get(first..)?;
         let act = acts.iter().rfind(|act| act.verb.key() == name && act.remote.is_none())?;
+        if lists {
+            let plain = act.flags.iter().all(|flag| LISTING_OPTIONS.contains(&flag.name.as_str()));
+            let prints = matches!(state.streams.stdout, Stream::Inherited) && state.aliases.get(name).is_none();
+            let [file] = act.operands.as_slice() else { return None };
+            let path = self.absent("-e", &file.value, act.cwd.as_ref()).filter(|_| plain && prints)?;
+            return Some((path, false));
+        }
         let words = match act.args.split_last() {
             Some((last, words)) if last.is("]") => words,
             _ => act.args.as_slice(),
@@ -117,6 +139,17 @@ impl WalkProgress<'_, '_> {
         let path = self.input.placer().path(file, dir).filter(|_| OF_FILES.contains(&operator))?;
         let known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything && !path.slash;
         known.then_some(path)
+    }
+}
+
+/// Reports whether a redirection cannot fail, so that the exit status is that of the command.
+fn opens(redirect: &Redirect) -> bool {
+    let RedirectTarget::Word(word) = &redirect.target else { return false };
+    let [Part::Literal(target)] = word.parts.as_slice() else { return false };
+    match redirect.op {
+        RedirectOp::Write | RedirectOp::WriteBoth => target == "/dev/null",
+        RedirectOp::DuplicateOut => matches!(target.as_str(), "1" | "2"),
+        _ => false,
     }
 }
 
@@ -165,6 +198,13 @@ mod tests {
             "[ ! -f x ] && ls && mark",
             "f=x; [ -f \"$f\" ] || mark",
             "[ -f x ] || env A=1 mark",
+            "[ -f x ] && echo yes || mark",
+            "[ -f x ] && echo yes && true || mark",
+            "[[ -e x ]] && : || mark",
+            "[ -f x ] 2>/dev/null || mark",
+            "ls x || mark",
+            "ls x >/dev/null 2>&1 || mark",
+            "ls x 2>/dev/null && echo yes || mark",
         ] {
             knows(line, &["/home/dev/project/x"]);
         }
@@ -193,6 +233,24 @@ mod tests {
             "if [ ! -f x ]; then ls; else mark; fi",
             "test() { return 1; }; test -f x || mark",
             "ssh web test -f x || mark",
+            "[ -f x ] && touch y || mark",
+            "[ -f x ] && echo yes > y || mark",
+            "{ [ -f x ] && echo yes || mark; } > y",
+            "{ [ -f x ] && echo yes || mark; } | cat",
+            "[ -f x ] && ! echo yes || mark",
+            "echo(){ false; }; [ -f x ] && echo yes || mark",
+            "ls y && echo no || ls x && mark",
+            "[ -f x ] > nowhere/y || mark",
+            "[ -f x ] 2>&7 || mark",
+            "ls x y || mark",
+            "ls || mark",
+            "ls --unheard-of x || mark",
+            "ls x > y || mark",
+            "ls x | cat || mark",
+            "{ ls x || mark; } > y",
+            "ls x && mark",
+            "ls(){ false; }; ls x || mark",
+            "ssh web ls x || mark",
         ] {
             knows(line, &[]);
         }

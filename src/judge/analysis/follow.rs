@@ -67,9 +67,6 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
         }
         return steps;
     }
-    if !reading.inner.is_empty() {
-        steps.push(Step::Inner);
-    }
     if ran.is_known && !ran.elsewhere {
         steps.push(Step::Typed);
     }
@@ -84,6 +81,10 @@ pub(super) fn steps(ran: &StepFacts<'_>) -> Vec<Step> {
         steps.push(Step::EscapesAsRoot);
     }
     steps.push(Step::Leads);
+    // A wrapper reads its own files before it starts the command.
+    if !reading.inner.is_empty() {
+        steps.push(Step::Inner);
+    }
     if ran.root && builtin.is_none() && !ran.is_remote && !is_call {
         steps.push(Step::Raised);
     }

@@ -57,16 +57,34 @@ pub mod cost {
     pub const LOOK_UP: u64 = 2;
     /// Preparing a replacement in a text.
     pub const REPLACEMENT: u64 = 800;
-    /// Parsing an argument by the description of a program.
+    /// Parsing an argument by the description of a program; five times that for an option.
     pub const READ: u64 = 12;
     /// An argument with a glob, in addition to [`ARGUMENT`].
     pub const GLOB: u64 = 80;
+    /// A copy of a value, in addition to the cost of its bytes.
+    pub const COPY: u64 = 3;
+    /// A token of code in another language, each time that it is parsed.
+    pub const TOKEN: u64 = 2;
+    /// Looking up the name of a package in the lists.
+    pub const PACKAGE: u64 = 30;
+    /// Comparing the name of a package with all names of a list.
+    pub const LIKE: u64 = 20_000;
 }
+
+/// The length up to which the cost of an argument includes that of its text, in bytes.
+const SHORT: usize = 64;
 
 /// Returns the cost of copying or reading this number of bytes.
 #[must_use]
 pub const fn of_bytes(length: usize) -> u64 {
     (length / 16) as u64
+}
+
+/// Returns the cost of reading an argument of this number of bytes, in addition to that of an argument. Several passes
+/// read it: as an option, as a path with its classes, in the tests of rules.
+#[must_use]
+pub const fn of_argument(length: usize) -> u64 {
+    (length.saturating_sub(SHORT) / 4) as u64
 }
 
 impl Fuel {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::act::{Act, Operand, Piece, Value, Verb};
 use super::command_context::Context;
 use super::expand::Field;
+use super::fuel::cost;
 use super::recursion::{ActiveCall, Callee, NestedCalls};
 use super::state::{Build as _, DefinedFunction, State};
 use super::walk::Walker;
@@ -40,6 +41,9 @@ impl Walker<'_> {
             under_condition: !outermost && context.under_condition,
             ..context.clone()
         };
+        // The enclosing calls are copied too.
+        self.input.spend(cost::COPY * context.calls.len() as u64);
+        self.input.copies_all(args.iter().map(|field| &field.value));
         let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
         match self.progress().nested(state, context, &this) {

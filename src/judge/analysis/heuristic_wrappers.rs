@@ -26,6 +26,13 @@ pub(super) enum PossibleCommand {
     Shell(Box<Field>, Span),
 }
 
+impl PossibleCommand {
+    fn of(args: &[Arg], span: Span) -> Self {
+        let fields = args.iter().map(|arg| Field::word(arg.value.clone(), arg.span)).collect();
+        Self::Argv(fields, args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span))
+    }
+}
+
 impl AnalysisInput<'_> {
     /// Returns the commands that arguments may form: each begins at an argument that names a described program and for
     /// which `counts` returns `true`.
@@ -42,11 +49,22 @@ impl AnalysisInput<'_> {
             let is_name = !word.starts_with('-') && !name.is_empty();
             (is_name && counts(name, rest) && self.catalog.program(name).is_some()).then_some(rest)
         });
-        let command = |rest: &[Arg]| {
-            let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span)).collect();
-            PossibleCommand::Argv(fields, rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span))
-        };
-        beginnings.take(MAX_BEGINNINGS).map(command).collect()
+        beginnings.take(MAX_BEGINNINGS).map(|rest| PossibleCommand::of(rest, span)).collect()
+    }
+
+    /// Returns the commands that arguments may form, one of which is the command of a wrapper. A `--` that only options
+    /// and their values precede begins this command.
+    pub fn commands_somewhere(&self, args: &[Arg], span: Span) -> Vec<PossibleCommand> {
+        let at = args.iter().position(|arg| arg.value.is("--")).unwrap_or_default();
+        let (before, behind) = args.split_at(at);
+        let mut all = self.commands_among(before, span, |_, _| true);
+        match behind.split_first() {
+            Some((dashes, command)) if dashes.value.is("--") && all.is_empty() && !command.is_empty() => {
+                all.push(PossibleCommand::of(command, span));
+                all
+            }
+            _ => self.commands_among(args, span, |_, _| true),
+        }
     }
 
     /// Returns the possible commands of an undescribed program, or of one that starts others: the command that its
@@ -167,6 +185,16 @@ mod tests {
             assert_eq!(inside(line), [""; 0], "{line}");
         }
         assert_eq!(inside("unheard-of git push"), ["git"]);
+    }
+
+    #[test]
+    fn two_dashes_begin_the_command_of_a_wrapper_unless_a_command_precedes_them() {
+        assert_eq!(inside("envchain -e x -- git rm"), ["git"]);
+        assert_eq!(inside("envchain -e x -- rm -rf x"), ["rm", "x"]);
+        assert_eq!(inside("envchain x -- nobody-describes-this rm -rf x"), ["nobody-describes-this", "rm", "x"]);
+        assert_eq!(inside("envchain x rm -- git x"), ["rm", "git x", "git", "git"]);
+        assert_eq!(inside("envchain x git rm"), ["git", "rm"]);
+        assert_eq!(inside("envchain x rm --"), ["rm"]);
     }
 
     #[test]

@@ -66,7 +66,11 @@ fn host(text: &str, network: bool) -> Option<Host> {
         let names = rest.contains(':') || host.contains('.') || network;
         return (names && !version).then(|| authority(rest)).flatten();
     }
+    // `host::module`, `host:repository::archive`
+    let doubled =
+        first.contains("::") && first.split(':').next().is_some_and(|name| name.contains('.') && is_domain(name));
     let (name, behind) = match first.split_once(':') {
+        Some((name, _)) if doubled => (name, Some("")),
         Some(_) if text.starts_with('[') || first.matches(':').count() > 1 => (first, None),
         Some((name, behind)) => (name, Some(behind)),
         None => (first, None),
@@ -79,6 +83,9 @@ fn host(text: &str, network: bool) -> Option<Host> {
     }
     let port = behind.is_some_and(|behind| !behind.is_empty() && behind.bytes().all(|byte| byte.is_ascii_digit()));
     let path = behind.is_some_and(|behind| behind.is_empty() && text.len() > first.len());
+    if doubled && !looks_like_file(name, text) {
+        return authority(name);
+    }
     let certain =
         address || name.eq_ignore_ascii_case("localhost") || dotted && (port || path || !looks_like_file(name, text));
     if certain || network {
@@ -276,6 +283,11 @@ mod tests {
         assert_eq!(of("me@server.example:/x"), HostClass::Unknown);
         assert_eq!(of("ssh://git@docs.example.org/a"), HostClass::Known);
         assert_eq!(net("server.example:/x"), HostClass::Unknown);
+        assert_eq!(of("server.example.org::module"), HostClass::Unknown);
+        assert_eq!(of("server.example.org:store::archive"), HostClass::Unknown);
+        assert_eq!(of("docs.example.org:store::archive"), HostClass::Known);
+        assert_eq!(of("std::fs"), HostClass::None);
+        assert_eq!(of("org.example:artifact:1.0"), HostClass::None);
     }
 
     #[test]

@@ -37,6 +37,7 @@ use super::question::FileFacts;
 use super::recipes::RecipeKind;
 use super::state::{Build as _, State};
 use super::walk::Walker;
+use crate::judge::rules::glob;
 use crate::judge::rules::model::{Added, Follow, OperandList, Program};
 use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::Span;
@@ -208,7 +209,7 @@ impl Walker<'_> {
             }
             return;
         }
-        if !word_lists::COMMAND_VARIABLES.contains(&name) || value.is_empty() {
+        if !word_lists::COMMAND_VARIABLES.iter().any(|known| glob::text(known, name)) || value.is_empty() {
             return;
         }
         let Some(text) = value.known_text() else {

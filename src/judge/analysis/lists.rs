@@ -85,7 +85,9 @@ impl Walker<'_> {
                     // The previous pipeline succeeded, so a `cd` in it did too.
                     state.doubt.clear();
                     self.pipeline(state, &inner.without(&told.succeeded), pipeline);
-                    told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
+                    let next = self.what_is_told(state, &inner, pipeline, first);
+                    let prints = matches!(state.streams.stdout, Stream::Inherited);
+                    told = told.joined(*join, next, prints && self.input.certainly_succeeds(state, pipeline));
                     if !succeeds {
                         ends.push(*before);
                     }
@@ -97,7 +99,7 @@ impl Walker<'_> {
                         state.join(&end);
                     }
                     self.pipeline(state, &inner.without(&told.failed), pipeline);
-                    told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first));
+                    told = told.joined(*join, self.what_is_told(state, &inner, pipeline, first), false);
                     if leaves(pipeline) {
                         *state = *before;
                         state.doubt.clear();

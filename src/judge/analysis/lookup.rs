@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::act::{Piece, Value};
+use super::act::{Piece, UnknownReason, Value};
 use super::analysis_input::AnalysisInput;
 use super::builtins::is_builtin;
 use super::fuel::{cost, of_bytes};
@@ -44,6 +44,17 @@ pub(super) struct SearchPath {
     changed: bool,
 }
 
+impl SearchPath {
+    /// Returns the path of a shell that has either: the directories before those of the system are searched in both.
+    fn or(self, other: Self) -> Self {
+        let (own, rest) = self.dirs.split_at(self.before);
+        let others = other.dirs.get(..other.before).unwrap_or_default();
+        let dirs: Vec<String> = own.iter().chain(others).chain(rest).take(MAX_DIRECTORIES).cloned().collect();
+        let before = (own.len() + others.len()).min(dirs.len());
+        Self { dirs: dirs.into(), before, changed: self.changed || other.changed }
+    }
+}
+
 /// The result of resolving a name or a path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgramLocation {
@@ -60,6 +71,8 @@ pub(super) struct Resolver<'a> {
     planted: BTreeSet<String>,
     /// The resolved names, with the directories that were searched.
     resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
+    /// The last values of `PATH` that the command set, with the directory at that time, and the directories in them.
+    own_path: Option<(Vec<Value>, Option<String>, SearchPath)>,
     /// The directories of the inherited `PATH`, computed on first use.
     inherited_path: Option<SearchPath>,
     /// The names of programs, so that an approval is bound to the resolved files.
@@ -129,7 +142,7 @@ impl<'a> Resolver<'a> {
             }
         }
         if search.changed
-            && let Some(path) = dirs.iter().map(made).find(|path| progress.is_touched_script(state, path))
+            && let Some(path) = progress.touched_script(state, name, dirs.iter().map(made))
         {
             self.planted.insert(path.clone());
             return Some(path);
@@ -188,10 +201,22 @@ impl<'a> Resolver<'a> {
 
     /// Returns `PATH` for a command: the value set for it, or that of the shell.
     fn search_path(&mut self, input: &AnalysisInput<'_>, state: &State, env: &[(String, Value)]) -> SearchPath {
-        if let Some(value) = path_in(state, env) {
-            input.spend(cost::STEP + of_bytes(value.size()) * 4);
-            let inherited = input.invocation.env.get(PATH).is_some_and(|path| value.is(path));
-            return directories(value, state, !inherited);
+        let values = paths_in(state, env);
+        if !values.is_empty() {
+            let size = values.iter().map(|value| value.size()).sum();
+            input.spend(cost::STEP + of_bytes(size));
+            let dir = state.dir().map(str::to_owned);
+            let is_same = |known: &[Value]| known.iter().eq(values.iter().copied());
+            if let Some((_, _, path)) = self.own_path.as_ref().filter(|(known, at, _)| is_same(known) && *at == dir) {
+                return path.clone();
+            }
+            input.spend(of_bytes(size) * 8);
+            let own = input.invocation.env.get(PATH);
+            let of_value = |value: &&Value| directories(value, state, !own.is_some_and(|path| value.is(path)));
+            let searched = values.iter().map(of_value).reduce(SearchPath::or);
+            let path = searched.unwrap_or_else(|| directories(&Value::default(), state, false));
+            self.own_path = Some((values.into_iter().cloned().collect(), dir, path.clone()));
+            return path;
         }
         if let Some(known) = &self.inherited_path {
             return known.clone();
@@ -222,38 +247,66 @@ impl WalkProgress<'_, '_> {
         (!is_same && other != name).then_some(target)
     }
 
-    /// Reports whether the path is an existing script that the command named before, for example to make it executable.
-    fn is_touched_script(&self, state: &State, path: &str) -> bool {
-        let is_it = |value: &Value| value.known().and_then(|name| state.path(&name)).as_deref() == Some(path);
-        let named = self.acts.iter().any(|act| act.operands.iter().any(|operand| is_it(&operand.value)));
-        named && matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }))
+    /// Returns the first of these paths with a name that is an existing script which the command named before, for
+    /// example to make it executable.
+    fn touched_script(&self, state: &State, name: &str, mut paths: impl Iterator<Item = String>) -> Option<String> {
+        self.input.spend(cost::LOOK_UP * self.acts.len() as u64);
+        let operands = self.acts.iter().flat_map(|act| &act.operands);
+        // Most operands are other names, and need not be placed in the directory.
+        let may_be = |text: &str| matches!(text.rsplit('/').next(), Some("" | "." | "..")) || text.ends_with(name);
+        let named = operands.filter_map(|operand| operand.value.known().filter(|text| may_be(text)));
+        let named: Vec<String> = named.filter_map(|text| state.path(&text)).collect();
+        let is_text = |path: &String| matches!(self.input.inquiry.file(path), Some(FileFacts::Text { .. }));
+        paths.find(|path| named.contains(path) && is_text(path))
     }
 }
 
-/// Returns the value of `PATH` that is set for a command, or in its shell.
+/// Returns the value of `PATH` that is set for a command, or in its shell; the first of several possible ones.
 pub(super) fn path_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Option<&'s Value> {
-    let given = env.iter().rev().find(|(name, _)| name == PATH);
-    given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
+    paths_in(state, env).into_iter().next()
+}
+
+/// Returns the possible values of `PATH` that are set for a command, or in its shell.
+fn paths_in<'s>(state: &'s State, env: &'s [(String, Value)]) -> Vec<&'s Value> {
+    if let Some((_, value)) = env.iter().rev().find(|(name, _)| name == PATH) {
+        return vec![value];
+    }
+    let values = state.variable(PATH).map(|variable| variable.values.as_slice()).unwrap_or_default();
+    let known = |value: &'s VariableValue| match value {
         VariableValue::Scalar(value) => Some(value),
         _ => None,
-    })
+    };
+    values.iter().filter_map(known).collect()
 }
 
 /// Returns the known directories in a value of `PATH`.
 fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     let mut parts: Vec<Option<String>> = vec![Some(String::new())];
+    // Whether the last part is one variable that may be empty, which stands for the working directory.
+    let mut may_be_empty = false;
     for piece in value.pieces() {
         match piece {
             Piece::Text(text) | Piece::Glob(text) => {
                 for (at, part) in text.split(':').enumerate() {
                     if at > 0 {
+                        if std::mem::take(&mut may_be_empty) {
+                            parts.push(Some(String::new()));
+                        }
                         parts.push(Some(String::new()));
                     }
+                    may_be_empty &= part.is_empty();
                     parts.last_mut().into_iter().flatten().for_each(|last| last.push_str(part));
                 }
             }
-            Piece::Unknown(_) => parts.last_mut().into_iter().for_each(|last| *last = None),
+            Piece::Unknown(unknown) => {
+                let is_alone = parts.last().is_some_and(|last| last.as_ref().is_some_and(String::is_empty));
+                may_be_empty = is_alone && matches!(unknown.why, UnknownReason::Variable(_));
+                parts.last_mut().into_iter().for_each(|last| *last = None);
+            }
         }
+    }
+    if may_be_empty {
+        parts.push(Some(String::new()));
     }
     let dir = |part: &String| match part.as_str() {
         "" => state.dir().map(str::to_owned),

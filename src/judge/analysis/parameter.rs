@@ -11,40 +11,8 @@ use super::secret_names::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Build as _, State, VariableValue, unknown};
 use crate::judge::reserved;
+use crate::judge::rules::word_lists;
 use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
-
-/// Variables that a shell sets itself: they are never empty, and their values are unknown.
-const SET_BY_SHELLS: [&str; 29] = [
-    "BASHOPTS",
-    "BASH_COMMAND",
-    "BASH_EXECUTION_STRING",
-    "BASH_LOADABLES_PATH",
-    "BASH_MONOSECONDS",
-    "BASH_VERSINFO",
-    "BASH_VERSION",
-    "CPUTYPE",
-    "DIRSTACK",
-    "EGID",
-    "FPATH",
-    "GID",
-    "GROUPS",
-    "HISTCMD",
-    "HOST",
-    "HOSTNAME",
-    "HOSTTYPE",
-    "MACHTYPE",
-    "OPTERR",
-    "OSTYPE",
-    "PIPESTATUS",
-    "SHELLOPTS",
-    "TTYIDLE",
-    "USERNAME",
-    "VENDOR",
-    "ZSH_ARGZERO",
-    "ZSH_EXECUTION_STRING",
-    "ZSH_NAME",
-    "ZSH_VERSION",
-];
 
 /// Reports whether a value is that of a variable which neither the command nor the environment sets. Variables with
 /// names of secrets count as set.
@@ -126,7 +94,8 @@ impl<W: Walk> Expander<'_, W> {
             "IFS" => return known(" \t\n".to_owned()),
             "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
-                return VariableValue::Scalar(self.number(name != "EPOCHREALTIME"));
+                let taint = if name == "PPID" { Taint::PARENT } else { Taint::default() };
+                return VariableValue::Scalar(self.number(name != "EPOCHREALTIME").tainted(taint));
             }
             "UID" | "EUID" if !state.elsewhere => return known(self.walk.input().invocation.uid.to_string()),
             "REPLY" => return VariableValue::Scalar(unknown(UnknownReason::Input, Taint::default())),
@@ -140,7 +109,7 @@ impl<W: Walk> Expander<'_, W> {
         if state.elsewhere {
             return VariableValue::Scalar(marker(name));
         }
-        if SET_BY_SHELLS.contains(&name) && self.walk.input().invocation.env.get(name).is_none() {
+        if word_lists::SHELL_VARIABLES.contains(&name) && self.walk.input().invocation.env.get(name).is_none() {
             return VariableValue::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
@@ -175,6 +144,9 @@ impl<W: Walk> Expander<'_, W> {
             return;
         }
         let held = self.held(state, context, parameter);
+        if let ParameterValue::Many(values, _) = &held {
+            self.walk.input().copies_all(values);
+        }
         if parameter.length {
             out.push(length(&held));
             return;
@@ -206,7 +178,7 @@ impl<W: Walk> Expander<'_, W> {
                 push_held(held, quoted, &self.joiner(state), out);
             }
             Some(ParameterOp::Alternative { colon, word }) => {
-                if is_missing(&held, *colon) {
+                if is_missing(&held, *colon) && !may_be_set_by_shell(&held, context.dialect) {
                     out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
                 } else {
                     self.operand(state, context, word, quoted, out);
@@ -278,6 +250,7 @@ impl<W: Walk> Expander<'_, W> {
             "@" => return ParameterValue::Many(state.positional.to_vec(), false),
             "*" => return ParameterValue::Many(state.positional.to_vec(), true),
             "#" => {
+                self.walk.input().spend(state.positional.len() as u64 / 8);
                 let exact = state.positional.iter().all(|value| !value.is_dynamic());
                 return if exact {
                     ParameterValue::One(Value::text(state.positional.len().to_string()))
@@ -295,7 +268,9 @@ impl<W: Walk> Expander<'_, W> {
             "-" => return ParameterValue::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
             "0" => return ParameterValue::One(state.zero.clone()),
             "_" => {
-                return ParameterValue::One(state.last_argument.clone().unwrap_or_else(|| marker("_")));
+                // Before the first command it is the path of the shell.
+                let path = || unknown(UnknownReason::Other("what the shell sets"), Taint::default());
+                return ParameterValue::One(state.last_argument.clone().unwrap_or_else(path));
             }
             _ => {}
         }
@@ -332,6 +307,7 @@ impl<W: Walk> Expander<'_, W> {
                 false,
             ),
             (VariableValue::Array(elements), None) => {
+                self.walk.input().spend(elements.len() as u64 / 8);
                 let first = elements.iter().find(|(key, _)| key == "0");
                 first.map_or(ParameterValue::Unset, |(_, value)| ParameterValue::One(value.clone()))
             }
@@ -343,6 +319,7 @@ impl<W: Walk> Expander<'_, W> {
                     ParameterValue::Many(elements.iter().map(pick).collect(), at == "*")
                 }
                 Some(at) => {
+                    self.walk.input().spend(elements.len() as u64 / 8);
                     let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
                     let value = exact.or_else(|| {
                         let index = self.compute(state, context, &Value::text(at))?;
@@ -384,6 +361,15 @@ impl<W: Walk> Expander<'_, W> {
 
 fn marker(name: &str) -> Value {
     unknown(UnknownReason::Variable(name.to_owned()), Taint::default())
+}
+
+/// Reports whether a shell may set the variable itself that neither the command nor the environment sets.
+fn may_be_set_by_shell(held: &ParameterValue, dialect: Dialect) -> bool {
+    let ParameterValue::One(value) = held else { return false };
+    let [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. })] = value.pieces() else { return false };
+    let of_zsh = name.starts_with(|c: char| c.is_ascii_lowercase());
+    let own = word_lists::OTHER_SHELL_VARIABLES.contains(&name.as_str()) && (dialect == Dialect::Zsh || !of_zsh);
+    own || word_lists::SHELL_VARIABLES.contains(&name.as_str())
 }
 
 /// Reports whether the default applies: the parameter is unset or, with a colon, empty.

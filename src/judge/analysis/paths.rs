@@ -10,7 +10,7 @@ mod normal;
 mod reader;
 mod system;
 
-pub(super) use system::names_sink;
+pub(in crate::judge) use system::names_sink;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use super::letter::{self, Letter};
 
 /// Maximum number of steps of one match.
-const MAX_STEPS: u32 = 100_000;
+pub(super) const MAX_STEPS: u32 = 100_000;
 
 /// An element of a pattern.
 #[derive(Clone, Debug, PartialEq)]

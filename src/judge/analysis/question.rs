@@ -27,6 +27,8 @@ pub enum Question {
     Changed(String),
     /// The commits to which these names (`refs/heads/x`) lead in the repository of this directory.
     Refs { dir: String, names: Vec<String> },
+    /// The paths that this absolute glob matches. The judge does not ask it: an approval is bound to the answer.
+    Matches(String),
     /// The changes of this session to files, and the files that were moved with their destinations.
     Ledger,
 }
@@ -36,7 +38,7 @@ impl Question {
     pub(super) fn size(&self) -> u64 {
         let text = match self {
             Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
-            Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) => text,
+            Self::Program(text) | Self::FileSnapshot(text) | Self::Changed(text) | Self::Matches(text) => text,
             Self::Ledger => return 64,
             Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
             Self::Refs { dir, names } => return (dir.len() + names.len() * 256) as u64,
@@ -62,6 +64,8 @@ pub enum WorldAnswer {
     /// Absolute paths.
     Changed(Vec<String>),
     Refs(RefFacts),
+    /// Absolute paths, sorted.
+    Matches(Vec<String>),
     Ledger(Ledger),
     /// The question could not be answered (no permission, a limit).
     Unavailable,
@@ -180,7 +184,8 @@ impl Question {
             | Self::File(about)
             | Self::Program(about)
             | Self::FileSnapshot(about)
-            | Self::Changed(about) => is_no_name(about),
+            | Self::Changed(about)
+            | Self::Matches(about) => is_no_name(about),
             Self::Resolve { name, dirs } => is_no_name(name) || dirs.iter().any(|dir| is_no_name(dir)),
             Self::Refs { dir, names } => is_no_name(dir) || names.iter().any(|name| is_no_name(name)),
             Self::Ledger => false,
@@ -211,6 +216,7 @@ impl Question {
                 let names = names.iter().map(out).collect::<Result<_, _>>()?;
                 return Ok(Self::Refs { dir: out(dir)?, names });
             }
+            Self::Matches(path) => (path, Self::Matches),
             Self::Ledger => return Ok(self),
         };
         match reserved::given_out(about)? {
@@ -260,6 +266,7 @@ impl WorldAnswer {
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
             Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Refs(_) | Self::Unavailable => {
+            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Matches(_) | Self::Unavailable => {
                 self.clone()
             }
         }

@@ -91,6 +91,7 @@ impl Walker<'_> {
 impl WalkProgress<'_, '_> {
     /// Returns the relation of a call in this state to the enclosing calls.
     pub fn nested(&self, state: &State, context: &Context, callee: &Callee) -> NestedCalls {
+        self.input.spend((context.calls.len() + state.functions.len() / 4) as u64);
         let around: Vec<&ActiveCall> = context.calls.iter().filter(|call| call.callee == *callee).collect();
         let Some(last) = around.last() else { return NestedCalls::Outermost };
         let Some(before) = &last.given else { return NestedCalls::Repeats };

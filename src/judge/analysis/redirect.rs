@@ -6,6 +6,7 @@ use super::act::{Effect, Operand, Output, Taint, UnknownReason, Value, Verb};
 use super::arguments::{Arg, DerivedEffect};
 use super::command::plain_text;
 use super::command_context::Context;
+use super::fuel::cost;
 use super::place::Place;
 use super::progress::WalkProgress;
 use super::state::{Build as _, State, VariableValue, unknown};
@@ -23,6 +24,7 @@ impl Walker<'_> {
         redirect: &Redirect,
         effects: &mut Vec<(Effect, Operand)>,
     ) {
+        self.input.spend(cost::LOOK_UP + state.streams.others.len() as u64 / 32);
         let span = context.spans.map(redirect.span);
         let reads = matches!(
             redirect.op,
@@ -35,7 +37,7 @@ impl Walker<'_> {
         let fd = match &redirect.fd {
             RedirectFd::Default => u32::from(!reads),
             RedirectFd::Number(number) => *number,
-            RedirectFd::Variable(name) => self.named_descriptor(state, redirect, name),
+            RedirectFd::Variable(name) => self.named_descriptor(state, context, redirect, name),
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
@@ -142,7 +144,12 @@ impl Walker<'_> {
     }
 
     /// Returns the number of a descriptor that a variable names.
-    fn named_descriptor(&mut self, state: &mut State, redirect: &Redirect, name: &str) -> u32 {
+    fn named_descriptor(&mut self, state: &mut State, context: &Context, redirect: &Redirect, name: &str) -> u32 {
+        // The subscript of an element is evaluated.
+        if let Some((_, subscript)) = name.split_once('[') {
+            let subscript = subscript.strip_suffix(']').unwrap_or(subscript);
+            self.expand().compute(state, context, &Value::text(subscript));
+        }
         let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
             && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
         if closes {

@@ -317,8 +317,10 @@ pub(super) fn changes(script: &str, computes: bool) -> Option<Vec<TextChange>> {
                     replacement.reach = Reach::Some;
                 }
                 // `s/a/b/ if $. > 1` of Perl.
-                let behind = match behind.trim_start().split_once(char::is_whitespace) {
-                    Some(("if" | "unless", condition)) if computes => {
+                let after = |word: &str| behind.trim_start().strip_prefix(word);
+                let condition = after("if").or_else(|| after("unless"));
+                let behind = match condition.filter(|rest| rest.starts_with(char::is_whitespace)) {
+                    Some(condition) if computes => {
                         replacement.reach = Reach::Some;
                         condition.find([';', '\n']).and_then(|end| condition.get(end..)).unwrap_or_default()
                     }

@@ -372,6 +372,9 @@ impl Walker<'_> {
                 let own = context.read_by(&name, &name);
                 // A shell with a grammar of its own ignores the first line, and other shells ignore that of such a shell.
                 let is_own = own.translation.is_none() && context.translation.is_none();
+                if by_first_line && own.dialect == Dialect::Bash {
+                    self.startup(state, &own, context.spans.map(Span::default()));
+                }
                 self.numbered_text(state, if by_first_line || is_own { &own } else { context }, text);
             }
             None => self.numbered_text(state, context, text),
@@ -438,8 +441,9 @@ impl Walker<'_> {
         match file {
             // A binary is judged by its name.
             Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
-            Some(FileFacts::Text { bytes, .. }) => {
-                self.script_bytes(&mut child, &context, path, bytes, span, Some(act));
+            Some(FileFacts::Text { .. }) => {
+                let file = self.progress().existing(Place::of(path));
+                self.file_at(&mut child, &context, &file, span, Some(act));
                 self.end_of_shell(&mut child);
             }
             Some(FileFacts::TooLarge) => self.unread_script(&context, path, span),

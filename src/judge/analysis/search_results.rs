@@ -55,6 +55,12 @@ pub(super) fn found(reading: &Reading) -> Vec<Value> {
     all
 }
 
+/// Returns the files that a search deletes, one value for each start directory and name; empty if it deletes nothing.
+pub(super) fn deleted(reading: &Reading) -> Vec<Value> {
+    let deletes = reading.expression && reading.flags.iter().any(|flag| flag.name == "-delete");
+    if deletes { found(reading) } else { Vec::new() }
+}
+
 /// Returns the names that pass the tests of `find`; empty if a file with another name may pass.
 fn names_of_tests(flags: &[Flag]) -> Vec<String> {
     let mut names = Vec::new();

@@ -104,9 +104,33 @@ impl Walker<'_> {
         }
     }
 
+    /// Defines the functions that the environment contains.
+    #[inline(never)]
+    fn imported_functions(&mut self, state: &mut State, context: &Context) {
+        let named = |name: &str| Some(name.strip_prefix("BASH_FUNC_")?.trim_end_matches("%%").to_owned());
+        let functions: Vec<String> = state
+            .names()
+            .filter_map(|variable| {
+                let name = named(variable)?;
+                let Some([VariableValue::Scalar(body)]) =
+                    state.variable(variable).map(|variable| variable.values.as_slice())
+                else {
+                    return None;
+                };
+                Some(format!("{name} {}", body.known_text().filter(|body| body.starts_with("() {"))?))
+            })
+            .collect();
+        for definition in functions {
+            self.text(state, context, &definition);
+        }
+    }
+
     /// Walks the start-up file of a shell that the command names.
     #[inline(never)]
-    fn startup(&mut self, state: &mut State, context: &Context, span: Span) {
+    pub fn startup(&mut self, state: &mut State, context: &Context, span: Span) {
+        if context.dialect == Dialect::Bash {
+            self.imported_functions(state, context);
+        }
         let name = if context.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
         let file = state.variable(name).and_then(|variable| match variable.values.first() {
             Some(VariableValue::Scalar(value)) => Some(value.clone()),
@@ -375,6 +399,15 @@ impl AnalysisInput<'_> {
 }
 
 impl WalkProgress<'_, '_> {
+    /// Returns the files that are the standard input; `None` if it is something else, or they cannot be read.
+    pub fn files_on_stdin(&self, state: &State) -> Option<Vec<Value>> {
+        if let Stream::File(operand, _) = &state.streams.stdin {
+            return Some(vec![operand.value.clone()]);
+        }
+        let files = self.files_that_come_in(&state.streams.stdin).filter(|files| self.are_read(files))?;
+        Some(files.into_iter().map(Value::text).collect())
+    }
+
     /// Returns the existing files whose content is the input, in order.
     fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
         let Stream::Sink(id, _) = stream else { return None };

@@ -24,6 +24,16 @@ pub(super) enum Atom {
     Break,
 }
 
+impl Atom {
+    /// Returns the length of its text in bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Text(text, _) | Self::Glob(text) => text.len(),
+            Self::Unknown(_) | Self::Break => 0,
+        }
+    }
+}
+
 /// A part of the current argument.
 enum Run {
     Live(String),
@@ -53,12 +63,18 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
             }
             Atom::Text(text, Quote::Split) => {
                 let mut blank = false;
-                for c in text.chars() {
-                    if !separators.contains(c) {
+                let mut rest = text.as_str();
+                loop {
+                    let word = rest.find(|c| separators.contains(c)).unwrap_or(rest.len());
+                    let (plain, behind) = rest.split_at(word);
+                    if !plain.is_empty() {
                         blank = false;
                         open = true;
-                        live(&mut runs, c.encode_utf8(&mut [0; 4]));
-                    } else if c.is_ascii_whitespace() {
+                        live(&mut runs, plain);
+                    }
+                    let Some(c) = behind.chars().next() else { break };
+                    rest = behind.get(c.len_utf8()..).unwrap_or_default();
+                    if c.is_ascii_whitespace() {
                         blank = true;
                         finish(&mut runs, &mut open, globs, &mut fields);
                     } else {

@@ -327,7 +327,7 @@ impl State {
     pub fn size(&self) -> usize {
         let paths = [&self.cwd, &self.previous].into_iter().flatten().map(|place| place.shown().len()).sum::<usize>();
         let runs = self.variables.runs() + self.functions.runs() + self.several.runs() + self.exported.runs();
-        runs + paths / 8
+        runs + paths / 8 + self.streams.others.len() / 4
     }
 
     /// Sets a variable to a scalar value.

@@ -42,6 +42,10 @@ options = ["-n=", "-o="]
 wraps = [{}]
 
 [[program]]
+name = ["envchain"]
+wraps = [{ from = "anywhere" }]
+
+[[program]]
 name = ["timeout"]
 style = "posix"
 options = ["-s=", "-k="]

@@ -5,10 +5,10 @@ use super::command_context::Context;
 use super::expander::{Expander, Walk};
 use super::fuel::cost;
 use super::letter::{self, Letter};
-use super::pattern::Pattern;
+use super::pattern::{MAX_STEPS, Pattern};
 use super::state::{Build as _, State, unknown};
 use super::text_edits::{change_case, replace, substring};
-use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
+use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp, Word};
 
 /// Maximum length of a text with which patterns are matched.
 const MAX_PATTERN_TEXT: usize = 4096;
@@ -16,10 +16,10 @@ const MAX_PATTERN_TEXT: usize = 4096;
 impl<W: Walk> Expander<'_, W> {
     #[inline(never)]
     pub fn transform(&mut self, state: &mut State, context: &Context, value: &Value, operation: &ParameterOp) -> Value {
-        self.walk.input().spend(cost::FIELD * 4);
+        self.walk.input().spend(cost::FIELD * 4 + value.length() as u64 / 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
-                let pattern = self.pattern(state, context, pattern);
+                let pattern = self.searched(state, context, pattern, value);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
                     let (gone, left) = text.split_at_checked(cut)?;
@@ -27,7 +27,7 @@ impl<W: Walk> Expander<'_, W> {
                 })
             }
             ParameterOp::RemoveSuffix { longest, pattern } => {
-                let pattern = self.pattern(state, context, pattern);
+                let pattern = self.searched(state, context, pattern, value);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
                     let (left, gone) = text.split_at_checked(cut)?;
@@ -35,7 +35,7 @@ impl<W: Walk> Expander<'_, W> {
                 })
             }
             ParameterOp::Replace { anchor, pattern, replacement } => {
-                let pattern = self.pattern(state, context, pattern);
+                let pattern = self.searched(state, context, pattern, value);
                 let replacement = self.single(state, context, replacement).letters();
                 match (short(value), pattern, replacement) {
                     (Some(text), Some(pattern), Some(replacement)) if is_certain(&pattern, &text, &text, true) => {
@@ -45,7 +45,7 @@ impl<W: Walk> Expander<'_, W> {
                 }
             }
             ParameterOp::Case { operator, pattern } => {
-                let pattern = self.pattern(state, context, pattern);
+                let pattern = self.searched(state, context, pattern, value);
                 short(value)
                     .zip(pattern)
                     .and_then(|(text, pattern)| change_case(&text, operator, &pattern).map(Value::of_letters))
@@ -85,6 +85,18 @@ impl<W: Walk> Expander<'_, W> {
             _ => None,
         };
         changed.unwrap_or_else(|| weakened(value))
+    }
+
+    /// Expands the pattern of a transformation, and charges the search for it.
+    #[inline(never)]
+    fn searched(&mut self, state: &mut State, context: &Context, pattern: &Word, value: &Value) -> Option<String> {
+        let pattern = self.pattern(state, context, pattern)?;
+        // A star is tried at each position, up to a limit.
+        if pattern.contains('*') {
+            let length = value.length() as u64;
+            self.walk.input().spend((length * length / 8).min(MAX_STEPS.into()) / 12);
+        }
+        Some(pattern)
     }
 
     /// Evaluates `${@:1:2}` and `${array[@]:1:2}`.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason};
 use super::replacements::EditedText;
+use crate::judge::rules::glob;
 
 /// The character for an unknown piece in an approximate text. No pattern contains it.
 pub const HOLE: char = '\u{fffc}';
@@ -104,6 +105,22 @@ impl Value {
         Some(all)
     }
 
+    /// Returns the glob of the paths that it names now, in which other text is escaped; `None` if it has no glob, or a
+    /// piece is unknown. An extended glob becomes `*`.
+    #[must_use]
+    pub fn glob(&self) -> Option<String> {
+        let mut all = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => glob::escape(text, &mut all),
+                Piece::Glob(text) if text.contains('(') => all.push('*'),
+                Piece::Glob(text) => all.push_str(text),
+                Piece::Unknown(_) => return None,
+            }
+        }
+        self.has_glob().then_some(all)
+    }
+
     /// Reports whether a piece is unknown.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
@@ -117,6 +134,17 @@ impl Value {
             Piece::Unknown(unknown) => all.and(unknown.taint),
             _ => all,
         })
+    }
+
+    /// Returns it with a taint of its unknown pieces.
+    #[must_use]
+    pub fn tainted(mut self, taint: Taint) -> Self {
+        for piece in &mut self.pieces {
+            if let Piece::Unknown(unknown) = piece {
+                unknown.taint = unknown.taint.and(taint);
+            }
+        }
+        self
     }
 
     /// Returns the edited text of a file with which it begins, and the pieces behind that.
@@ -189,6 +217,16 @@ impl Value {
                 all.into()
             }
         }
+    }
+
+    /// Returns the length of its text in bytes, without its unknown parts.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Glob(text) => text.len(),
+            Piece::Unknown(_) => 0,
+        };
+        self.pieces.iter().map(text).sum()
     }
 
     /// Reports whether a piece is an unquoted glob.
@@ -294,11 +332,7 @@ impl Build for Value {
     }
 
     fn size(&self) -> usize {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Glob(text) => text.len(),
-            Piece::Unknown(_) => 0,
-        };
-        self.pieces().iter().map(|piece| 64 + text(piece)).sum()
+        64 * self.pieces.len() + self.length()
     }
 
     fn known_text(&self) -> Option<String> {

@@ -142,7 +142,7 @@ impl Walker<'_> {
                 self.end_of_shell(&mut child);
             }
             InnerText::Somewhere(args) => {
-                let commands = self.input.commands_among(args, span, |_, _| true);
+                let commands = self.input.commands_somewhere(args, span);
                 self.possible_commands(&child, &within, commands, set);
             }
             InnerText::BareShell => {

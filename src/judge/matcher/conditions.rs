@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::inspected_text::InspectedValue;
+use super::inspected_text::{self, InspectedValue};
 use super::lowering;
 use super::match_context::{View, words};
 use super::printed_acts::{is_reduced_to, only_reads};
 use crate::judge::analysis::act::{Act, ActId, Input, Output, Piece, Taint, Value, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
+use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
@@ -69,7 +70,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Insp
         && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
         && when.words.iter().all(|test| view.words().iter().any(|word| word.passes(test, view)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
-        && code_holds(act, when)
+        && code_holds(view, when)
         && (when.brought.is_empty() || when.brought.iter().any(|name| is_brought_into(view, name)));
     if !plain {
         return None;
@@ -191,6 +192,7 @@ const fn taint(name: TaintName) -> Taint {
         TaintName::Secret => Taint::SECRET,
         TaintName::Foreign => Taint::FOREIGN,
         TaintName::Named => Taint::NAMED,
+        TaintName::Parent => Taint::PARENT,
     }
 }
 
@@ -235,13 +237,12 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
             .filter_map(|id| view.context.facts.acts.get(*id))
             .fold(Taint::default(), |all, act| all.and(act.taint)),
         Input::File(operand) => {
-            let class = view.context.placer.classes(
-                &operand.value,
-                view.act.cwd.as_ref(),
-                view.context.catalog,
-                view.context.inquiry,
-            );
-            let secret = class.has(crate::judge::path_class::PathClass::Secret);
+            let (context, cwd) = (view.context, view.act.cwd.as_ref());
+            let class = context.placer.classes(&operand.value, cwd, context.catalog, context.inquiry);
+            let path = || context.placer.path(&operand.value, cwd).filter(|path| !path.dynamic);
+            let behind = || path().and_then(|path| inspected_text::behind_links(view, &path));
+            let is_secret = |classes: PathClasses| classes.has(PathClass::Secret);
+            let secret = is_secret(class) || view.act.remote.is_none() && behind().is_some_and(is_secret);
             operand.value.taint().and(if secret { Taint::SECRET } else { Taint::default() })
         }
         Input::Text(text) => text.taint(),
@@ -350,13 +351,18 @@ pub(super) fn copies(catalog: &Catalog, act: &Act) -> bool {
     matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
 }
 
-fn code_holds(act: &Act, when: &Match) -> bool {
+fn code_holds(view: &View<'_>, when: &Match) -> bool {
     let Some(test) = &when.code else { return true };
-    act.code.as_ref().is_some_and(|code| {
-        let fits = test.languages.is_empty() || test.languages.contains(&code.language);
+    view.act.code.as_ref().is_some_and(|code| {
+        if !test.languages.is_empty() && !test.languages.contains(&code.language) {
+            return false;
+        }
         let text = code.text.rough();
+        view.context.spend((text.len() * (1 + test.literals.len()) / 64) as u64);
         let stands = |literal: &String| text.contains(literal.as_str());
-        fits && (test.literals.is_empty() || test.literals.iter().any(stands)) && text::found(&test.regex, &text)
+        (test.literals.is_empty() || test.literals.iter().any(stands))
+            && view.context.spend(text.len() as u64 / 16)
+            && text::found(&test.regex, &text)
     })
 }
 

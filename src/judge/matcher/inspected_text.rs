@@ -8,13 +8,14 @@ use std::cell::OnceCell;
 use super::lowering;
 use super::match_context::View;
 use crate::judge::analysis::act::{Act, ActId, Effect, Operand, Piece, Source, UnknownReason, Value, Verb};
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
 use crate::judge::analysis::paths::{NormalPath, Start};
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::value_test;
 use crate::judge::path_class::{PathClass, PathClasses};
 use crate::judge::rules::model::{HostClass, TextTest};
-use crate::judge::rules::{glob, text};
+use crate::judge::rules::{expression, glob, text};
 use crate::judge::syntax::tree::Span;
 
 /// An operand or another text of an act. Facts about it are computed when a rule first needs them.
@@ -56,11 +57,7 @@ impl<'a> InspectedValue<'a> {
 
     /// Returns the length of its text in bytes.
     fn length(&self) -> u64 {
-        let of = |piece: &Piece| match piece {
-            Piece::Text(text) | Piece::Glob(text) => text.len(),
-            Piece::Unknown(_) => 0,
-        };
-        self.value.pieces().iter().map(of).sum::<usize>() as u64
+        self.value.length() as u64
     }
 
     /// Returns its path classes. For an act that follows links, they include the more severe classes of the link's
@@ -85,20 +82,6 @@ impl<'a> InspectedValue<'a> {
     }
 
     fn behind_links(&self, view: &View<'_>) -> Option<PathClasses> {
-        const GRAVE: [PathClass; 12] = [
-            PathClass::Root,
-            PathClass::System,
-            PathClass::SystemTop,
-            PathClass::Device,
-            PathClass::Kernel,
-            PathClass::Home,
-            PathClass::Secret,
-            PathClass::Startup,
-            PathClass::Persistence,
-            PathClass::Guard,
-            PathClass::Agent,
-            PathClass::Repository,
-        ];
         // Most acts do not follow links, so that the path need not be computed.
         if view.act.remote.is_some() || matches!(view.act.verb, Verb::Program { .. }) {
             return None;
@@ -107,25 +90,7 @@ impl<'a> InspectedValue<'a> {
         if !view.reaches_through_links(path) || path.dynamic || path.name().is_some_and(|name| name.glob.is_some()) {
             return None;
         }
-        let context = view.context;
-        // Below an unknown component, only the known components before it can be resolved.
-        let known = path.components.iter().take_while(|component| component.is_plain()).count();
-        let mut above = path.clone();
-        let rest = above.components.split_off(known);
-        let text = super::lowering::place(&above)?;
-        let facts = context.inquiry.path(&text)?;
-        // Deleting a link deletes the link.
-        let link_itself =
-            facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
-        if link_itself && rest.is_empty() || facts.canonical == text {
-            return None;
-        }
-        let mut canonical = NormalPath::absolute(&facts.canonical)?;
-        canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
-        canonical.components.extend(rest);
-        canonical.everything = path.everything;
-        let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
-        Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
+        behind_links(view, path)
     }
 
     /// Reports whether its host has one of these classes.
@@ -149,7 +114,8 @@ impl<'a> InspectedValue<'a> {
         // Without fuel the test is not evaluated: the command then has a finding that says that it exceeded the limit.
         let globs = (test.glob.len() + test.not_glob.len()) as u64;
         let has_class = || test.class.is_empty() || self.classes(view).has_any(&test.class);
-        view.context.spend(3 + globs / 2 + self.length() * (1 + globs) / 128)
+        let expressions = u64::from(test.regex.is_some()) + u64::from(test.not_regex.is_some());
+        view.context.spend(3 + globs / 2 + self.length() * (1 + globs + 4 * expressions) / 128)
             && (!test.computed || value_test::is_computed(self.value))
             // An expression that must not match is compiled for every text; the classes are mostly known already.
             && (test.not_regex.is_none() || has_class())
@@ -157,15 +123,23 @@ impl<'a> InspectedValue<'a> {
             && has_class()
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || self.is_on(&test.host, view))
+            && (test.matching.is_empty() || self.matches_one(&test.matching))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
             && (!test.only_copy || self.is_only_copy(view))
             && (!test.not_made || self.has_shared_part(view))
             && (test.package.is_empty() || self.is_new_package(&test.package, view))
     }
 
+    /// Reports whether it is a regular expression that matches one of these texts. Programs ignore an invalid one.
+    fn matches_one(&self, texts: &[String]) -> bool {
+        let expression = self.value.known().and_then(|text| expression::compile(&text).ok());
+        expression.is_some_and(|expression| texts.iter().any(|text| expression.is_match(text.as_bytes())))
+    }
+
     /// Reports whether it names a package that is not well known, or cannot be recognised as a name.
     fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
         let Some(text) = self.value.known() else { return true };
+        view.context.spend(cost::PACKAGE * indexes.len() as u64);
         let known = view.context.catalog.packages();
         let is_known = |requirement: &str| {
             let listed = |(index, name): (&str, String)| known.has(index, &name);
@@ -280,6 +254,42 @@ impl<'a> InspectedValue<'a> {
         hit && test.dynamic.is_none_or(|dynamic| dynamic == value.is_dynamic())
             && !(excepted(normal) || plain && excepted(&written))
     }
+}
+
+/// Returns the more severe classes of what a path leads to, if one of its components is a link.
+pub(super) fn behind_links(view: &View<'_>, path: &NormalPath) -> Option<PathClasses> {
+    const GRAVE: [PathClass; 12] = [
+        PathClass::Root,
+        PathClass::System,
+        PathClass::SystemTop,
+        PathClass::Device,
+        PathClass::Kernel,
+        PathClass::Home,
+        PathClass::Secret,
+        PathClass::Startup,
+        PathClass::Persistence,
+        PathClass::Guard,
+        PathClass::Agent,
+        PathClass::Repository,
+    ];
+    let context = view.context;
+    // Below an unknown component, only the known components before it can be resolved.
+    let known = path.components.iter().take_while(|component| component.is_plain()).count();
+    let mut above = path.clone();
+    let rest = above.components.split_off(known);
+    let text = super::lowering::place(&above)?;
+    let facts = context.inquiry.path(&text)?;
+    // Deleting a link deletes the link.
+    let link_itself = facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
+    if link_itself && rest.is_empty() || facts.canonical == text {
+        return None;
+    }
+    let mut canonical = NormalPath::absolute(&facts.canonical)?;
+    canonical.globbed |= rest.iter().any(|component| component.glob.is_some());
+    canonical.components.extend(rest);
+    canonical.everything = path.everything;
+    let behind = context.placer.of(&canonical, context.catalog, context.inquiry);
+    Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
 }
 
 /// Returns a value as text for people, with names for its unknown parts.

@@ -56,7 +56,8 @@ pub(super) fn reason(view: &View<'_>, seen: &InspectedValue<'_>, facts: &[Loweri
     let path = seen.path(view)?;
     let reason = facts.iter().find_map(|fact| match fact {
         Lowering::Temp => is_temp(view, path).then_some("it is in the temporary directory"),
-        Lowering::Generated => is_generated(view, seen, path).then_some("it can be created again and git ignores it"),
+        Lowering::Generated => (is_generated(view, seen, path, view.act.recursive) || finds_generated(view))
+            .then_some("it can be created again and git ignores it"),
         Lowering::Missing if is_missing(view, path) => Some("it does not exist"),
         Lowering::Missing => is_tested_to_be_missing(view, path).then_some("it runs only if this does not exist"),
         Lowering::New => (only_writes(view) && is_absent(view, path)).then_some("it does not exist"),
@@ -210,12 +211,23 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     leads_there && !moved_into(view, path) && !linked(view, path)
 }
 
-fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -> bool {
+/// Reports whether a search deletes only files that are generated.
+#[inline(never)]
+fn finds_generated(view: &View<'_>) -> bool {
+    let is = |found: &Value| {
+        let seen = InspectedValue::new(found, view.act.span);
+        seen.path(view).is_some_and(|path| is_generated(view, &seen, path, true))
+    };
+    !view.act.found.is_empty() && view.act.found.iter().all(is)
+}
+
+/// Reports whether a path is generated. `whole`: with everything below it.
+fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath, whole: bool) -> bool {
     if !seen.classes(view).has(PathClass::Generated) || seen.classes(view).has(PathClass::Repository) {
         return false;
     }
     if path.found || path.components.iter().any(|component| component.glob.is_some()) {
-        return is_generated_by_name(view, path);
+        return is_generated_by_name(view, path, whole);
     }
     let Some(text) = place(path) else { return false };
     // Both questions are asked in one round.
@@ -231,7 +243,7 @@ fn is_generated(view: &View<'_>, seen: &InspectedValue<'_>, path: &NormalPath) -
 }
 
 /// Reports whether the names that a glob or a search matches are generated, by querying git for a sample of them.
-fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
+fn is_generated_by_name(view: &View<'_>, path: &NormalPath, whole: bool) -> bool {
     let Some((name, above)) = path.components.split_last() else { return false };
     // A directory of any name may be above a known name: `packages/*/node_modules`.
     let is_known = |component: &Component| {
@@ -247,7 +259,7 @@ fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     };
     let text = format!("/{}", samples.join("/"));
-    let asked = if view.act.recursive { format!("{text}/{sample}") } else { text };
+    let asked = if whole { format!("{text}/{sample}") } else { text };
     let Some(git) = view.context.inquiry.git(&asked) else { return false };
     git.ignored
         && !git.tracked
@@ -436,7 +448,8 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Reports whether the operand is a single file that git tracks and that has no uncommitted change; whether the act is
 /// recursive makes no difference for a file. An act that reverts changes (`takes_back`) may follow any act of the
-/// command that moves nothing there: the file is clean now, so that only changes of the command itself are lost.
+/// command that moves nothing there, and one that writes the file any described program: the file is clean now, so that
+/// only changes of the command itself are lost.
 fn is_tracked(view: &View<'_>, path: &NormalPath, takes_back: bool) -> bool {
     if path.globbed || path.everything || path.slash {
         return false;
@@ -444,16 +457,18 @@ fn is_tracked(view: &View<'_>, path: &NormalPath, takes_back: bool) -> bool {
     let Some(text) = place(path) else { return false };
     let (facts, git) = (view.context.inquiry.path(&text), view.context.inquiry.git(&text));
     let (Some(facts), Some(git)) = (facts, git) else { return false };
+    let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
+    let over = writes(view.act) || view.context.effects_of(view.id).any(|(effect, _)| writes(effect));
     git.tracked
         && git.clean
         && facts.kind == PathKind::File
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
-        // The act may overwrite what the command itself wrote, so that a copy can be put back.
-        && (takes_back || !is_opaque(view) && !near(view, path).any(|(id, act)| {
-            let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
-            let over = || writes(view.act) || view.context.effects_of(view.id).any(|(effect, _)| writes(effect));
-            !(writes(act) && over()) && may_make(view.context, id, act, path)
-        }))
+        && (takes_back
+            || !is_opaque(view)
+                && !near(view, path).any(|(id, act)| {
+                    may_make(view.context, id, act, path)
+                        && !(over && (writes(act) || view.context.program(act).is_some()))
+                }))
         && !moved_into(view, path)
 }

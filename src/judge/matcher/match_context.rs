@@ -182,13 +182,20 @@ impl<'a> View<'a> {
         Self { context, id, act, operands: OnceCell::new(), words: OnceCell::new(), network: OnceCell::new() }
     }
 
+    /// Returns the operands, except those that only a command of the program receives.
     pub fn operands(&self) -> &[InspectedValue<'a>] {
-        self.operands.get_or_init(|| self.act.operands.iter().map(InspectedValue::of_operand).collect())
+        let (all, passed_on) = (&self.act.operands, self.act.passed_on.operands);
+        let own = || all.iter().take(all.len().saturating_sub(passed_on)).map(InspectedValue::of_operand).collect();
+        self.operands.get_or_init(own)
     }
 
-    /// Returns all arguments as the program receives them.
+    /// Returns the arguments as the program receives them, except those that only a command of the program receives.
     pub fn words(&self) -> &[InspectedValue<'a>] {
-        self.words.get_or_init(|| words(self.act).map(|value| InspectedValue::new(value, self.act.span)).collect())
+        self.words.get_or_init(|| {
+            let all: Vec<&Value> = words(self.act).collect();
+            let own = all.len().saturating_sub(self.act.passed_on.arguments);
+            all.into_iter().take(own).map(|value| InspectedValue::new(value, self.act.span)).collect()
+        })
     }
 
     /// Returns the program act of an effect, or the act itself.

@@ -246,13 +246,25 @@ fn packages_are_known_by_name_and_nearly_known_ones_are_named() {
     for known in ["lodash", "lodash@^4", "@types/node", "requests[socks]>=2,<3", "Typing_Extensions", "x@npm:react"] {
         assert!(!matches(&rule, vec![zap(&[known])]), "{known}");
     }
-    for new in ["lodahs", "unheard-of", "", "$X", "lodash,unheard-of", "x@npm:unheard-of", "./x", "https://x.org/y"] {
+    for new in [
+        "lodahs",
+        "unheard-of",
+        "",
+        "$X",
+        "lodash,unheard-of",
+        "x@npm:unheard-of",
+        "./x",
+        "https://x.org/y",
+        "react@x/y",
+    ] {
         assert!(matches(&rule, vec![zap(&["lodash", new])]), "{new}");
     }
     assert!(!matches(&with("operand = { package = [\"npm:type\"] }"), vec![zap(&["script"])]));
     let reason = |names: &[&str]| found(&catalog(&[("one", rule.as_str())]), &line(vec![zap(names)]))[0].reason.clone();
     assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, another package.");
     assert_eq!(reason(&["unheard-of"]), "Because.");
+    assert_eq!(reason(&["djangoo"]), "Because. djangoo looks like django, another package.", "of the second index");
+    assert_eq!(reason(&["lodahs@x/y"]), "Because.", "it says where it comes from");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{ApprovalReason, Clearance, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
-use crate::judge::grant::{Grant, GrantId, GrantPlace, GrantSubject};
+use crate::judge::grant::{Grant, GrantId, GrantPlace, GrantSubject, ShapeScope};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
@@ -153,16 +153,8 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     let here = |grant: &&Grant| grant.place.holds(&cwd);
     let command = invocation.display();
     let exact = |grant: &&Grant| matches!(&grant.what, GrantSubject::Exact { command: known } if *known == command);
-    let to_grant = judgment.shape_to_grant();
     let shape = |grant: &&Grant| match &grant.what {
-        GrantSubject::Shape { shape: known } => {
-            let directory = match &grant.place {
-                GrantPlace::Directory { path } => Some(path.as_str()),
-                GrantPlace::Anywhere => None,
-            };
-            let same = to_grant.as_ref() == Some(known) || names_no_rules(grant, known, judgment);
-            same && judgment.reach.is_within(directory, &cwd)
-        }
+        GrantSubject::Shape(scope) => covers_shape(grant, scope, judgment, &cwd),
         _ => false,
     };
     let rule = |grant: &&Grant| match &grant.what {
@@ -170,27 +162,40 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
             let mut raised = judgment.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium).peekable();
             raised.peek().is_some() && raised.all(|finding| finding.rule == *rule)
         }
-        GrantSubject::Exact { .. } | GrantSubject::Shape { .. } | GrantSubject::UpTo { .. } => false,
+        GrantSubject::Exact { .. } | GrantSubject::Shape(_) | GrantSubject::UpTo { .. } => false,
     };
     // Trust in a session does not extend to acts on other people, acts in production and repeated requests.
     let plain =
         !must_ask(&judgment.risk) && judgment.risk.context.iter().all(|circumstance| !circumstance.fact.is_conduct());
     let trusted = |grant: &&Grant| match grant.what {
         GrantSubject::UpTo { tier } => plain && judgment.risk.tier <= tier.min(Tier::Medium),
-        GrantSubject::Exact { .. } | GrantSubject::Shape { .. } | GrantSubject::Rule { .. } => false,
+        GrantSubject::Exact { .. } | GrantSubject::Shape(_) | GrantSubject::Rule { .. } => false,
     };
     let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
     find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))
 }
 
-/// Reports whether a shape grant without rules covers the command. Such a grant is from a configuration file or from an
-/// old record, and covers at most tier 2.
+/// Reports whether a shape grant that is valid in this directory covers the command.
+fn covers_shape(grant: &Grant, scope: &ShapeScope, judgment: &Judgment, cwd: &str) -> bool {
+    let directory = match &grant.place {
+        GrantPlace::Directory { path } => Some(path.as_str()),
+        GrantPlace::Anywhere => None,
+    };
+    let files = judgment.shape.iter().flat_map(|shape| &shape.files);
+    (judgment.has_shape(&scope.shape) || names_no_rules(grant, &scope.shape, judgment))
+        && scope.tier.is_none_or(|most| judgment.risk.tier <= most)
+        && judgment.reach.is_within(directory, cwd)
+        && judgment.reach.are_below(files, scope.within.as_deref(), directory, cwd)
+}
+
+/// Reports whether a shape grant without rules is for this command. Such a grant is from a configuration file or from
+/// an old record, and covers at most tier 2.
 fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
     let is_written = matches!(grant.id, GrantId::Configured(_));
     // A grant for a command that runs a script is bound to the bytes of the script, which such a grant does not
     // contain.
     judgment.bound_to.is_empty()
-        && judgment.shape.as_deref() == Some(known)
+        && judgment.shape.as_ref().is_some_and(|shape| shape.text == known || shape.names.as_deref() == Some(known))
         && (is_written || judgment.risk.tier <= Tier::Medium)
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject};
+use crate::judge::approved::{Grant, GrantExpiry, GrantId, GrantPlace, GrantSubject, ShapeScope};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::reach::Reach;
 use crate::judge::risk::{Circumstance, Risk};
@@ -44,7 +44,7 @@ fn in_context(judgment: Judgment, fact: CircumstanceFact) -> Judgment {
 fn every_grant() -> Vec<Grant> {
     vec![
         grant(1, GrantSubject::Exact { command: "git push --force".to_owned() }),
-        grant(2, GrantSubject::Shape { shape: "git push --force [a.rule]".to_owned() }),
+        grant(2, GrantSubject::Shape(ShapeScope::plain("git push --force [a.rule]"))),
         grant(3, GrantSubject::Rule { rule: "a.rule".to_owned() }),
         grant(4, GrantSubject::UpTo { tier: Tier::Medium }),
     ]

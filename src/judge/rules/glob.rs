@@ -48,10 +48,9 @@ pub fn text(pattern: &str, text: &str) -> bool {
 /// Returns the first position from `from` on at which the pattern after a star, at `p`, could match. `None`: there is
 /// none, or the star is at the end and matches the rest.
 fn next_place(pattern: &[u8], p: usize, text: &[u8], from: usize) -> Option<usize> {
-    match *pattern.get(p)? {
-        b'*' | b'?' | b'[' | b'\\' => Some(from),
-        letter => Some(from + text.get(from..)?.iter().position(|byte| *byte == letter)?),
-    }
+    let rest = pattern.get(p..).filter(|rest| !rest.is_empty())?;
+    let plain = rest.iter().position(|byte| b"*?[\\".contains(byte)).unwrap_or(rest.len());
+    Some(from + memchr::memmem::find(text.get(from..)?, &rest[..plain])?)
 }
 
 /// Reports whether `pattern` matches all of `path`, component by component. A `**` component matches any number of
@@ -88,6 +87,16 @@ pub fn path(pattern: &str, path: &str) -> bool {
 #[must_use]
 pub fn is_glob(pattern: &str) -> bool {
     pattern.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// Appends a text with its special characters escaped.
+pub fn escape(text: &str, pattern: &mut String) {
+    for character in text.chars() {
+        if "*?[]\\".contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
 }
 
 /// Matches one character with the pattern at `p`. Returns the position after it, or `None`.

@@ -158,6 +158,8 @@ pub struct TextTest {
     pub computed: bool,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
+    /// The text must be a regular expression that matches one of these texts.
+    pub matching: Vec<String>,
     /// A regular expression for the content of the file at that path before the command runs. It matches a file that
     /// cannot be read; it does not match if the file does not exist or its path is unknown.
     pub content: Option<String>,
@@ -243,6 +245,8 @@ pub enum TaintName {
     Foreign,
     /// The value of a variable whose name suggests a secret.
     Named,
+    /// The process ID of the program that started the shell.
+    Parent,
 }
 
 /// A test of code in another language.

@@ -6,7 +6,8 @@
 use strsim::osa_distance;
 
 /// Returns the name at the start of a requirement: `requests` in `requests[socks]>=2`, `@scope/name` in
-/// `@scope/name@^1`, the real name of an alias (`a@npm:b`); `None` if the text is not a requirement.
+/// `@scope/name@^1`, the real name of an alias (`a@npm:b`); `None` if the text is not a requirement, or if it says where
+/// the package comes from instead of a version (`name @ URL`, `name@owner/repository`).
 #[must_use]
 pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
     let plain = requirement.trim();
@@ -21,10 +22,12 @@ pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
     let rest = plain.get(start..)?;
     let end = start + rest.find(|c: char| !body(c)).unwrap_or(rest.len());
     let name = plain.get(..end)?;
-    let ends = plain.get(end..)?.chars().next().is_none_or(|c| "@[<>=!~^;:( ,".contains(c));
+    let behind = plain.get(end..)?;
+    let ends = behind.chars().next().is_none_or(|c| "@[<>=!~^;:( ,".contains(c));
+    let version = behind.split(';').next()?.split_once('@').map_or("", |(_, version)| version);
     let whole = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && name.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    (ends && whole).then_some(name)
+    (ends && whole && !version.contains(['/', ':'])).then_some(name)
 }
 
 /// Returns a name as an index compares it: in lower case, with each of the characters in `alike` replaced by a dash,
@@ -107,13 +110,26 @@ mod tests {
             ("conda-forge::numpy=1.26", "numpy"),
             ("python=3.11", "python"),
             ("monolog/monolog:^3", "monolog/monolog"),
+            ("monolog/monolog:dev-a/b@dev", "monolog/monolog"),
+            ("requests ; platform == 'a@b/c'", "requests"),
         ] {
             assert_eq!(named(requirement, "npm"), Some(name), "{requirement}");
         }
         for other in ["", ".", "./x", "../x", "/x", "-x", "a b/c", "git+https://x.org/y", "$x", "@", "a@@b/", "x'y"] {
             assert!(named(other, "npm").is_none_or(|name| name == "a" || name == "a@"), "{other}");
         }
-        assert_eq!(named("git+https://x.org/y", "pypi"), None);
+        for elsewhere in [
+            "git+https://x.org/y",
+            "requests @ git+https://x.org/y",
+            "requests[socks]@https://x.org/y.whl ; python_version < '4'",
+            "lodash@github:x/y",
+            "lodash@x/y",
+            "@types/node@gist:1234",
+            "lodash@git@x.org:y",
+            "short@npm:lodash@x/y",
+        ] {
+            assert_eq!(named(elsewhere, "npm"), None, "{elsewhere}");
+        }
     }
 
     #[test]

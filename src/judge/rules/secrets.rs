@@ -52,12 +52,15 @@ pub enum SecretForm {
 #[serde(deny_unknown_fields)]
 pub struct SecretOperand {
     pub programs: Vec<String>,
-    /// The word after the program.
+    /// The words after the program and its options, separated by blanks.
     #[serde(default)]
     pub sub: Option<String>,
     /// The letter of an option that must be given.
     #[serde(default)]
     pub letter: Option<char>,
+    /// A word that must be given.
+    #[serde(default)]
+    pub word: Option<String>,
     pub which: WhichOperand,
 }
 
@@ -66,7 +69,14 @@ pub struct SecretOperand {
 #[serde(rename_all = "kebab-case")]
 pub enum WhichOperand {
     First,
+    Second,
+    Third,
     Last,
+    All,
+    /// The values of all `NAME=SECRET`.
+    Values,
+    /// Each one after an operand that is the name of a secret: `set token SECRET`.
+    Named,
     /// The first one with a slash: `name/SECRET@database`
     Logon,
 }
@@ -84,6 +94,9 @@ pub struct SecretInput {
     /// The letter of an option that must be given.
     #[serde(default)]
     pub letter: Option<char>,
+    /// Whether a command in the arguments prints the secret: `--password-command 'echo SECRET'`.
+    #[serde(default)]
+    pub printed: bool,
 }
 
 /// Options whose value is not a secret although their name suggests it.

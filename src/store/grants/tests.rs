@@ -1,5 +1,6 @@
 use super::super::sample::Sample;
 use super::*;
+use crate::judge::approved::ShapeScope;
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
@@ -61,7 +62,7 @@ fn a_grant_of_a_command_with_a_secret_holds_and_keeps_no_secret() {
 #[test]
 fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
     let sample = Sample::new();
-    let shape = GrantSubject::Shape { shape: "make".to_owned() };
+    let shape = GrantSubject::Shape(ShapeScope::plain("make"));
     let session = give(&sample, &shape, &GrantExpiry::Session { id: "one".to_owned() }).unwrap();
     let date = give(&sample, &shape, &GrantExpiry::Date { at: now().as_second() + 1 }).unwrap();
     let always = give(&sample, &shape, &GrantExpiry::Revoked).unwrap();
@@ -79,7 +80,7 @@ fn a_grant_dies_with_its_session_its_date_or_its_revocation() {
 #[test]
 fn a_grant_that_another_hand_changed_or_wrote_does_not_hold() {
     let sample = Sample::new();
-    let id = give(&sample, &GrantSubject::Shape { shape: "make".to_owned() }, &GrantExpiry::Revoked).unwrap();
+    let id = give(&sample, &GrantSubject::Shape(ShapeScope::plain("make")), &GrantExpiry::Revoked).unwrap();
     sample.tamper(&format!(r#"UPDATE record SET what = '{{"kind":"shape","shape":"rm"}}' WHERE id = {id}"#));
     sample.tamper(
         r#"INSERT INTO record(id, hash, kind, at, scope, what, place, until) VALUES(2, zeroblob(32), 'grant', 1, '',

@@ -39,7 +39,7 @@ use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, sam
 use super::Paths;
 use super::error::StoreError;
 use super::key::DigestKey;
-use super::redact::{redact, redact_shown};
+use super::redact::{KnownSecrets, redact, redact_shown};
 use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
 use crate::judge::tools::ToolCall;
@@ -137,14 +137,18 @@ impl Queue {
         let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
         let (command, redacted) = redact_shown(new.invocation);
         let redacted = redacted || new.invocation.hides();
-        let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+        let known = KnownSecrets::of(new.invocation);
+        let risk = &*known.without(new.risk);
+        let evidence: Vec<String> = new.evidence.iter().map(|line| known.hide(line)).collect();
+        let worst = risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
-        let reasons = Reasons::of(new.risk, new.evidence, (&new.invocation.display(), &command));
+        let reasons = Reasons::of(risk, &evidence, (&new.invocation.display(), &command));
         let reasons = if new.invocation.hides() { reasons.without_input() } else { reasons };
         // Serialisation of texts and numbers cannot fail.
         let reasons = serde_json::to_string(&reasons).unwrap_or_default();
         let said =
             new.justification.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
+        let said = said.map(|said| known.hide(&said));
         let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
         let tool = new.invocation.tool().map(ToolCall::title);

@@ -11,6 +11,7 @@
 //! Out of scope: I/O, and replacements that could be executed.
 
 mod calls;
+mod known;
 mod names;
 mod programs;
 mod shapes;
@@ -20,6 +21,7 @@ use crate::judge::sort;
 use std::ops::Range;
 
 pub use self::calls::redact_shown;
+pub(super) use self::known::KnownSecrets;
 
 /// The text that replaces a secret.
 pub const HIDDEN: &str = "***";
@@ -28,28 +30,34 @@ pub const HIDDEN: &str = "***";
 /// redacted text does not change when it is redacted again.
 #[must_use]
 pub fn redact(text: &str) -> (String, bool) {
+    redact_and_keep(text, &mut Vec::new())
+}
+
+/// Redacts the secrets in a command like [`redact`], and adds them to `kept`.
+fn redact_and_keep(text: &str, kept: &mut Vec<String>) -> (String, bool) {
     /// The maximum number of passes. Only a text that was made for it contains further secrets after each pass.
     const READINGS: usize = 4;
-    let (mut out, hidden) = redact_once(text);
+    let (mut out, hidden) = redact_once(text, kept);
     let mut more = hidden;
     for _ in 1..READINGS {
         if !more {
             break;
         }
         // A secret may have contained a quote or an operator that hid the text after it.
-        let again = redact_once(&out);
+        let again = redact_once(&out, kept);
         more = again.1 && again.0 != out;
         out = again.0;
     }
     (out, hidden)
 }
 
-fn redact_once(text: &str) -> (String, bool) {
+fn redact_once(text: &str, kept: &mut Vec<String>) -> (String, bool) {
     let mut secrets = Secrets { text, spans: Vec::new() };
     let words = words::split(text);
     shapes::find(&mut secrets);
     names::find(&words, &mut secrets);
     programs::find(&words, &mut secrets);
+    kept.extend(secrets.spans.iter().filter_map(|span| text.get(span.clone())).map(str::to_owned));
     secrets.out()
 }
 

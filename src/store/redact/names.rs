@@ -232,10 +232,14 @@ impl Name<'_> {
     /// PowerShell, but its value is in quotes (`$name = "…"`).
     fn set(&self, at: usize, key: bool) -> Option<Range<usize>> {
         let at = self.skip_blanks(at);
-        let text = !key && matches!(self.byte(at), Some(b'\'' | b'"'));
+        let literal = literal(self.text.get(at..).unwrap_or_default());
+        let text = !key && (matches!(self.byte(at), Some(b'\'' | b'"')) || literal.is_some());
         let referred = self.start.checked_sub(1).is_some_and(|before| self.refers(before));
         if self.strength < Strength::Medium || referred && !text {
             return None;
+        }
+        if let Some(inside) = literal {
+            return self.accept(at + inside.start..at + inside.end);
         }
         let mut span = words::value(self.text, at, None);
         let quoted = matches!(self.byte(at), Some(b'\'' | b'"'));
@@ -391,6 +395,38 @@ impl Name<'_> {
             };
         secret.then_some(span)
     }
+}
+
+/// Returns the span of the text in a literal of a language that does not begin with a single quote character: in
+/// backticks, in three quotes, after a prefix (`b"…"`, `r'…'`), or in delimiters (`%q(…)`, `qq{…}`, `[[…]]`).
+fn literal(rest: &str) -> Option<Range<usize>> {
+    let closing = |open: char| match open {
+        '(' => ')',
+        '[' => ']',
+        '{' => '}',
+        '<' => '>',
+        same => same,
+    };
+    let letters = rest.trim_start_matches('%').trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let prefix = rest.get(..rest.len() - letters.len())?;
+    let open = letters.chars().next()?;
+    let is_word = prefix.starts_with('%') || matches!(prefix, "q" | "qq");
+    let tripled = matches!(open, '\'' | '"') && letters.chars().take(3).filter(|c| *c == open).count() == 3;
+    let deep = match open {
+        '\'' | '"' if tripled => 3,
+        '\'' | '"' if (1..=2).contains(&prefix.len()) && !prefix.starts_with('%') => 1,
+        '`' if prefix.is_empty() => 1,
+        '[' if prefix.is_empty() && letters.starts_with("[[") => 2,
+        '(' | '[' | '{' | '<' | '|' | '!' | '/' if is_word => 1,
+        _ => return None,
+    };
+    let start = prefix.len() + deep;
+    let inside = rest.get(start..)?;
+    let end = inside.find(closing(open)).filter(|end| *end > 0)?;
+    if inside.get(..end)?.contains(['\n', '$']) {
+        return None;
+    }
+    Some(start..start + end)
 }
 
 /// Removes the comma that JSON has after an unquoted value.

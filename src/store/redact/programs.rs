@@ -21,7 +21,7 @@ pub(super) fn find(words: &[FlatWord], secrets: &mut Secrets<'_>) {
         command.operands(secrets);
         command.literals(secrets);
         let writes = command.writes_a_secret(secrets.text);
-        if writes {
+        if writes || command.has_input(secrets.text, true) {
             command.printed(secrets);
         }
         if writes || command.reads_a_secret(secrets.text) {
@@ -111,20 +111,47 @@ impl<'w> Command<'w> {
             let base = written.rsplit('/').next().unwrap_or(written);
             for operand in secret_arguments().operand.iter().filter(|operand| has(&operand.programs, base)) {
                 let behind = || words.iter().skip(at + 1).take(NEAR);
-                let is = |wanted: &str, written: &str| written.rsplit('/').next().unwrap_or(written) == wanted;
-                let sub = operand.sub.as_deref();
-                if sub.is_some_and(|sub| !behind().next().is_some_and(|(_, written)| is(sub, written)))
-                    || operand.letter.is_some_and(|letter| !behind().any(|(_, word)| is_cluster_with(word, letter)))
+                let Some(used) = skip_sub(behind().map(|(_, word)| *word), operand.sub.as_deref()) else { continue };
+                if operand.letter.is_some_and(|letter| !behind().any(|(_, word)| is_cluster_with(word, letter)))
+                    || operand.word.as_deref().is_some_and(|wanted| !behind().any(|(_, word)| *word == wanted))
                 {
                     continue;
                 }
-                let rest = || behind().skip(usize::from(sub.is_some()));
+                let rest = || behind().skip(used);
+                let plain = || rest().filter(|(_, word)| !word.starts_with('-'));
                 match operand.which {
                     WhichOperand::First => {
                         if let Some((word, written)) = rest().find(|(_, word)| !word.starts_with('-'))
                             && !written.contains(['=', ':'])
                         {
                             hide(secrets, whole(word), Form::Next);
+                        }
+                    }
+                    WhichOperand::Second | WhichOperand::Third => {
+                        let before = if operand.which == WhichOperand::Second { 1 } else { 2 };
+                        if let Some((word, _)) = plain().nth(before) {
+                            hide(secrets, whole(word), Form::Next);
+                        }
+                    }
+                    WhichOperand::All => {
+                        for (word, _) in plain() {
+                            hide(secrets, whole(word), Form::Next);
+                        }
+                    }
+                    WhichOperand::Values => {
+                        for (word, written) in plain() {
+                            if let Some((_, value)) = written.split_once('=').filter(|(name, _)| !name.is_empty()) {
+                                let start = word.span.end - value.len();
+                                hide(secrets, words::value(text, start, quote_before(text, word)), Form::Next);
+                            }
+                        }
+                    }
+                    WhichOperand::Named => {
+                        for ((_, name), (word, written)) in rest().zip(rest().skip(1)) {
+                            let name = name.rsplit(['/', ':']).next().unwrap_or(name);
+                            if !name.starts_with('-') && !written.starts_with('-') && super::names::is_secret(name) {
+                                hide(secrets, whole(word), Form::Next);
+                            }
                         }
                     }
                     WhichOperand::Last => {
@@ -183,17 +210,23 @@ impl<'w> Command<'w> {
         let reads = self.texts(text).any(|(_, written)| written == "read");
         let hidden =
             || self.texts(text).any(|(_, written)| is_cluster_with(written, 's') || super::names::is_secret(written));
+        any(&STORES) && any(&PUTS) || reads && hidden() || self.has_input(text, false)
+    }
+
+    /// Reports whether the command takes a secret from its input, or from a command in its arguments (`printed`).
+    fn has_input(&self, text: &str, printed: bool) -> bool {
         let named = |wanted: &[String]| {
-            self.texts(text).any(|(_, written)| has(wanted, written.rsplit('/').next().unwrap_or(written)))
+            // A variable or option is followed by an equals sign.
+            let base =
+                |written: &'_ str| has(wanted, written.rsplit('/').next().unwrap_or(written).trim_end_matches('='));
+            self.texts(text).any(|(_, written)| base(written))
         };
         let given = |letter: char| self.texts(text).any(|(_, written)| is_cluster_with(written, letter));
-        any(&STORES) && any(&PUTS)
-            || reads && hidden()
-            || secret_arguments().input.iter().any(|input| {
-                (input.programs.is_empty() || named(&input.programs))
-                    && (input.words.is_empty() || named(&input.words))
-                    && input.letter.is_none_or(given)
-            })
+        secret_arguments().input.iter().filter(|input| input.printed == printed).any(|input| {
+            (input.programs.is_empty() || named(&input.programs))
+                && (input.words.is_empty() || named(&input.words))
+                && input.letter.is_none_or(given)
+        })
     }
 
     /// Redacts the secret in `<<< SECRET`.
@@ -208,7 +241,16 @@ impl<'w> Command<'w> {
     fn printed(&self, secrets: &mut Secrets<'_>) {
         let text = secrets.text;
         let mut saying = false;
+        // The quote that encloses the whole `echo`, and the position after that word.
+        let mut within: Option<(char, usize)> = None;
         for (word, written) in self.texts(text) {
+            let between = |from: usize| text.get(from..word.span.start).unwrap_or_default();
+            if within.is_some_and(|(quote, from)| between(from).contains(quote)) {
+                break;
+            }
+            if let (Some((_, from)), true) = (&mut within, saying) {
+                *from = word.span.end;
+            }
             if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Separator::Redirection {
                 let span = words::value(text, word.span.start, quote_before(text, word));
                 // The name of a variable is not a secret: `echo NAME=secret > .env`.
@@ -218,7 +260,11 @@ impl<'w> Command<'w> {
                 let start = named.map_or(span.start, |(name, _)| span.start + name.len() + 1);
                 hide(secrets, start..span.end, Form::Next);
             }
-            saying = saying || matches!(written, "echo" | "printf");
+            if !saying && matches!(written, "echo" | "printf") {
+                saying = true;
+                let quote = quote_before(text, word).filter(|_| !closes(text, word));
+                within = quote.map(|quote| (char::from(quote), word.span.end));
+            }
         }
     }
 }
@@ -261,6 +307,26 @@ fn is_file_of_secrets(path: &str) -> bool {
         || named(stem) && ENDINGS.contains(&ending)
         || matches!(ending, "key" | "pem" | "token" | "secret")
         || of_variables
+}
+
+/// Returns the number of words up to the end of the subcommand, before which only options may be.
+fn skip_sub<'t>(words: impl Iterator<Item = &'t str> + Clone, sub: Option<&str>) -> Option<usize> {
+    let Some(sub) = sub else { return Some(0) };
+    let is = |(wanted, written): (&str, &str)| written.rsplit('/').next().unwrap_or(written) == wanted;
+    let mut after_option = false;
+    for (at, word) in words.clone().enumerate() {
+        let wanted = sub.split(' ');
+        if wanted.clone().count() <= words.clone().skip(at).count()
+            && wanted.clone().zip(words.clone().skip(at)).all(is)
+        {
+            return Some(at + wanted.count());
+        }
+        if !word.starts_with('-') && !after_option {
+            return None;
+        }
+        after_option = word.starts_with('-') && !word.contains('=');
+    }
+    None
 }
 
 /// Reports whether the list contains a name.

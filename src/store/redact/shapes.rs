@@ -131,7 +131,8 @@ fn random(secrets: &mut Secrets<'_>) {
 
 /// Reports whether uppercase letters, lowercase letters and digits alternate irregularly.
 fn is_mixed(word: &str) -> bool {
-    const LEAST: usize = 24;
+    /// The characters of 15 bytes in base64.
+    const LEAST: usize = 20;
     const MOST: usize = 512;
     let kind = |byte: u8| match byte {
         b'A'..=b'Z' => 0,
@@ -142,9 +143,9 @@ fn is_mixed(word: &str) -> bool {
     let count = |wanted: i32| word.bytes().filter(|byte| kind(*byte) == wanted).count();
     let changes = word.as_bytes().windows(2).filter(|pair| matches!(pair, [a, b] if kind(*a) != kind(*b))).count();
     (LEAST..=MOST).contains(&word.len())
-        && count(0) >= 4
-        && count(1) >= 4
-        && count(2) >= 3
+        && count(0) >= 3
+        && count(1) >= 3
+        && count(2) >= 2
         && count(3) * 8 <= word.len()
         && changes * 2 >= word.len()
 }

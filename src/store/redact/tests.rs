@@ -88,6 +88,33 @@ const PLACES: &[&str] = &[
     "echo 'machine example.com login ada password @@' >> x",
     "psql -c \"ALTER USER ada WITH PASSWORD '@@'\"",
     "mysql -e \"CREATE USER 'ada'@'%' IDENTIFIED BY '@@'; select 1\"",
+    "vault kv put secret/db value=@@",
+    "vault kv put -mount=secret db value='@@'",
+    "aws configure set aws_secret_access_key @@",
+    "aws --profile prod configure set aws_secret_access_key @@",
+    "aws ssm put-parameter --name x --type SecureString --value @@",
+    "az keyvault secret set --vault-name v -n x --value @@",
+    "fly secrets set STRIPE=@@",
+    "netlify env:set FOO @@",
+    "pulumi config set --secret tok @@",
+    "ansible-vault encrypt_string '@@'",
+    "npm config set //registry.npmjs.org/:_authToken @@",
+    "node -e 'const token = `@@`; run()'",
+    "ruby -e 'secret = %q(@@)'",
+    "python3 -c 'token = b\"@@\"; run()'",
+    "python3 -c 'password = \"\"\"@@\"\"\"; run()'",
+    "perl -e 'my $password = q{@@};'",
+    "useradd -m -p @@ ada",
+    "rclone config update x pass @@",
+    "restic --password-command 'echo @@' snapshots",
+    "RESTIC_PASSWORD_COMMAND='echo @@' restic snapshots",
+    "nmcli dev wifi connect ssid password @@",
+    "wpa_passphrase ssid @@",
+    "security add-generic-password -a ada -s x -w @@",
+    "pass insert -e foo <<< @@",
+    "echo @@ | pass insert -e foo",
+    "keyctl add user k @@ @u",
+    "mc alias set name https://s3.example.com ada @@",
     "app 'Server=db;User Id=sa;Password=@@;Encrypt=true'",
 ];
 
@@ -156,14 +183,28 @@ const ORDINARY: &[&str] = &[
     "grep password 'a b'",
     "openssl enc -aes-256-cbc -kfile key.txt -in x",
     "git log --author=ada@example.com --format=%H",
+    "vault kv get secret/db",
+    "aws configure set region eu-central-1",
+    "aws ssm get-parameter --name x",
+    "pulumi config set aws:region eu-central-1",
+    "git config user.name ada && npm config set registry https://registry.npmjs.org/",
+    "nmcli dev wifi connect ssid",
+    "useradd -m -s /bin/bash ada",
+    "keyctl show @u",
+    "restic --password-file p snapshots",
+    "cargo run login name",
+    "node -e 'const token = `${process.env.X}`'",
+    "ruby -e 'secret = quote(x)'",
+    "python3 -c 'token = f(x); secret = r.get(1)'",
     "",
 ];
 
 #[test]
 fn what_is_too_mixed_for_a_name_is_hidden_wherever_it_stands() {
-    let secret = "a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2";
-    for place in ["deploy @@", "x = '@@'", "puts \"@@\"", "app --x:@@", "f(@@)"] {
-        assert_eq!(redact(&place.replace("@@", secret)), (place.replace("@@", "***"), true), "{place}");
+    for secret in ["a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2", "a8Kd93LxQz0Vb7Tn4RyW1m"] {
+        for place in ["deploy @@", "x = '@@'", "puts \"@@\"", "app --x:@@", "f(@@)"] {
+            assert_eq!(redact(&place.replace("@@", secret)), (place.replace("@@", "***"), true), "{place}");
+        }
     }
     for ordinary in [
         "echo a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2 | base64 -d",
@@ -172,6 +213,9 @@ fn what_is_too_mixed_for_a_name_is_hidden_wherever_it_stands() {
         "cat src/AbstractSingletonProxyFactoryBean2Test3Impl4.java",
         "git checkout 1f0c3f2a9d8b7c6e5f4a3b2c1d0e9f8a7b6c5d4e",
         "echo hello > docs/token-format.md",
+        "kubectl get 6f1c3f2a-9d8b-4c6e-8f4a-3b2c1d0e9f8a -o yaml",
+        "ls /var/folders/9z/x1k2Lm3n/T/Build-2026-11-28/Debug-iphoneos",
+        "grep X509V3CertBase64EncodeRfc7468 HTTP2ResponseV1Beta3Handler",
     ] {
         assert_eq!(redact(ordinary), (ordinary.to_owned(), false), "{ordinary}");
     }

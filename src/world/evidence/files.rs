@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::{EvidenceWalk, Tally, words};
-use crate::judge::analysis::act::{Act, Piece, Value};
+use crate::judge::analysis::act::{Act, Value};
 use crate::judge::analysis::place::Place;
 use crate::judge::rules::glob;
 use crate::judge::sort;
@@ -206,22 +206,7 @@ fn expand(look: &mut EvidenceWalk<'_>, cwd: &Path, value: &Value) -> FactResult<
     if let Some(text) = value.known() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![cwd.join(text.as_ref())] });
     }
-    let mut pattern = String::new();
-    for piece in value.pieces() {
-        match piece {
-            // Special characters in text are literal.
-            Piece::Text(text) => {
-                for character in text.chars() {
-                    if "*?[]\\".contains(character) {
-                        pattern.push('\\');
-                    }
-                    pattern.push(character);
-                }
-            }
-            Piece::Glob(text) => pattern.push_str(text),
-            Piece::Unknown(_) => return Ok(Vec::new()),
-        }
-    }
+    let Some(pattern) = value.glob() else { return Ok(Vec::new()) };
     let (dir, last) = pattern
         .rsplit_once('/')
         .map_or((".", pattern.as_str()), |(dir, last)| (if dir.is_empty() { "/" } else { dir }, last));

@@ -17,9 +17,11 @@ use std::time::{Duration, Instant};
 use super::git::open::Repository;
 use super::git::status::{FileState, Status};
 use super::{FactResult, World, paths};
-use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
+use crate::judge::analysis::act::{Act, ActId, Flag, Operand, Verb};
+use crate::judge::analysis::question::Question;
 use crate::judge::effect::Effect;
 use crate::judge::risk::Finding;
+use crate::judge::rules::glob;
 
 /// Maximum number of files and index entries that are examined.
 const MAX_ENTRIES: usize = 5_000;
@@ -56,6 +58,25 @@ pub fn gather(world: &World, acts: &[Act], findings: &[Finding], time: Duration)
         };
     }
     Evidence { lines: look.lines, truncated: look.truncated }
+}
+
+/// Returns the globs in the operands of the acts that have findings. The paths that they match are part of what a person
+/// approves.
+pub fn globs<'a>(acts: &'a [Act], findings: &'a [Finding]) -> impl Iterator<Item = Question> + 'a {
+    let is_flagged = |id: ActId, act: &Act| findings.iter().any(|finding| falls_on(finding, id, act, acts));
+    let flagged = acts.iter().enumerate().filter(move |(id, act)| act.remote.is_none() && is_flagged(*id, act));
+    flagged.flat_map(|(_, act)| {
+        let absolute = |operand: &Operand| {
+            let pattern = operand.value.glob()?;
+            if pattern.starts_with('/') {
+                return Some(Question::Matches(pattern));
+            }
+            let mut all = String::new();
+            glob::escape(act.cwd.as_ref()?.text()?, &mut all);
+            Some(Question::Matches(format!("{all}/{pattern}")))
+        };
+        act.operands.iter().filter_map(absolute)
+    })
 }
 
 /// Reports whether a finding is about an act, about its program if it is an effect, or about one of its effects.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stage::Asked;
+use super::stage::{Asked, COMMAND};
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
@@ -65,6 +65,26 @@ fn whatever_becomes_of_the_window_the_command_stays_in_sight() {
     }
     asked.terminal.send("y");
     assert_eq!(asked.answer(), "Once");
+}
+
+#[test]
+fn when_a_yes_counts_the_end_of_the_command_is_on_the_screen() {
+    let operands: String = (0..600).map(|number| format!(" x{number}")).collect();
+    let commands = [
+        format!("rm -rf n3{operands} the-end"),
+        format!("rm -rf n3; echo {}; rm -rf the-end", "A".repeat(2600)),
+        format!("rm -rf n3{}; rm -rf the-end", " ".repeat(3000)),
+        format!("rm -rf n3; {}rm -rf the-end{}", "echo a; ".repeat(400), "\n".repeat(200)),
+    ];
+    for (command, (columns, rows)) in commands.iter().zip([(100, 30), (80, 24), (33, 9), (40, 12)]) {
+        let mut asked = Asked::start(&[(COMMAND, command)], columns, rows, OnTerminal::ALL);
+        asked.terminal.wait_for("no answer means");
+        asked.pause();
+        let screen = asked.terminal.screen();
+        assert!(screen.contains("the-end"), "{columns}x{rows}:\n{screen}");
+        asked.terminal.send("y");
+        assert_eq!(asked.answer(), "Once");
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl Connection<'_> {
             words: row.words.as_deref(),
             parent,
             process: process.as_deref().filter(|_| row.waits),
-            shape: row.shape.as_deref(),
+            shape: row.shape.as_ref(),
             opinion: row.opinion.as_ref(),
             changes: &row.changes,
             tool: row.tool.as_ref().map(|(title, _)| title.as_str()),

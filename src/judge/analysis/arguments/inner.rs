@@ -1,7 +1,7 @@
 //! Finds the commands that a wrapper runs.
 
 use super::scan::{ArgumentScan, EnclosedCommand, assignment};
-use super::{Arg, InnerCommand, InnerText, values};
+use super::{Arg, InnerCommand, InnerText, PassedOn, values};
 use crate::judge::analysis::act::{Operand, Piece, Remote, RemoteKind, Value};
 use crate::judge::invocation::quote;
 use crate::judge::rules::model::{Added, Inner, RemoteName, Wrap, WrapFrom};
@@ -76,6 +76,27 @@ pub(super) fn commands(scan: &ArgumentScan<'_>) -> Vec<InnerCommand> {
     }
     found.dedup_by(|one, other| one.what == InnerText::BareShell && other.what == InnerText::BareShell);
     found
+}
+
+/// Returns how many arguments only a command of the program receives. The operand that names this command does not
+/// count, because it may also be the name of a package or a task.
+pub(super) fn passed_on(scan: &ArgumentScan<'_>) -> PassedOn {
+    let only_runs = |wrap: &&Wrap| wrap.remote.is_none() && wrap.adds == Added::Nothing && scan.is_on(wrap);
+    let of = |wrap: &Wrap| match &wrap.from {
+        WrapFrom::After(word) => {
+            let enclosed = scan.enclosed.iter().find(|enclosed| enclosed.word == *word)?;
+            Some(PassedOn { arguments: enclosed.args.len(), operands: 0 })
+        }
+        WrapFrom::Operands if !wrap.each => {
+            let behind = scan.operands.get(scan.command_at(wrap) + 1..)?;
+            // Otherwise options of the program are between them.
+            let is_end = |first: &usize| first + behind.len() == scan.args.len();
+            behind.first().filter(|first| is_end(first))?;
+            Some(PassedOn { arguments: behind.len(), operands: behind.len() })
+        }
+        _ => None,
+    };
+    scan.wraps().filter(only_runs).find_map(of).unwrap_or_default()
 }
 
 fn operands(wrap: &Wrap, scan: &ArgumentScan<'_>) -> Option<InnerCommand> {

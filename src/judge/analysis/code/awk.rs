@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::expression::MAX_TEXT;
 use super::scan::{Token, tokens};
-use super::{Call, Gap, Language, Slice, Text, World, value};
+use super::{Call, Gap, Language, MAX_CALLS, Slice, Text, World, value};
+use crate::judge::analysis::fuel::cost;
 use crate::judge::rules::catalog::languages;
 
 /// Parses a program.
@@ -17,6 +19,7 @@ pub fn read(text: Slice<'_>, world: World<'_>) -> Vec<Call> {
         calls: Vec::new(),
         printing: false,
         asks: super::names::asks(&tokens),
+        spend: world.spend,
     };
     reader.all();
     reader.calls
@@ -33,6 +36,8 @@ struct Awk<'a> {
     printing: bool,
     /// Whether the program tests names before it prints them.
     asks: bool,
+    /// Charges work.
+    spend: &'a dyn Fn(u64) -> bool,
 }
 
 impl Awk<'_> {
@@ -56,7 +61,10 @@ impl Awk<'_> {
         let (mut printed, mut last) = (Text::default(), Text::default());
         // The printed text is formatted.
         let mut pattern = false;
-        while let Some(token) = self.tokens.get(self.at) {
+        while let Some(token) = self.tokens.get(self.at).filter(|_| self.calls.len() <= MAX_CALLS) {
+            if !(self.spend)(cost::TOKEN) {
+                return;
+            }
             match token {
                 Token::Name(name) if name == "system" && self.mark(self.at + 1, '(') => {
                     self.at += 2;
@@ -157,10 +165,13 @@ impl Awk<'_> {
                     self.at += 3;
                 }
                 Token::Name(name) if matches!(name.as_str(), "getline" | "print" | "printf") => break,
-                Token::Name(name) => match self.known.get(name) {
-                    Some(text) => all.push_text(text),
-                    None => all.push_gap(Gap::Value),
-                },
+                Token::Name(name) => {
+                    let paid = |text: &&Text| (self.spend)(cost::TOKEN + text.size() as u64 / 8);
+                    match self.known.get(name).filter(|text| all.len() + text.len() <= MAX_TEXT).filter(paid) {
+                        Some(text) => all.push_text(text),
+                        None => all.push_gap(Gap::Value),
+                    }
+                }
                 Token::Number(number) => all.push_text(number),
                 Token::Mark('$') => all.push_gap(Gap::Value),
                 Token::Mark('(') if self.at == begin => {}

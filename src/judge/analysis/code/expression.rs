@@ -53,6 +53,14 @@ impl Expression {
         Self { text: Some(text), ..Self::default() }
     }
 
+    /// Returns its approximate size in memory, in bytes.
+    pub fn size(&self) -> u64 {
+        let of_list = |list: &[Value]| list.iter().map(|value| 64 + value.length()).sum::<usize>();
+        let text = self.text.as_ref().map_or(0, Text::size);
+        let lists = self.list.as_deref().into_iter().chain([self.carried.as_slice()]);
+        (text + lists.map(of_list).sum::<usize>()) as u64
+    }
+
     pub fn of_name(name: String) -> Self {
         Self { secret: names::is_environment(&name), name: Some(name), ..Self::default() }
     }
@@ -138,17 +146,23 @@ impl CallReader<'_> {
                     && matches!(self.peek(0), Some(Token::Text(_)))
                     && self.language == Language::Python
                 {
-                    let next = self.operand(depth);
-                    all = joined(all, next);
+                    all = self.joined_with_next(all, depth);
                     continue;
                 }
                 return all;
             }
             self.at += if self.language == Language::Lua { 2 } else { 1 };
             self.skip_lines();
-            let next = self.operand(depth);
-            all = joined(all, next);
+            all = self.joined_with_next(all, depth);
         }
+    }
+
+    /// Joins the next operand to a value, which copies both. Without fuel the result is unknown.
+    #[inline(never)]
+    fn joined_with_next(&mut self, all: Expression, depth: usize) -> Expression {
+        let next = self.operand(depth);
+        let is_paid = (self.world.spend)((all.size() + next.size()) / 4);
+        if is_paid { joined(all, next) } else { Expression::of_text(Gap::Value) }
     }
 
     fn operand(&mut self, depth: usize) -> Expression {
@@ -295,8 +309,8 @@ impl CallReader<'_> {
         if name.contains(UNKNOWN_NAME) {
             return Expression::of_text(name);
         }
-        if let Some(bound) = self.bound.get(&name) {
-            return bound.clone();
+        if let Some(bound) = self.held(&name) {
+            return bound;
         }
         if let Some(own) = self.own_place(&name) {
             return Expression::of_text(own);
@@ -310,6 +324,14 @@ impl CallReader<'_> {
             }
             _ => Expression::of_name(name),
         }
+    }
+
+    /// Returns a copy of the value of a name, which is charged; without fuel an unknown value.
+    #[inline(never)]
+    pub fn held(&self, name: &str) -> Option<Expression> {
+        let bound = self.bound.get(name)?;
+        let is_paid = (self.world.spend)(bound.size() / 16);
+        Some(if is_paid { bound.clone() } else { Expression::of_text(Gap::Value) })
     }
 
     fn is_cast(&self) -> bool {

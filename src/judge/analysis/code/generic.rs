@@ -7,8 +7,9 @@ use super::constants::Constants;
 use super::evaluation::{Evaluation, Item, Values};
 use super::expression::option;
 use super::scan::{Token, tokens};
-use super::{Call, Gap, Language, Slice, World, unknown, value};
+use super::{Call, Gap, Language, MAX_CALLS, Slice, World, unknown, value};
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::fuel::cost;
 use crate::judge::rules::catalog::languages;
 use crate::judge::rules::languages::{ActObject, ActOfCalls, OPENS, OPENS_TO_WRITE, last_part};
 use crate::judge::rules::word_lists;
@@ -36,7 +37,7 @@ fn nested(text: Slice<'_>, world: World<'_>, depth: usize) -> Vec<Call> {
     let mut constants = Constants::new(&tokens, world);
     let mut at = 0;
     let mut passed = 0;
-    while let Some(token) = tokens.get(at) {
+    while let Some(token) = tokens.get(at).filter(|_| calls.len() <= MAX_CALLS && (world.spend)(2 * cost::TOKEN)) {
         (passed..=at).for_each(|at| constants.pass(at));
         passed = passed.max(at + 1);
         match token {

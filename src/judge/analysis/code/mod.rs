@@ -61,6 +61,8 @@ pub struct World<'a> {
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Reports whether a call with this name runs programs or code, or deletes.
     pub acts: &'a dyn Fn(&str) -> bool,
+    /// Charges work. `false`: no fuel is left; what follows in the code need not be read.
+    pub spend: &'a dyn Fn(u64) -> bool,
 }
 
 impl World<'_> {
@@ -152,6 +154,9 @@ impl Source {
 #[must_use]
 pub fn read(language: Language, source: &Source, world: World<'_>) -> CallsRead {
     let text = source.0.slice();
+    if !(world.spend)(source.rough().len() as u64) {
+        return CallsRead::default();
+    }
     let mut calls = match language {
         Language::Python
         | Language::Js

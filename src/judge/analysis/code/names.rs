@@ -89,6 +89,49 @@ pub(super) fn asks(tokens: &[Token]) -> bool {
         .any(|token| matches!(token, Token::Name(name) if word_lists::COMPARING_WORDS.contains(&name.as_str())))
 }
 
+/// Reports whether code prints only values whose names begin with a literal text that no name of a secret begins with:
+/// its only printing call directly depends on that test.
+pub(super) fn picks(tokens: &[Token]) -> bool {
+    let named = |token: &Token, words: &[&str]| matches!(token, Token::Name(name) if words.contains(&name.as_str()));
+    // Words and operators with which the other names would be printed.
+    let turns = |token: &Token| {
+        matches!(token, Token::Mark('!' | '?' | '|'))
+            || named(token, &["not", "else", "elif", "continue", "or", "unless"])
+    };
+    let prints = |token: &Token| named(token, &["print", "log", "puts"]);
+    let is_mark = |token: &&Token| matches!(token, Token::Mark(_) | Token::Line);
+    let Some(at) = tokens.iter().position(|token| named(token, &["startswith", "startsWith", "start_with"])) else {
+        return false;
+    };
+    let behind = tokens.get(at + 1..).unwrap_or_default();
+    let [Token::Mark('('), Token::Text(prefix), Token::Mark(')'), rest @ ..] = behind else { return false };
+    let next = rest.iter().find(|token| !is_mark(token));
+    let printing = tokens.iter().position(prints);
+    // `[print(k) for k in names if k.startswith("X")]`
+    let in_brackets = || {
+        let before = printing.and_then(|at| tokens.get(at.checked_sub(1)?));
+        next.is_none() && matches!(before, Some(Token::Mark('[')))
+    };
+    let leads_there = match next {
+        Some(token) => prints(token) || named(token, &["console", "forEach"]),
+        None => in_brackets(),
+    };
+    leads_there
+        && tokens.iter().filter(|token| prints(token)).count() == 1
+        && !tokens.iter().any(turns)
+        && prefix.known().is_some_and(begins_no_secret)
+}
+
+/// Reports whether a text is the beginning of names none of which suggests a secret.
+fn begins_no_secret(prefix: &str) -> bool {
+    let name = prefix.trim_end_matches('_').to_ascii_uppercase();
+    let first = name.split('_').next().unwrap_or_default();
+    let lists = [&word_lists::SECRET_KEY_WORDS[..], &word_lists::STORE_WORDS, &word_lists::SECRET_PREFIXES];
+    prefix.len() > 1
+        && !is_secret_name(&name)
+        && !lists.iter().any(|list| list.iter().any(|word| word.starts_with(first)))
+}
+
 impl CallReader<'_> {
     /// Adds the act of printing a secret, if the expression ends here.
     pub fn printed(&mut self, printed: &[Expression]) {
@@ -121,7 +164,8 @@ impl CallReader<'_> {
             return Expression { list: Some(globs::found(&key.values())), ..Expression::default() };
         }
         let known = key.text.as_ref().and_then(Text::known).map(str::to_owned);
-        let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
+        let picked = self.picks && known.is_none();
+        let secret = if is_environment(&name) { !picked && of_keys(key) } else { of.secret };
         let Some(key) = known else {
             if self.mark(0, '(') {
                 self.calls.push(Call::new("computed".into(), vec![Value::text(name)]));

@@ -7,6 +7,7 @@ use super::functions::Functions;
 use super::scan::{Token, UNKNOWN_NAME, tokens};
 use super::{Call, Gap, Language, Slice, Text, World};
 use crate::judge::analysis::act::Value;
+use crate::judge::analysis::fuel::cost;
 use crate::judge::rules::word_lists;
 
 /// Parses all calls in `text`.
@@ -16,6 +17,7 @@ pub fn read(language: Language, text: Slice<'_>, world: World<'_>) -> Vec<Call> 
         language,
         world,
         asks: super::names::asks(&tokens),
+        picks: super::names::picks(&tokens),
         at: 0,
         bound: HashMap::new(),
         calls: Vec::new(),
@@ -93,6 +95,7 @@ pub(super) fn bound_by(
         language,
         world,
         asks: false,
+        picks: false,
         at: 0,
         bound,
         calls: Vec::new(),
@@ -122,6 +125,8 @@ pub(super) struct CallReader<'a> {
     pub everything_of: Option<String>,
     /// Whether the code tests names before it prints them.
     pub asks: bool,
+    /// Whether the code prints only values whose names begin like no name of a secret.
+    pub picks: bool,
     /// The number of enclosing expressions.
     pub nesting: usize,
     /// Whether the code continues after an error.
@@ -162,7 +167,11 @@ impl CallReader<'_> {
 
     fn all(&mut self) {
         while self.at < self.tokens.len() && self.calls.len() <= super::MAX_CALLS {
+            let before = self.at;
             self.statement();
+            if !(self.world.spend)(cost::TOKEN * self.at.saturating_sub(before) as u64) {
+                break;
+            }
         }
     }
 
@@ -171,6 +180,7 @@ impl CallReader<'_> {
         match self.named(0).as_deref() {
             Some("import" | "from") if self.language == Language::Python => self.python_import(),
             Some("import") if self.language == Language::Js && !self.mark(1, '(') => self.js_import(),
+            Some("export") if self.language == Language::Js && self.re_exports() => self.js_import(),
             Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
                 if !self.mark(1, '(') && !self.mark(1, '[') =>
             {
@@ -232,11 +242,12 @@ impl CallReader<'_> {
                     || self.language == Language::Ruby && self.mark(1, '<') && self.mark(2, '<'))
                     && self.bound.contains_key(name) =>
             {
-                let held = self.bound.get(name).cloned().unwrap_or_default();
+                let held = self.held(name).unwrap_or_default();
                 let name = name.to_owned();
                 self.at += 3;
                 let more = self.expression(0);
-                self.bind(&name, joined(held, more));
+                let is_paid = (self.world.spend)((held.size() + more.size()) / 4);
+                self.bind(&name, if is_paid { joined(held, more) } else { Expression::of_text(Gap::Value) });
             }
             Some(name) if self.grows(name) => {
                 let name = name.to_owned();
@@ -448,6 +459,16 @@ impl CallReader<'_> {
         name
     }
 
+    /// Reports whether an `export` names a module: `export * from 'm'`, `export {a as b} from 'm'`.
+    fn re_exports(&self) -> bool {
+        let after_braces = || {
+            let mut rest = (2..).map_while(|at| Some((at, self.peek(at)?)));
+            rest.find_map(|(at, token)| matches!(token, Token::Mark('}')).then_some(at + 1))
+        };
+        self.mark(1, '*')
+            || self.mark(1, '{') && after_braces().is_some_and(|at| self.named(at).as_deref() == Some("from"))
+    }
+
     /// Parses `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`.
     fn js_import(&mut self) {
         self.at += 1;
@@ -478,6 +499,10 @@ impl CallReader<'_> {
                     let module = bare(module.rough());
                     if module.starts_with(['/', '.']) {
                         self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
+                    }
+                    // Code that is named by its address.
+                    if module.contains(':') {
+                        self.calls.push(Call::new("import".into(), vec![super::value(&module)]));
                     }
                     for name in whole {
                         self.bound.insert(name, Expression::of_name(module.clone()));

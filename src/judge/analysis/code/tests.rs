@@ -19,7 +19,14 @@ fn seen_in(file: &str, language: &str, text: &str) -> Vec<String> {
     read(
         Language::of(language).unwrap(),
         &Source::known(text),
-        World { home: "/home/dev", file, fetches: &fetches, knows: &knows, acts: &|name| name.starts_with("remove_") },
+        World {
+            home: "/home/dev",
+            file,
+            fetches: &fetches,
+            knows: &knows,
+            acts: &|name| name.starts_with("remove_"),
+            spend: &|_| true,
+        },
     )
     .calls
     .iter()
@@ -137,7 +144,14 @@ fn what_the_shell_puts_in_is_unknown() {
         let code = Value::of(
             [Some(Piece::Text(text.into())), mark, Some(Piece::Text(rest.into()))].into_iter().flatten().collect(),
         );
-        let world = World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false };
+        let world = World {
+            home: "/home/dev",
+            file: "",
+            fetches: &|_| false,
+            knows: &knows,
+            acts: &|_| false,
+            spend: &|_| true,
+        };
         let mut calls = read(Language::Python, &Source::of(&code).unwrap(), world).calls;
         calls.pop().unwrap().args.pop().unwrap()
     };
@@ -159,7 +173,7 @@ fn what_a_loop_goes_through_is_known() {
         read(
             Language::Python,
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls
     };
@@ -205,7 +219,7 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         read(
             Language::Python,
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls
     };
@@ -425,6 +439,16 @@ fn the_environment_is_secret_where_it_is_shown_and_not_where_it_is_asked() {
         ("perl", "print \"$_=$ENV{$_}\" for keys %ENV"),
         ("php", "echo getenv('DB_PASSWORD');"),
         ("awk", "BEGIN { print ENVIRON[\"API_TOKEN\"] }"),
+        ("python", "import os\nfor k in os.environ:\n  print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('AWS'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('A'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if not k.startswith('PY'): print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('PY'): pass\n  print(k, os.environ[k])"),
+        ("python", "import os\nfor k in os.environ:\n  if k.startswith('PY'): continue\n  print(k, os.environ[k])"),
+        ("python", "import os\nprint(os.environ['API_KEY'])\n[print(k) for k in x if k.startswith('PY')]"),
+        ("python", "import os\n[print(os.environ[k]) for k in os.environ if k.startswith('PY') or True]"),
+        ("js", "for (const k in process.env) if (!k.startsWith('npm_')) console.log(k, process.env[k])"),
+        ("js", "for (const k in process.env) if (k.startsWith('GITHUB_')) console.log(k, process.env[k])"),
     ] {
         assert!(shows(language, text), "{text}");
     }
@@ -435,6 +459,10 @@ fn the_environment_is_secret_where_it_is_shown_and_not_where_it_is_asked() {
         ("js", "console.log(!!process.env.API_KEY, process.env.API_KEY ? 1 : 0)"),
         ("ruby", "puts ENV['HOME']"),
         ("awk", "BEGIN { print ENVIRON[\"USER\"] }"),
+        ("python", "import os\nfor k in sorted(os.environ):\n  if k.startswith('PY'): print(k, os.environ[k])"),
+        ("python", "import os\n[print(k, os.environ[k]) for k in os.environ if k.startswith('PY')]"),
+        ("js", "for (const k in process.env) if (k.startsWith('npm_')) console.log(k, process.env[k])"),
+        ("js", "Object.keys(process.env).filter(k=>k.startsWith('npm_')).forEach(k=>console.log(k, process.env[k]))"),
     ] {
         assert!(!shows(language, text), "{text}");
     }
@@ -508,7 +536,14 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         let read = read(
             Language::of(language).unwrap(),
             &Source::known(&part.repeat(20_000)),
-            World { home: "/home/dev", file: "", fetches: &|_| false, knows: &knows, acts: &|_| false },
+            World {
+                home: "/home/dev",
+                file: "",
+                fetches: &|_| false,
+                knows: &knows,
+                acts: &|_| false,
+                spend: &|_| true,
+            },
         );
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
@@ -594,7 +629,7 @@ fn names_that_a_listing_gives_are_any_names() {
         let calls = read(
             Language::of(language).unwrap(),
             &Source::known(text),
-            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false },
+            World { home: "/home/dev", file: "", fetches: &fetches, knows: &knows, acts: &|_| false, spend: &|_| true },
         )
         .calls;
         let shown: Vec<String> = calls
@@ -725,6 +760,11 @@ fn a_function_that_is_handed_on_is_called_with_what_it_is_given() {
     );
     has("js", "r(`child_process`).execSync(`a`)", "child_process.execSync(a)");
     has("js", "require('left')", "import-package(node_modules/left)");
+    has("js", "import x from 'https://x.org/y.ts'", "import(https://x.org/y.ts)");
+    has("js", "import 'npm:x'", "import(npm:x)");
+    has("js", "export * from 'https://x.org/y.ts'", "import(https://x.org/y.ts)");
+    has("js", "export {a, b as c} from './y.js'", "run-file(./y.js)");
+    has("js", "const a = 1; export {a}\nrequire('child_process').exec('rm x')", "child_process.exec(rm x)");
     assert_eq!(seen("js", "require('./left')"), ["run-file(./left)"]);
     assert_eq!(seen("js", "import './left.js'"), ["run-file(./left.js)"]);
     assert_eq!(seen("js", "import a, {b as c} from '../left.js'"), ["run-file(../left.js)"]);
@@ -743,6 +783,7 @@ fn a_function_of_the_c_library_is_lua_s_own_of_the_same_name() {
                 fetches: &|_| false,
                 knows: &|_| false,
                 acts: &|name| name.starts_with("os."),
+                spend: &|_| true,
             },
         )
         .calls
@@ -987,7 +1028,8 @@ fn a_statement_of_which_nothing_is_known_is_not_read() {
         let pieces = code.split('@').flat_map(|text| [super::unknown(), Value::text(text)]).skip(1);
         let code = Value::join(&pieces.collect::<Vec<_>>(), "");
         let language = Language::of(language).unwrap();
-        let world = World { home: "", file: "", fetches: &|_| false, knows: &|_| true, acts: &|_| false };
+        let world =
+            World { home: "", file: "", fetches: &|_| false, knows: &|_| true, acts: &|_| false, spend: &|_| true };
         read(language, &Source::of(&code).unwrap(), world).unknown
     };
     for (language, code) in [

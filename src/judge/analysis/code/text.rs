@@ -112,6 +112,11 @@ impl Text {
         self.text.len()
     }
 
+    /// Returns its size in memory, in bytes.
+    pub fn size(&self) -> usize {
+        self.text.len() + std::mem::size_of_val(self.gaps.as_slice())
+    }
+
     /// Reports whether it has an unknown part.
     pub fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()

@@ -38,8 +38,8 @@ fn plainly(command: &str) -> Vec<Step> {
 }
 
 #[test]
-fn what_a_program_runs_comes_before_what_it_reads_and_prints() {
-    assert_eq!(plainly("nice rm a"), [Inner, Typed, Leads, Touches]);
+fn what_an_interpreter_runs_comes_before_what_it_reads_and_prints() {
+    assert_eq!(plainly("nice rm a"), [Typed, Leads, Inner, Touches], "it reads its files before it runs a command");
     assert_eq!(plainly("python3 -c a"), [Typed, Code(0), Leads, Touches, Prints]);
     assert_eq!(plainly("bash -c a"), [Typed, Code(0), Leads, Touches], "its code passes on what it prints");
     assert_eq!(plainly("rm a"), [Typed, Leads, Touches, Prints]);

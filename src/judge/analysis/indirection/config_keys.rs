@@ -8,7 +8,8 @@ use super::loads::option_values;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::state::State;
-use crate::judge::rules::model::Load;
+use crate::judge::rules::model::{Load, SettingLine};
+use crate::judge::rules::word_lists;
 
 /// Maximum number of occurrences of a key in a file, and of texts in its values.
 const MAX_PLACES: usize = 32;
@@ -37,6 +38,98 @@ pub(super) fn options(load: &Load, text: &str) -> Vec<Value> {
     let texts = load.option_keys.iter().flat_map(|key| texts(text, key)).collect::<Vec<_>>().join(" ");
     let words: Vec<Value> = texts.split_whitespace().map(Value::text).collect();
     option_values(&words.iter().collect::<Vec<_>>(), &load.options)
+}
+
+/// Returns the commands that install what settings require, except for packages that one of `locks` contains.
+pub(super) fn installs(load: &Load, text: &str, locks: &[String]) -> Vec<String> {
+    let text = if load.comment.is_empty() { text.to_owned() } else { uncommented(text, &load.comment) };
+    let install = |line: &SettingLine| {
+        let required = values(&text, &line.begins).into_iter().flat_map(required);
+        let is_new = |(name, _): &(String, String)| !name.is_empty() && !locks.iter().any(|lock| contains(lock, name));
+        let command = |requirement: &str| format!("{} '{}'", line.before, requirement.replace('\'', ""));
+        required.filter(is_new).map(|(_, requirement)| command(&requirement)).collect::<Vec<_>>()
+    };
+    load.requirements.iter().flat_map(install).take(MAX_TEXTS).collect()
+}
+
+/// Returns the lines that begin with a text, without it.
+fn uncommented(text: &str, comment: &str) -> String {
+    text.lines().filter_map(|line| line.strip_prefix(comment)).fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Reports whether a text contains a name as a whole word.
+fn contains(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let behind = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+    })
+}
+
+/// Returns the packages in the value of a key, each with its requirement: a string, the strings of a list, or the names
+/// in an object or a section with their versions.
+fn required(value: &str) -> Vec<(String, String)> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.@/:+".contains(c);
+    let of_text = |text: String| {
+        let name = text.split(|c: char| !is_name(c)).next().unwrap_or_default().to_owned();
+        (name, text)
+    };
+    let bare = value.trim();
+    if bare.starts_with("- ") {
+        return value.lines().filter_map(line_text).map(of_text).collect();
+    }
+    if bare.starts_with(['[', '"', '\'']) {
+        let texts = parted(value).into_iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            Part::Bare(_) => None,
+        });
+        return texts.map(of_text).collect();
+    }
+    entries(bare).into_iter().filter_map(|(name, value)| versioned(name, value)).collect()
+}
+
+/// Returns a package and its requirement from an entry, if it is not a part of the project or its platform.
+fn versioned(name: &str, value: &str) -> Option<(String, String)> {
+    if word_lists::REQUIREMENT_PLATFORMS.contains(&name) {
+        return None;
+    }
+    if let Some(version) = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\''])) {
+        // A version that is an address must be installed already, not only the package.
+        let known = if version.contains("//") { version } else { name };
+        return Some((known.to_owned(), format!("{name}@{version}")));
+    }
+    let parts = value.starts_with('{').then(|| entries(value))?;
+    if parts.iter().any(|(key, _)| word_lists::REQUIREMENT_SOURCES.contains(key)) {
+        return None;
+    }
+    let renamed = parts.iter().find(|(key, _)| *key == "package");
+    let name = renamed.map_or(name, |(_, package)| package.trim_matches(['"', '\'']));
+    Some((name.to_owned(), name.to_owned()))
+}
+
+/// Returns the names in an object or a section and their values, as written.
+fn entries(value: &str) -> Vec<(&str, &str)> {
+    let mut all = Vec::new();
+    let mut rest = value.trim_start().trim_start_matches('{');
+    while all.len() < MAX_TEXTS {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        if let Some(comment) = rest.strip_prefix('#') {
+            rest = comment.split_once('\n').map_or("", |(_, below)| below);
+            continue;
+        }
+        let Some((name, behind)) = rest.split_once([':', '=']) else { break };
+        let behind = behind.trim_start_matches([' ', '\t']);
+        let end = match behind.chars().next() {
+            Some('"' | '\'') => text_end(behind),
+            Some('{' | '[') => Some(bracket_end(behind)),
+            _ => behind.find(['\n', ',', '}']),
+        };
+        let (value, below) = behind.split_at_checked(end.unwrap_or(behind.len())).unwrap_or((behind, ""));
+        all.push((name.trim().trim_matches(['"', '\'']), value));
+        rest = below;
+    }
+    all
 }
 
 /// Returns the paths that a name in the settings of a file may mean.
@@ -311,7 +404,52 @@ fn unescaped(text: &str, as_it_is: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{names, texts};
+    use super::{Load, SettingLine, installs, names, texts};
+
+    fn load(keys: &[&str], comment: &str) -> Load {
+        let line = |key: &&str| SettingLine { begins: (*key).into(), before: "add".into(), ..SettingLine::default() };
+        Load { requirements: keys.iter().map(line).collect(), comment: comment.into(), ..Load::default() }
+    }
+
+    #[test]
+    fn settings_require_packages_in_each_format() {
+        for (text, installed) in [
+            (
+                r#"{"name": "n", "deps": {"a": "^1", "@b/c": "https://x.org/y"}, "z": {"d": "1"}}"#,
+                &["a@^1", "@b/c@https://x.org/y"][..],
+            ),
+            (
+                "[deps]\na = \"1\"\n# b = \"1\"\nc = { version = \"1\", features = [\"d\"] }\n[other]\ne = \"1\"\n",
+                &["a@1", "c"],
+            ),
+            (
+                "[deps]\na = { path = \"../a\" }\nb.workspace = true\nc = { git = \"https://x.org\" }\nd = { package = \"e\" }\n",
+                &["e"],
+            ),
+            (
+                "[project]\ndeps = [\n  'a>=1', # why\n  \"b[c]~=2; python_version < '4'\",\n]\n",
+                &["a>=1", "b[c]~=2; python_version < 4"],
+            ),
+            ("deps:\n  - a=1\n  - pip:\n    - b\n", &["a=1", "b"]),
+            ("[deps]\npython = \"^3.11\"\na = \"^1\"\n", &["a@^1"]),
+            ("deps = \"https://x.org/y\"\n", &["https://x.org/y"]),
+            ("{\"deps\": {}}", &[]),
+            ("[deps\na = ", &[]),
+        ] {
+            let wanted: Vec<String> = installed.iter().map(|name| format!("add '{name}'")).collect();
+            assert_eq!(installs(&load(&["deps"], ""), text, &[]), wanted, "{text}");
+        }
+        let commented = "# /// script\n# deps = [\"a\"]\n# ///\ndeps = ['b']\n";
+        assert_eq!(installs(&load(&["deps"], "# "), commented, &[]), ["add 'a'"]);
+    }
+
+    #[test]
+    fn what_a_lock_file_contains_is_not_new() {
+        let text = r#"{"deps": {"a": "1", "b": "1", "c-d": "1", "e": "https://x.org/e"}}"#;
+        let lock = r#"{"node_modules/a": {}, "node_modules/b-c": {}, "d": {}, "e": {"resolved": "https://y.org/e"}}"#;
+        let installed = installs(&load(&["deps"], ""), text, &[lock.to_owned()]);
+        assert_eq!(installed, ["add 'b@1'", "add 'c-d@1'", "add 'e@https://x.org/e'"]);
+    }
 
     #[test]
     fn a_key_names_files_in_each_format() {

@@ -1,6 +1,7 @@
 //! Downloads into files that no effect names, and programs that run the code of a project.
 
 use crate::judge::analysis::act::{Effect, Taint, UnknownReason, Value};
+use crate::judge::analysis::arguments::{DerivedEffect, Reading};
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::files::{ExistingText, FileUpdate, WrittenData};
 use crate::judge::analysis::place::Place;
@@ -54,7 +55,8 @@ fn download<'r>(program: &'r Program, ran: ProgramRun<'r>) -> Option<Download<'r
 
 /// Reports whether a run connects to the addresses among its arguments, and no effect mentions them.
 pub(super) fn connects(program: &Program, ran: ProgramRun<'_>) -> bool {
-    let is_told = ran.reading.effects.iter().any(|derived| matches!(derived.effect, Effect::Fetch | Effect::Send));
+    let tells = |effect: &DerivedEffect| matches!(effect.effect, Effect::Fetch | Effect::Send) && !effect.on.is_empty();
+    let is_told = ran.reading.effects.iter().any(tells);
     // Programs with a target have names of their own for places elsewhere.
     !is_told && download(program, ran).is_some_and(|download| download.fetch.into != FetchInto::Target)
 }
@@ -96,8 +98,21 @@ pub(super) fn targets(state: &State, program: &Program, ran: ProgramRun<'_>) -> 
         FetchInto::Unnamed => named.extend(rest.into_iter().cloned()),
         FetchInto::Nowhere => {}
     }
-    let any = state.cwd.as_ref().filter(|_| matches!(fetch.into, FetchInto::Unnamed)).and_then(Place::any_in);
+    let any = match fetch.into {
+        FetchInto::Unnamed => directory(state, fetch, ran.reading).and_then(|dir| dir.any_in()),
+        _ => None,
+    };
     named.iter().filter_map(|place| state.file(place)).chain(any).collect()
+}
+
+/// Returns the directory of files whose names the program chooses: that of an option, or the working directory.
+fn directory(state: &State, fetch: &Fetch, reading: &Reading) -> Option<Place> {
+    let mut given = reading.flags.iter().filter(|flag| fetch.directory.contains(&flag.name));
+    let named = given.next().and_then(|flag| flag.value.as_ref()?.known());
+    match (named, given.next()) {
+        (Some(dir), None) => state.place(&dir),
+        _ => state.cwd.clone(),
+    }
 }
 
 /// Returns the change of a file that is downloaded.

@@ -9,12 +9,17 @@ use super::loaded_code::{LoadedCode, ModuleCode, commands_in_lines};
 use super::loads::{applies, commands_in, only_lists};
 use super::task_settings::{TaskSettings, commands};
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, Value};
+use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::builtins::within;
 use crate::judge::analysis::command_context::Context;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::program;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::recursion::{ActiveCall, Callee};
 use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::value::HOLE;
 use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::wrappers::quoted_words;
 use crate::judge::rules::model::{Load, Module, Program, Tasks};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
@@ -62,6 +67,9 @@ impl Walker<'_> {
                 if let Some(module) = &load.module {
                     self.module(state, context, load, module, ran);
                 }
+                for given in &load.arguments {
+                    self.with_arguments(state, context, given, ran);
+                }
                 if load.tasks != Tasks::None {
                     self.tasks_in_files(state, context, load, ran);
                     continue;
@@ -83,6 +91,28 @@ impl Walker<'_> {
             for file in loaded.code(in_settings) {
                 self.load(state, context, load, &file, ran);
             }
+        }
+    }
+
+    /// Walks a program again, with the arguments in a variable; `given`: the variable, or `OPTION=VARIABLE`.
+    #[inline(never)]
+    fn with_arguments(&mut self, state: &State, context: &Context, given: &str, ran: ProgramRun<'_>) {
+        let (option, variable) = given.split_once('=').map_or((None, given), |(option, name)| (Some(option), name));
+        let Some(value) = program::variable(state, ran.env, variable).filter(|value| !value.is_empty()) else { return };
+        let words = match option {
+            // A value that is not known is judged as if there were none.
+            Some(_) if value.is_dynamic() => return,
+            Some(option) => vec![Value::text(option), value],
+            None => {
+                let words = quoted_words(&value.rough()).into_iter().filter(|word| !word.contains(HOLE));
+                words.map(Value::text).collect()
+            }
+        };
+        let called = format!("arguments of {} in {variable}", ran.name);
+        if let Some(inner) = self.definition(state, context, ran.name, (called, &[]), ran.span) {
+            let more = words.into_iter().map(|word| Arg::word(word, ran.span));
+            let all: Vec<Arg> = more.chain(ran.args.iter().map(Field::arg)).collect();
+            self.stands_for(state, &inner, ran.name, ran.name, &all, ran.span);
         }
     }
 
@@ -183,6 +213,18 @@ impl Walker<'_> {
                 self.text(&mut state.child(&[]), &inner.perhaps(), &code);
             }
         }
+        if !load.requirements.is_empty() {
+            self.required(state, &inner, load, &text);
+        }
+    }
+
+    /// Walks the installations of what settings require, as far as lock files of others do not contain it.
+    #[inline(never)]
+    fn required(&mut self, state: &State, context: &Context, load: &Load, text: &str) {
+        let locks = self.progress().locks(state, &load.locks);
+        for command in config_keys::installs(load, text, &locks) {
+            self.text(&mut state.child(&[]), &context.perhaps(), &command);
+        }
     }
 
     /// Walks the commands in the lines of a settings file.
@@ -198,7 +240,9 @@ impl Walker<'_> {
     /// Walks the commands in the settings of a task runner.
     fn tasks_in_files(&mut self, state: &State, context: &Context, load: &Load, ran: ProgramRun<'_>) {
         let Some(TaskSettings { dir, tasks }) = TaskSettings::of(state, load, ran.reading) else { return };
-        for place in load.files.iter().flat_map(|file| self.progress().written_at(&dir, file)).collect::<Vec<_>>() {
+        let named = load.variables.iter().filter_map(|name| program::variable(state, ran.env, name)?.known_text());
+        let files: Vec<String> = named.chain(load.files.iter().cloned()).collect();
+        for place in files.iter().flat_map(|file| self.progress().written_at(&dir, file)).collect::<Vec<_>>() {
             let Some(text) = self.known_settings(state, &place.value(), ran.span) else { continue };
             let called = format!("{} {} in {}", ran.name, tasks.join(" "), place.shown());
             let Some(inner) = self.definition(state, context, ran.name, (called, &[]), ran.span) else { continue };

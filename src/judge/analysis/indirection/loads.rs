@@ -8,6 +8,7 @@ use super::task_settings::commands;
 use crate::judge::analysis::act::{Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::place::Place;
 use crate::judge::analysis::program::variable;
 use crate::judge::analysis::program_run::ProgramRun;
@@ -15,6 +16,7 @@ use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::streams::{Stream, descriptor};
+use crate::judge::analysis::value::HOLE;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{Load, OptionSpec, ValueKind};
 use crate::judge::syntax;
@@ -173,8 +175,8 @@ impl WalkProgress<'_, '_> {
             let more: Vec<Value> = more.split_whitespace().map(Value::text).collect();
             named.extend(option_values(&more.iter().collect::<Vec<_>>(), &load.options));
         }
-        let mut piped = named.iter().any(|file| comes_in(state, file));
-        let mut files: Vec<Value> = named.into_iter().flat_map(listed).collect();
+        let mut files: Vec<Value> = named.into_iter().flat_map(|file| self.listed(state, file)).collect();
+        let mut piped = files.iter().any(|file| comes_in(state, file));
         let of_options = if load.option_keys.is_empty() { Vec::new() } else { std::mem::take(&mut files) };
         if load.operands && !listing {
             files.extend(self.input.operand_files(state, load, ran));
@@ -182,19 +184,16 @@ impl WalkProgress<'_, '_> {
         for name in &load.variables {
             let value = variable(state, env, name);
             piped |= value.as_ref().is_some_and(|value| comes_in(state, value));
-            let text = value.and_then(|value| value.known_text()).unwrap_or_default();
-            let parts = text.split([':', ',', ' ', '=']).filter(|part| !part.is_empty() && !part.starts_with('-'));
-            files.extend(parts.map(Value::text));
+            let parts = value.iter().flat_map(|value| known_parts(value, &[':', ',', ' ', '=']));
+            files.extend(parts.filter(|part| !part.starts_with('-')).map(Value::text));
         }
-        for name in &load.under {
-            let dirs = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
-            for dir in dirs.split(':').filter(|dir| !dir.is_empty()) {
-                let file = |file: &String| Value::text(format!("{}/{file}", dir.trim_end_matches('/')));
-                files.extend(load.files.iter().map(file));
-            }
+        for dir in load.under.iter().flat_map(|name| directories(state, ran, name)) {
+            let file = |file: &String| Value::text(format!("{}/{file}", dir.trim_end_matches('/')));
+            files.extend(load.files.iter().map(file));
         }
         let by_name = load.under.is_empty() && !listing;
         if by_name {
+            self.input.spend(cost::LOOK_UP * 4 * load.files.len() as u64);
             files.extend(self.written_by_name(state, &load.files));
             files.extend(self.found_by_name(state, &load.files));
         }
@@ -226,11 +225,19 @@ impl WalkProgress<'_, '_> {
         let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
         // `package.module:application`
         let path = |name: String| Value::text(name.split(':').next().unwrap_or_default().replace('.', "/"));
-        let file = module.map_or_else(|| file.clone(), path);
+        let file = match (module, file.known_text().filter(|_| !load.separator.is_empty())) {
+            (Some(module), _) => path(module),
+            // `Package::Module=arguments`
+            (None, Some(name)) => {
+                Value::text(name.split('=').next().unwrap_or_default().replace(load.separator.as_str(), "/"))
+            }
+            (None, None) => file.clone(),
+        };
         let mut dirs = vec![String::new()];
-        if load.language == "python" && !file.leading().starts_with('/') {
-            let path = variable(state, ran.env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
-            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
+        if !file.leading().starts_with('/') {
+            let own = ["PYTHONPATH"].into_iter().filter(|_| load.language == "python");
+            let names = own.chain(load.search.iter().map(String::as_str));
+            dirs.extend(names.flat_map(|name| directories(state, ran, name)).map(|dir| format!("{dir}/")));
         }
         let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
         for dir in &dirs {
@@ -252,6 +259,15 @@ impl WalkProgress<'_, '_> {
         None
     }
 
+    /// Returns the files that the value of an option names. Files that are the standard input stand for it.
+    fn listed(&self, state: &State, value: Value) -> Vec<Value> {
+        let is_input = value.is("-") || value.known().as_deref().and_then(descriptor) == Some(0);
+        if is_input && let Some(files) = self.files_on_stdin(state) {
+            return files;
+        }
+        named_in(value)
+    }
+
     /// Reports whether the command or an earlier one of the session wrote a file. Downloads are judged elsewhere.
     fn is_of_session(&self, state: &State, file: &Value) -> bool {
         let Some(place) = file.known().and_then(|path| state.place(&path)) else { return false };
@@ -260,6 +276,13 @@ impl WalkProgress<'_, '_> {
             self.input.inquiry.ledger().is_some_and(|ledger| ledger.has_written(led))
         };
         !self.is_fetched(&place) && (self.files.holds(&place) || place.text().is_some_and(wrote))
+    }
+
+    /// Returns the texts of the files with these names in the working directory that neither the command nor the session
+    /// wrote.
+    pub(super) fn locks(&self, state: &State, names: &[String]) -> Vec<String> {
+        let others = names.iter().map(Value::text).filter(|file| !self.is_of_session(state, file));
+        others.filter_map(|file| self.settings(state, &file).ok()??.known_text()).collect()
     }
 
     /// Returns the files with these names in the working directory that are new or changed in git.
@@ -334,9 +357,27 @@ pub(super) fn is_one_of(names: &[String], below: &str) -> bool {
     names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
 }
 
+/// Returns the known parts of a list with these marks between its parts. Of a part whose end is unknown, its beginning.
+fn known_parts(list: &Value, marks: &[char]) -> Vec<String> {
+    let text = list.rough();
+    let known = text.split(marks).map(|part| part.split(HOLE).next().unwrap_or_default());
+    known.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns the known directories in a variable, or in the values of an option.
+fn directories(state: &State, ran: ProgramRun<'_>, name: &str) -> Vec<String> {
+    let given: Vec<Value> = if name.starts_with('-') {
+        let args: Vec<&Value> = ran.args.iter().map(|field| &field.value).collect();
+        option_values(&args, &[name.to_owned()])
+    } else {
+        variable(state, ran.env, name).into_iter().collect()
+    };
+    given.iter().flat_map(|list| known_parts(list, &[':'])).collect()
+}
+
 /// Returns the files that a value names: itself or, if it is a list of options for another program, their values.
-fn listed(value: Value) -> Vec<Value> {
-    match value.known_text().filter(|text| text.starts_with('-')) {
+fn named_in(value: Value) -> Vec<Value> {
+    match value.known_text().filter(|text| text.starts_with('-') && text.len() > 1) {
         Some(options) => {
             let words = options.split([' ', '=']).filter(|word| !word.is_empty() && !word.starts_with('-'));
             words.map(Value::text).collect()

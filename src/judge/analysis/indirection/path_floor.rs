@@ -12,7 +12,7 @@ use crate::judge::analysis::analysis_input::AnalysisInput;
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, DerivedEffect, Reading};
 use crate::judge::analysis::fuel::cost;
 use crate::judge::analysis::hosts;
-use crate::judge::analysis::indirection::downloads;
+use crate::judge::analysis::indirection::downloads::{self, language_of};
 use crate::judge::analysis::paths::is_remote;
 use crate::judge::analysis::program::is_shell;
 use crate::judge::analysis::program_run::ProgramRun;
@@ -42,6 +42,8 @@ struct NamedArgument {
     span: Span,
     /// The option before it, or before its `=`, without dashes; empty if there is none.
     option: String,
+    /// Whether the description of the program does not list the option, so that it may have no value.
+    guessed: bool,
 }
 
 /// What a program does with sensitive paths in its arguments that no described effect mentions.
@@ -113,7 +115,15 @@ impl WalkProgress<'_, '_> {
         let (mut touched, mut devices) = (Vec::new(), Vec::new());
         let reader = described.is_some() && reading.tier == Tier::Safe;
         let told = described.is_some_and(|program| tells_of_operands(program, reading));
-        for named in named_files(described, reading, args) {
+        for mut named in named_files(described, reading, args) {
+            if named.guessed {
+                let classes = self.input.classes(state.cwd.as_ref(), &named.value);
+                if reading.files != Files::Named && classes.has_any(&LATER) && is_guarded(classes) {
+                    written.push(Operand { value: named.value, span: named.span });
+                    continue;
+                }
+                named.option.clear();
+            }
             if named.option.is_empty() && (reading.files == Files::Named || told) {
                 continue;
             }
@@ -127,12 +137,12 @@ impl WalkProgress<'_, '_> {
             let value = followed.unwrap_or(named.value);
             let classes = self.input.classes(state.cwd.as_ref(), &value);
             let operand = Operand { value, span: named.span };
-            let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
+            let has = |word: &str| named.option.split(['-', '_', ':']).any(|part| part == word);
             let writes = !named.option.is_empty() && word_lists::WRITING_OPTIONS.into_iter().any(has);
             let replaces = described.is_none()
                 && !named.option.is_empty()
                 && word_lists::FILE_REPLACING_OPTIONS.into_iter().any(has);
-            if writes && classes.has_any(&OWNED) && !is_own_work(classes) || replaces {
+            if writes && is_guarded(classes) || replaces {
                 written.push(operand);
                 continue;
             }
@@ -166,6 +176,7 @@ impl WalkProgress<'_, '_> {
         {
             read.push((**from).clone());
         }
+        written.extend(self.written_by_variables(state, ran));
         let shows_secret = !read.is_empty();
         let judged_as =
             [("unknown:read", read), ("known:read", used), ("unknown:touch", touched), ("unknown:device", devices)];
@@ -177,6 +188,23 @@ impl WalkProgress<'_, '_> {
         let fetched = addresses.into_iter().map(|address| DerivedEffect::of(Effect::Fetch, vec![address]));
         let written = written.into_iter().map(|operand| DerivedEffect::of(Effect::Write, vec![operand]));
         TouchedPaths { shows_secret, judged_as, effects: fetched.chain(written).collect() }
+    }
+
+    /// Returns the files that variables of a program name as an output, a log or a trace, if they run later, are guard's
+    /// own or of the system.
+    #[inline(never)]
+    fn written_by_variables(&self, state: &State, ran: ProgramRun<'_>) -> Vec<Operand> {
+        let env = state.env(ran.env);
+        let parts = env.iter().flat_map(|(name, value)| {
+            let text = value.rough().into_owned();
+            let of_name = |part: &str| {
+                let (key, path) = part.split_once('=').unwrap_or((name, part));
+                (path.contains('/') && writes_by_name(key)).then(|| Value::text(path))
+            };
+            text.split([' ', ':', ',']).filter_map(of_name).collect::<Vec<Value>>()
+        });
+        let is_guarded = |path: &Value| is_guarded(self.input.classes(state.cwd.as_ref(), path));
+        parts.filter(is_guarded).map(|value| Operand { value, span: ran.span }).collect()
     }
 
     /// Returns the arguments that are hosts, addresses or files on other hosts.
@@ -191,6 +219,12 @@ impl WalkProgress<'_, '_> {
                 continue;
             }
             let text = arg.value.leading();
+            let is_host =
+                |text: &str| hosts::class(&Value::text(text), false, self.input.catalog, &[]) != HostClass::None;
+            if let Some(hosts) = named_hosts(&text, &is_host) {
+                addresses.extend(hosts.map(|host| Operand { value: Value::text(host), span: arg.span }));
+                continue;
+            }
             let (from, rest) = match text.split_once('=') {
                 Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
                 _ => (0, text.as_ref()),
@@ -217,6 +251,26 @@ fn is_bare(text: &str) -> bool {
 fn names_host(option: &str) -> bool {
     option.starts_with('-')
         && word_lists::HOST_OPTIONS.contains(&option.trim_start_matches('-').to_ascii_lowercase().as_str())
+}
+
+/// Returns the hosts that an argument names beyond addresses: `--host=HOST`, `host=HOST port=1`, `HOST:PORT`, `HOST,HOST,`.
+fn named_hosts<'t>(text: &'t str, is_host: &dyn Fn(&str) -> bool) -> Option<std::vec::IntoIter<&'t str>> {
+    let of_key = |part: &'t str| {
+        let (key, value) = part.split_once('=')?;
+        let key = key.trim_start_matches('-').to_ascii_lowercase();
+        (key.len() > 1 && word_lists::HOST_OPTIONS.contains(&key.as_str()) && is_host(value)).then_some(value)
+    };
+    let mut found: Vec<&str> = text.split([' ', ';', ',']).filter_map(of_key).collect();
+    let (name, port) = text.rsplit_once(':').unwrap_or_default();
+    let port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    // `main.swift:12` is a line of a file.
+    if port && name.contains('.') && language_of(name).is_none() && is_host(name) && is_host(text) {
+        found.push(text);
+    }
+    if let Some(list) = text.strip_suffix(',') {
+        found.extend(list.split(',').filter(|part| is_host(part)));
+    }
+    (!found.is_empty()).then(|| found.into_iter())
 }
 
 /// Reports whether code may print its standard input. The code of filters is analysed for this.
@@ -255,21 +309,33 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
         let text = arg.value.leading();
         let mut option = std::mem::take(&mut before);
         let flag = given.get(&arg.value);
+        let mut guessed = false;
         // A short option may have no value (`ls -l FILE`); a long one has none if it is described so.
         if described.is_some() {
-            let long = Some(option).filter(|option| option.starts_with("--") && !is_option(option));
-            option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
+            let unlisted = Some(option).filter(|option| !is_option(option));
+            let writes = |option: &str| word_lists::WRITING_OPTIONS.contains(&option.trim_start_matches('-'));
+            let unlisted = unlisted.filter(|option| option.starts_with("--") || writes(option));
+            guessed = flag.is_none() && unlisted.as_ref().is_some_and(|option| !option.starts_with("--"));
+            option = flag.map(|flag| flag.name.clone()).or(unlisted).unwrap_or_default();
         }
         let part = |from: usize, option: &str| NamedArgument {
             value: arg.value.without_leading(from),
             span: arg.span,
             option: option.trim_start_matches('-').to_ascii_lowercase(),
+            guessed,
         };
         let found = if text.starts_with('-') && text.len() > 1 {
             match text.find('=') {
                 Some(at) => part(at + 1, &text[..at]),
                 // `-xPATH`
                 None if text.get(2..).is_some_and(|rest| rest.starts_with(['/', '~', '@'])) => part(2, &text[..2]),
+                // `-NAME:PATH`
+                None if let Some((name, path)) = text.rsplit_once(':')
+                    && path.contains('/')
+                    && writes_by_name(name) =>
+                {
+                    part(name.len() + 1, name)
+                }
                 None => {
                     before = text.to_string();
                     continue;
@@ -312,7 +378,7 @@ fn listed_paths(list: &Value, option: &str, span: Span) -> Vec<NamedArgument> {
     let named = text.split(',').filter_map(|part| {
         let (key, path) = part.split_once('=').unwrap_or((option, part));
         let option = key.to_ascii_lowercase();
-        path.starts_with('/').then(|| NamedArgument { value: Value::text(path), span, option })
+        path.starts_with('/').then(|| NamedArgument { value: Value::text(path), span, option, guessed: false })
     });
     named.collect()
 }
@@ -338,6 +404,21 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
     }
     let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();
     program.effects.iter().chain(of_sub).any(|spec| on_operands(&spec.to))
+}
+
+/// Reports whether the name of a variable, or of a key in its value, indicates a file that is written.
+fn writes_by_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut parts = name.split(['-', '_', ':']).map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    word_lists::WRITING_VARIABLES.contains(&name.as_str())
+        || parts.any(|part| part.len() > 1 && word_lists::WRITING_OPTIONS.contains(&part))
+}
+
+/// Reports whether guard asks about a change of a file with these classes. Hooks of a repository are not the project's
+/// own work.
+fn is_guarded(classes: PathClasses) -> bool {
+    let hook = classes.has(PathClass::Repository) && classes.has_any(&LATER);
+    classes.has_any(&OWNED) && (!is_own_work(classes) || hook)
 }
 
 /// Reports whether a path is in the project or temporary.

@@ -7,6 +7,7 @@ use crate::judge::analysis::place::Place;
 use crate::judge::analysis::progress::{WalkProgress, edited_file};
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::streams::descriptor;
 
 /// The reason why the content of a settings file is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,12 @@ impl WalkProgress<'_, '_> {
     pub(super) fn settings(&self, state: &State, file: &Value) -> Result<Option<Value>, FetchedSettings> {
         if let Some((behind, _)) = self.behind(state, file) {
             return self.settings(state, &behind);
+        }
+        if file.known().as_deref().and_then(descriptor) == Some(0)
+            && let Some(files) = self.files_on_stdin(state)
+        {
+            let texts = files.iter().map(|file| self.settings(state, file)).collect::<Result<Vec<_>, _>>()?;
+            return Ok(Some(Value::join(texts.iter().flatten(), "\n")));
         }
         let copies = state.file(file).and_then(|key| self.files.written.get(&key)).map(|written| &written.copies);
         if let Some(copies) = copies.filter(|copies| !copies.is_empty()) {

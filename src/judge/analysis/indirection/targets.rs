@@ -156,7 +156,9 @@ impl AnalysisInput<'_> {
         let rehearsed = reading.flags.iter().any(|flag| word_lists::DRY_RUN_OPTIONS.contains(&flag.name.as_str()));
         let mut recipes = Recipes::read(kind, text);
         for (name, value) in defaults.iter().filter_map(|given| given.split_once('=')) {
-            recipes.give(name, value);
+            // The environment takes precedence over what make sets itself.
+            let own = self.handed_on(state, name).filter(|own| !own.is_empty());
+            recipes.give(name, own.as_deref().unwrap_or(value));
         }
         // A variable that is not set has its value in the environment, or is empty, unless an included file sets it.
         if kind == RecipeKind::Make && !Recipes::includes(text) {

@@ -9,6 +9,7 @@ use crate::judge::analysis::program::is_installed;
 use crate::judge::analysis::program_run::ProgramRun;
 use crate::judge::analysis::progress::WalkProgress;
 use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::scripts::is_binary_at;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::rules::word_lists;
 use crate::judge::tier::Tier;
@@ -57,7 +58,9 @@ impl WalkProgress<'_, '_> {
             let path = state.path(&file).filter(|path| !is_installed(path))?;
             let value = Value::text(file.as_str());
             if self.is_there(state, &value) {
-                let is_read = matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }));
+                // A binary is judged by its name, as if it were called by that.
+                let is_read = matches!(self.input.inquiry.file(&path), Some(FileFacts::Text { .. }))
+                    && !is_binary_at(self.input, state, &Value::text(path.as_str()));
                 // A file that this command writes is its output and not its input.
                 let of_line = self.added_to(state, &value).is_some_and(|text| {
                     !text.is_dynamic() || text.taint().has(Taint::FETCHED) || text.taint().has(Taint::DECODED)

@@ -22,6 +22,11 @@ fn a_program_in_front_of_the_systems_is_judged_by_what_it_says() {
         "export PATH=/home/dev/project/tools:$PATH; git status",
         "PATH=tools:$PATH sh -c 'git status'",
         "cd tools; PATH=:$PATH git status",
+        "if true; then PATH=tools:$PATH; fi; git status",
+        "if test -d x; then export PATH=tools:$PATH; else PATH=/opt/bin:$PATH; fi; git status",
+        "case $x in a) PATH=/srv/bin:tools:$PATH;; b) PATH=/srv/x:$PATH;; esac; git status",
+        "cd tools; PATH=$NOT_SET:$PATH git status",
+        "cd tools; PATH=/srv/bin:${NOT_SET} git status",
     ] {
         assert!(removes(text, &[PLANTED]), "{text}\n{}", dump(&facts_with(&line(text), &[PLANTED])));
     }
@@ -93,7 +98,14 @@ fn a_line_of_the_history_and_what_is_typed_into_another_program_is_no_name() {
 
 #[test]
 fn the_systems_own_program_comes_first_where_it_stands_first() {
-    for text in ["PATH=$PATH:$PWD/tools git status", "PATH=/usr/bin:tools git status", "git status"] {
+    for text in [
+        "PATH=$PATH:$PWD/tools git status",
+        "PATH=/usr/bin:tools git status",
+        "git status",
+        "if true; then PATH=$PATH:tools; fi; git status",
+        "cd tools; PATH=$PATH:$NOT_SET git status",
+        "cd tools; PATH=$NOT_SET/bin:$PATH git status",
+    ] {
         assert!(!removes(text, &[PLANTED]), "{text}");
     }
     assert!(!removes("PATH=$PWD/tools:$PATH git status", &[]));
@@ -122,6 +134,13 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
         "printf -v 'BASH_CMDS[ls]' /bin/rm; ls x",
         "read -r 'BASH_CMDS[ls]' <<< /bin/rm; ls x",
         "BASH_ALIASES[ls]=rm; ls x",
+        "declare -a 'a=($(rm x))'",
+        "declare -a \"a=(rm x)\"; \"${a[@]}\"",
+        "f() { local -a 'a=(rm x)'; \"${a[@]}\"; }; f",
+        "declare -A 'm=([k]=\"rm x\")'; eval \"${m[k]}\"",
+        "a=(); declare a='($(rm x))'",
+        "x='a[$(rm x)0]'; ls {y[x]}> /dev/null",
+        "x='a[$(rm x)0]'; exec {y[x]}< f",
         "jobs -x rm x",
         "compgen -W '$(rm x)'",
         "complete -c frob -a 'a b (rm x) c'",
@@ -129,8 +148,19 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
         "history -s 'rm x'; fc -s",
         "SECONDS='a[$(rm x)]'",
         "${OSTYPE:+rm} x",
+        "${TERM:+rm} x",
+        "${PS4:+rm} x",
+        "${PS1:+rm} x",
+        "${COMP_WORDBREAKS:+rm} x",
+        "${BASH_ARGV0:+rm} x",
+        "${_:+rm} x",
+        "c=${PS4:+rm}; $c x",
     ] {
         assert!(removes(text, &[]), "{text}\n{}", dump(&facts_with(&line(text), &[])));
+    }
+    // Only zsh sets variables with such names.
+    for text in ["${fpath:+rm} x", "${options:+rm} x", "${UNSET:+rm} x"] {
+        assert!(!removes(text, &[]), "{text}");
     }
 }
 
@@ -138,6 +168,8 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
 fn what_zsh_calls_by_itself_is_walked() {
     for text in [
         "a=(rm x); $a",
+        "${fpath:+rm} x",
+        "${WORDCHARS:+rm} x",
         "hash ls=/bin/rm; ls x",
         "functions[f]='rm x'; f",
         "commands[ls]=/bin/rm; ls x",

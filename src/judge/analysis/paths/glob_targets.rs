@@ -19,6 +19,8 @@ pub(super) struct GlobTarget<'a> {
     at_root: Option<NamesBelow>,
     /// The first letters of its last name, if enough of them are literal.
     begins: Option<[u8; LEAST_LETTERS]>,
+    /// Whether its last name is a glob with enough literal letters and without a star.
+    narrow: bool,
 }
 
 /// Precomputed facts about the names below a directory.
@@ -63,7 +65,8 @@ impl<'a> GlobTarget<'a> {
         let at_root = (path.start == Start::Root && !path.dynamic).then(|| NamesBelow::of(&names, path.everything));
         let last = names.last().filter(|_| !path.everything).and_then(|last| last.glob.as_deref());
         let begins = last.map(literal_start).unwrap_or_default().as_bytes().first_chunk().copied();
-        Self { path, homes, at_home, at_root, begins }
+        let narrow = !path.everything && names.last().is_some_and(|last| is_narrow(last));
+        Self { path, homes, at_home, at_root, begins, narrow }
     }
 
     /// Reports whether it aims at a path that a listed glob matches.
@@ -85,7 +88,7 @@ impl<'a> GlobTarget<'a> {
         let name = listed.rsplit('/').next().unwrap_or(listed);
         match (name.as_bytes().first_chunk::<LEAST_LETTERS>(), self.begins) {
             (Some(first), Some(begins)) => first.contains(&b'\\') || *first == begins,
-            _ => false,
+            _ => self.narrow,
         }
     }
 }
@@ -118,7 +121,8 @@ fn targets(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
     let above: Vec<&str> = listed.split('/').filter(|part| *part != "**").collect();
     let (Some(last), true) = (names.last(), above.len() <= names.len()) else { return false };
     let tail = names.get(names.len() - above.len()..).unwrap_or_default();
-    begins_alike(name, last) && above.iter().zip(tail).all(|(listed, component)| meets(listed, component))
+    (begins_alike(name, last) || is_narrow(last))
+        && above.iter().zip(tail).all(|(listed, component)| meets(listed, component))
 }
 
 /// Returns the names after the home directory, for each home in which the path may be.
@@ -182,7 +186,13 @@ fn literal_start(pattern: &str) -> String {
     let mut start = String::new();
     let mut letters = pattern.chars();
     while let Some(c) = letters.next() {
+        let rest = letters.as_str();
         match c {
+            // A class of one letter is that letter.
+            '[' if rest.chars().nth(1) == Some(']') && !rest.starts_with(['!', '^', ']']) => {
+                start.extend(letters.next());
+                letters.next();
+            }
             '*' | '?' | '[' => break,
             '\\' => start.extend(letters.next()),
             c => start.push(c),
@@ -300,7 +310,7 @@ mod tests {
     fn path(text: &str) -> NormalPath {
         let mut value = Value::default();
         for c in text.chars() {
-            value.push(if "*?".contains(c) { Piece::Glob(c.into()) } else { Piece::Text(c.into()) });
+            value.push(if "*?[]".contains(c) { Piece::Glob(c.into()) } else { Piece::Text(c.into()) });
         }
         NormalPath::of(&value, Some(&Place::of("/home/me/project")), Some("/home/me")).unwrap()
     }
@@ -351,12 +361,15 @@ mod tests {
             ("/etc/shadow", "/etc/s?adow"),
             (".env", ".env*"),
             (".env.*", ".en?.local"),
+            (".env", ".[e]nv"),
+            (".env", ".?nv"),
+            (".env", ".[a-f]nv"),
             ("~/.bashrc", "~/.?ashrc"),
             ("~/.ssh/**", "~/.ss*/x"),
             ("~/.config/fish/**", "~/.config/fi*/config.fish"),
             ("**/credentials.json", "cred*"),
         ] {
-            assert!(targets(listed, &path(text), &homes), "{text} aims at {listed}");
+            assert!(GlobTarget::new(&path(text), &homes).at(listed), "{text} aims at {listed}");
         }
     }
 
@@ -366,6 +379,7 @@ mod tests {
         for (listed, text) in [
             (".env", "*"),
             ("credentials.json", "*.json"),
+            (".env", ".???"),
             ("*.pem", "server*"),
             ("*.pem", "*"),
             ("/etc/shadow", "/etc/*"),

@@ -332,7 +332,9 @@ fn brought_by_acts(view: &View<'_>, path: &NormalPath, until: ActId, from: impl 
                 || path.components.iter().any(|component| component.is_unknown())
                 || path.lies_in_made()
                 || is_apart_from_tree(context, act, path);
-            !elsewhere && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
+            // `git stash list` only reads.
+            let acts = !elsewhere && act.tier != Tier::Safe;
+            acts && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
                 || !is_told
                     && name.split_once(':').is_some_and(|(_, call)| {
                         ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
@@ -373,7 +375,8 @@ fn changes_ignored(context: &MatchContext<'_>, act: &Act) -> bool {
     match &act.verb {
         Verb::Program { .. } => {
             let tree = context.program(act).and_then(|program| program.tree.as_ref());
-            tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
+            let acts = act.tier != Tier::Safe;
+            acts && tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
         }
         Verb::Effect(effect) if effect.changes() && *effect != Effect::Permit => act.operands.iter().any(|operand| {
             context.spend(EARLIER);

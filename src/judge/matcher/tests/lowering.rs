@@ -524,6 +524,9 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
     };
     assert!(over(vec![writing("a.txt"), writing("a.txt")]));
     assert!(!over(vec![program("unheard-of", &[]), writing("a.txt")]));
+    assert!(over(vec![program("zap", &[]), writing("a.txt")]), "a described program moves what it says");
+    assert!(!over(vec![effect(Effect::Execute, &["x"]), writing("a.txt")]));
+    assert!(!lowered(vec![program("zap", &[]), by_name(&["a.txt"])], &file));
     let changed = world("/home/me/project/a.txt", PathKind::File, GitFacts { clean: false, ..clean() });
     assert!(!lowered(vec![by_name(&["a.txt"])], &changed));
     let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());

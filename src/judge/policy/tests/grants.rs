@@ -25,7 +25,7 @@ fn a_grant_covers_what_it_says_and_nothing_beside_it() {
         ran(&decision).is_some()
     };
     let exact = |command: &str| GrantSubject::Exact { command: command.to_owned() };
-    let shape = |shape: &str| GrantSubject::Shape { shape: shape.to_owned() };
+    let shape = |shape: &str| GrantSubject::Shape(ShapeScope::plain(shape));
     let rule = |rule: &str| GrantSubject::Rule { rule: rule.to_owned() };
     let high = judgment(Tier::High);
     assert!(covers(exact("git push --force"), &high));
@@ -118,7 +118,7 @@ fn a_trusted_session_is_not_trusted_with_production_or_with_what_it_does_to_othe
 fn a_grant_that_names_no_rules_covers_its_shape_alone_and_no_script() {
     let written = |shape: &str, judged: &Judgment| {
         let id = GrantId::Configured("[[grant]] 1".to_owned());
-        let grants = [Grant { id, ..grant(1, GrantSubject::Shape { shape: shape.to_owned() }) }];
+        let grants = [Grant { id, ..grant(1, GrantSubject::Shape(ShapeScope::plain(shape))) }];
         let decision =
             decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
         ran(&decision).is_some()

@@ -20,8 +20,14 @@ pub struct Load {
     pub operands: bool,
     /// Variables whose value names such files, as a list or a search path.
     pub variables: Vec<String>,
-    /// Variables that name a directory with `files`, if the command sets them.
+    /// Variables that contain further arguments of the program; with `OPTION=VARIABLE` the value of that option.
+    pub arguments: Vec<String>,
+    /// Variables, if the command sets them, and options that name a directory with `files`.
     pub under: Vec<String>,
+    /// Variables and options that list directories in which the named files are looked for too.
+    pub search: Vec<String>,
+    /// The text between the parts of a module's name; empty: names are paths.
+    pub separator: String,
     /// Names of files that the program loads from its directory. Files that are unchanged in git are not read. A name
     /// may contain `*`: only files that the command wrote are found by it.
     pub files: Vec<String>,
@@ -52,6 +58,13 @@ pub struct Load {
     pub code_keys: Vec<String>,
     /// For settings: keys whose values are further arguments, with the same `options`.
     pub option_keys: Vec<String>,
+    /// For settings that list packages: the key of each list (`begins`), and the command that installs one of them
+    /// (`before`).
+    pub requirements: Vec<SettingLine>,
+    /// For such settings: files that list the installed packages. What they contain is not new.
+    pub locks: Vec<String>,
+    /// The settings are the lines of a file that begin with this text.
+    pub comment: String,
     /// For settings that define tasks: the tasks that the program runs.
     pub tasks: Tasks,
     /// The way in which the program runs a module by its name.
@@ -62,7 +75,10 @@ impl Load {
     /// Reports whether the files are settings that are read key by key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
-        !self.file_keys.is_empty() || !self.code_keys.is_empty() || !self.option_keys.is_empty()
+        !self.file_keys.is_empty()
+            || !self.code_keys.is_empty()
+            || !self.option_keys.is_empty()
+            || !self.requirements.is_empty()
     }
 }
 
@@ -116,6 +132,8 @@ pub struct Fetch {
     /// The table applies only with one of these options.
     pub options: Vec<String>,
     pub into: FetchInto,
+    /// The options that name the directory of files whose names the program chooses.
+    pub directory: Vec<String>,
     /// The table applies only if an operand names a remote address.
     pub elsewhere: bool,
 }

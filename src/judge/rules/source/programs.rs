@@ -238,6 +238,7 @@ pub fn add_fetches(given: &Located<FetchShape>, vocabulary: &mut Vocabulary<'_>,
         words: shape.words.clone(),
         options: shape.options.clone(),
         into: shape.into.as_ref().map(|into| *into.get_ref()).unwrap_or_default(),
+        directory: shape.directory.clone(),
         elsewhere: shape.elsewhere,
     };
     add(shape.program.get_ref(), &fetch, |program| &mut program.fetches, vocabulary, programs);
@@ -323,7 +324,10 @@ pub fn add_loads(
         within: shape.within.clone(),
         operands: shape.operands,
         variables: shape.variables.clone(),
+        arguments: shape.arguments.clone(),
         under: shape.under.clone(),
+        search: shape.search.clone(),
+        separator: shape.separator.clone().unwrap_or_default(),
         files: shape.files.clone(),
         endings: shape.endings.clone(),
         words: shape.words.clone(),
@@ -338,13 +342,18 @@ pub fn add_loads(
         bases: shape.bases.clone(),
         code_keys: shape.code_keys.clone(),
         option_keys: shape.option_keys.clone(),
+        requirements: shape.requirements.iter().map(|line| line.get_ref().clone()).collect(),
+        locks: shape.locks.clone(),
+        comment: shape.comment.clone().unwrap_or_default(),
         tasks: shape.tasks.as_ref().map(|tasks| *tasks.get_ref()).unwrap_or_default(),
         module: shape.module.as_ref().map(|module| module.get_ref().clone()),
     };
     let file = !load.options.is_empty() || load.operands || !load.variables.is_empty() || !load.files.is_empty();
-    if !file && !load.stdin && load.module.is_none() {
-        let (what, remedy) =
-            ("it does not specify what is loaded", "give options, operands, variables, files, stdin or module");
+    if !file && !load.stdin && load.module.is_none() && load.arguments.is_empty() {
+        let (what, remedy) = (
+            "it does not specify what is loaded",
+            "give options, operands, variables, files, arguments, stdin or module",
+        );
         return Err(place.problem(&given.span(), "loads", what, remedy));
     }
     for name in shape.program.get_ref() {

@@ -421,6 +421,7 @@ impl Check<'_> {
             computed: shape.computed,
             not_glob: shape.not_glob,
             not_regex: shape.not_regex,
+            matching: shape.matching,
             content: shape.content,
             only_copy: shape.only_copy,
             not_made: shape.not_made,

@@ -42,6 +42,30 @@ fn what_is_skipped_comes_before_the_command() {
 }
 
 #[test]
+fn what_only_the_command_receives_is_counted() {
+    let counts = |program: &Program, line: &str| {
+        let reading = read_line(program, line);
+        (reading.passed_on.arguments, reading.passed_on.operands)
+    };
+    let timeout = wrapper(OptionStyle::Posix, &["-s="], vec![Wrap { skip: 1, ..Wrap::default() }]);
+    assert_eq!(counts(&timeout, "-s 9 10 rm -rf x"), (2, 2));
+    assert_eq!(counts(&timeout, "10 rm"), (0, 0));
+    assert_eq!(counts(&timeout, "10"), (0, 0));
+    let after = Wrap { from: WrapFrom::After("--".into()), ..Wrap::default() };
+    let anywhere = Wrap { from: WrapFrom::Anywhere, ..Wrap::default() };
+    let doppler = wrapper(OptionStyle::Gnu, &["-p="], vec![after, anywhere]);
+    assert_eq!(counts(&doppler, "run -p x -- rm get"), (2, 0));
+    assert_eq!(counts(&doppler, "run rm get"), (0, 0));
+    // On another system or with added arguments, the arguments remain those of the program too.
+    let remote = Wrap { remote: Some(RemoteName::Ssh), skip: 1, ..Wrap::default() };
+    assert_eq!(counts(&wrapper(OptionStyle::Posix, &[], vec![remote]), "host rm x"), (0, 0));
+    let xargs = Wrap { adds: Added::Input, ..Wrap::default() };
+    assert_eq!(counts(&wrapper(OptionStyle::Posix, &[], vec![xargs]), "rm -rf x"), (0, 0));
+    let each = Wrap { each: true, inner: Inner::Line, ..Wrap::default() };
+    assert_eq!(counts(&wrapper(OptionStyle::Posix, &[], vec![each]), "ls rm"), (0, 0));
+}
+
+#[test]
 fn options_of_the_inner_command_are_not_the_wrappers() {
     let docker = wrapper(OptionStyle::Gnu, &["-i", "-t"], vec![Wrap { skip: 1, ..Wrap::default() }]);
     let reading = read_line(&docker, "-it box rm -rf /x");

@@ -87,6 +87,61 @@ fn a_shell_ignores_the_first_line_of_a_script_that_it_is_given() {
 }
 
 #[test]
+fn an_edit_of_several_files_is_one_of_the_file_that_runs() {
+    for edit in [
+        "sed -i 's/ls/rm harm/' *.sh",
+        "find . -name '*.sh' -exec sed -i 's/ls/rm harm/' {} +",
+        "grep -rl ls . | xargs sed -i 's/ls/rm harm/'",
+        "sed -i 's/ls/rm harm/' $(git ls-files)",
+        "git ls-files | while read f; do sed -i 's/ls/rm harm/' \"$f\"; done",
+        "for f in *.sh; do echo 'rm harm' >> $f; done",
+    ] {
+        for run in ["sh b.sh", "./b.sh", "cp b.sh c.sh; sh c.sh", "echo '#' >> b.sh; sh b.sh"] {
+            let line = format!("{edit}; {run}");
+            assert!(harms(&line, &[("b.sh", "#!/bin/sh\nls\n")]), "{line}");
+            assert!(!harms(&line.replace("rm harm", "pwd"), &[("b.sh", "#!/bin/sh\nls\n")]), "{line}");
+        }
+    }
+    assert!(harms("echo ls > c.sh; sed -i 's/ls/rm harm/' *.sh; sh c.sh", &[]));
+    let python = [("a.py", "import os\nos.system('ls')\n")];
+    assert!(harms("grep -rl ls . | xargs sed -i 's/ls/rm harm/'; python3 a.py", &python));
+    for elsewhere in
+        ["sed -i 's/ls/rm harm/' docs/*.sh", "sed -i 's/ls/rm harm/' *.py", "sed -i 's/ls/rm harm/' docs/$x"]
+    {
+        assert!(!harms(&format!("{elsewhere}; sh b.sh"), &[("b.sh", "ls\n")]), "{elsewhere}");
+    }
+}
+
+#[test]
+fn an_editor_may_see_a_file_as_one_line() {
+    let script = [("b.sh", "true\nls\necho\nls\n")];
+    for edit in [r"sed -zi 's/ls\necho/rm harm\n/' b.sh", r"perl -0pi -e 's/ls\necho/rm harm\n/' b.sh"] {
+        assert!(harms(&format!("{edit}; sh b.sh"), &script), "{edit}");
+    }
+    // The first match is that of the file.
+    let both = run("sed -zi 's/ls/rm harm/' b.sh; sh b.sh", &script);
+    assert!(both.contains(&"rm harm".to_owned()) && both.contains(&"ls".to_owned()), "{both:?}");
+    let text = "import re; s = open('b.sh').read(); open('b.sh', 'w').write(re.sub(r'ls\\necho', 'rm harm', s))";
+    assert!(harms(&format!("python3 -c \"{text}\"; sh b.sh"), &script));
+}
+
+#[test]
+fn a_binary_is_judged_by_its_name_behind_any_program() {
+    let binary = [("sol", "\u{7f}ELF\0\0")];
+    for command in ["./sol", "timeout 5 ./sol", "nice ./sol", "frob ./sol"] {
+        let catalog = Catalog::builtin();
+        let source = |question: &Question| match question {
+            Question::File(path) if path.ends_with("/sol") => {
+                WorldAnswer::File(FileFacts::Text { bytes: binary[0].1.as_bytes().to_vec(), digest: [0; 32] })
+            }
+            _ => WorldAnswer::Unavailable,
+        };
+        let facts = work_out(&line(command), &catalog, &Inquiry::new(&Answers::of(&source)));
+        assert!(facts.opaque.is_empty(), "{command}: {:?}", facts.opaque);
+    }
+}
+
+#[test]
 fn the_system_gives_a_script_to_the_program_in_its_first_line() {
     assert!(harms("./a", &[("a", "#!/usr/bin/make -f\nall:\n\trm harm\n")]));
     assert!(harms("./a", &[("a", "#!/usr/bin/env -S sh -c 'rm harm'\n")]));
@@ -455,4 +510,85 @@ fn a_document_of_the_line_is_read_by_its_parts() {
         assert!(harms(&written, &[]), "{written}");
         assert!(!harms(command, &[(file, "x")]), "{command}");
     }
+}
+
+#[test]
+fn the_known_parts_of_a_list_are_read_beside_unknown_ones() {
+    let files = [("lib/sitecustomize.py", HARM), ("kept/sitecustomize.py", HARM)];
+    for list in ["lib:$PYTHONPATH", "$PYTHONPATH:lib", "$X:$PWD/lib", "lib:$X", "lib$X"] {
+        assert!(harms(&format!("PYTHONPATH={list} python3 -V2"), &files), "{list}");
+    }
+    assert!(!harms("PYTHONPATH=$X/lib python3 -V2", &files));
+    assert!(!harms("PYTHONPATH=src:$X python3 -V2", &files));
+}
+
+#[test]
+fn variables_and_options_name_the_files_that_a_program_loads() {
+    let makefile = "all:\n\trm harm\n";
+    let ruby = "system('rm harm')\n";
+    let perl = "system('rm harm');\n1;\n";
+    let cmake = "execute_process(COMMAND rm harm)\n";
+    let php = "<?php system('rm harm');\n";
+    for (command, name, text) in [
+        ("JUST_JUSTFILE=x.just just", "x.just", "all:\n  rm harm\n"),
+        ("COMPOSER=x.json composer test", "x.json", "{\"scripts\": {\"test\": \"rm harm\"}}"),
+        ("NOXFILE=x.py nox", "x.py", HARM),
+        ("SPEC_OPTS='-r ./x.rb' rspec", "x.rb", ruby),
+        ("IRBRC=x.rb irb", "x.rb", ruby),
+        ("PERL5LIB=lib perl -MHarm::It=a -e1", "lib/Harm/It.pm", perl),
+        ("perl -Ilib -MHarm::It -e1", "lib/Harm/It.pm", perl),
+        ("perl -I lib -mHarm::It -e1", "lib/Harm/It.pm", perl),
+        ("cmake -C x.cmake .", "x.cmake", cmake),
+        ("cmake -DCMAKE_TOOLCHAIN_FILE=x.cmake .", "x.cmake", cmake),
+        ("cmake -D CMAKE_PROJECT_INCLUDE=x.cmake .", "x.cmake", cmake),
+        ("make -f - < x.mk", "x.mk", makefile),
+        ("cat x.mk | make -f -", "x.mk", makefile),
+        ("make -f /dev/stdin < x.mk", "x.mk", makefile),
+        ("GRADLE_USER_HOME=home gradle build", "home/init.gradle", "exec { commandLine 'rm', 'harm' }\n"),
+        ("RUBYLIB=lib:$X ruby -rharm -e 1", "lib/harm.rb", ruby),
+    ] {
+        assert!(harms(command, &[(name, text)]), "{command}");
+    }
+    let settings = [("conf/php.ini", "auto_prepend_file=./x.php\n"), ("x.php", php)];
+    assert!(harms("PHPRC=conf php a.php", &settings));
+    assert!(harms("php -c conf a.php", &settings));
+    let options = [("x.ini", "[pytest]\naddopts = -p harm\n"), ("harm.py", HARM)];
+    assert!(harms("pytest -c x.ini", &options));
+    assert!(harms("PYTEST_ADDOPTS='-c x.ini' pytest", &options));
+    // A part that is not known says nothing about the others.
+    assert!(harms("PYTEST_ADDOPTS=\"$X -p harm\" pytest", &options));
+    assert!(!harms("PYTEST_ADDOPTS=-q pytest", &options));
+}
+
+#[test]
+fn variables_hold_commands_that_programs_run() {
+    for command in [
+        "SVN_SSH='rm harm' svn up",
+        "HGMERGE='rm harm' hg merge",
+        "JJ_EDITOR='rm harm' jj describe",
+        "P4EDITOR='rm harm' p4 change",
+        "CCACHE_PREFIX=./tool ccache gcc a.c",
+        "M4=./tool bison a.y",
+        "CLOUDSDK_PYTHON=./tool gcloud info",
+        "SHELL=./tool fzf",
+        "PUPPETEER_EXECUTABLE_PATH=./tool node a.js",
+        "CC='rm harm #' make",
+    ] {
+        let files = [("tool", "#!/bin/sh\nrm harm\n"), ("Makefile", "all:\n\t$(CC) -o x a.c\n")];
+        assert!(harms(command, &files), "{command}");
+    }
+    for command in ["CC=clang make", "EDITOR=vim git commit", "CC='ccache gcc' make"] {
+        assert!(!harms(command, &[("Makefile", "all:\n\t$(CC) -o x a.c\n")]), "{command}");
+    }
+}
+
+#[test]
+fn a_script_gets_what_its_first_line_and_the_environment_bring_along() {
+    let script = [("x.sh", "#!/bin/bash\nls\n"), ("y.sh", "#!/bin/sh\nls\n"), ("rc", "rm harm\n")];
+    assert!(harms("BASH_ENV=rc ./x.sh", &script));
+    assert!(harms("export BASH_ENV=rc; ./x.sh", &script));
+    assert!(!harms("BASH_ENV=rc ./y.sh", &script));
+    assert!(!harms("BASH_ENV= ./x.sh", &script));
+    assert!(harms("env 'BASH_FUNC_ls%%=() { rm harm; }' ./x.sh", &script));
+    assert!(!harms("env 'BASH_FUNC_dir%%=() { rm harm; }' ./x.sh", &script));
 }

@@ -89,3 +89,70 @@ fn an_option_that_names_a_host_is_one_of_any_program() {
         assert!(!all.iter().any(|found| found.starts_with(":fetch ")), "{text}: {all:?}");
     }
 }
+
+#[test]
+fn variables_and_options_name_files_that_are_written() {
+    const JOB: &str = "/etc/cron.d/job";
+    let writes = |act: &str| act.starts_with(":write ") || act.starts_with(":overwrite ");
+    for form in [
+        "GIT_TRACE=@ git status",
+        "GIT_TRACE2_EVENT=@ git status",
+        "export GIT_TRACE=@; git status",
+        "TF_LOG_PATH=@ terraform plan",
+        "NODE_REDIRECT_WARNINGS=@ node a.js",
+        "ASAN_OPTIONS=verbosity=1:log_path=@ ./a",
+        "GOBIN=/etc/cron.d go install ./...",
+        "semgrep -o @ .",
+        "gitleaks detect -r @",
+        "uv export -o @",
+        "java -Xloggc:@ A",
+        "java -Xlog:gc:@ A",
+        "docker run --cidfile @ alpine",
+        "nyc --report-dir @ npm test",
+        "node --heap-prof-name @ a.js",
+        "daemonize -o @ /bin/ls",
+    ] {
+        let command = form.replace('@', JOB);
+        let wrote =
+            found(&command, &[]).iter().any(|act| writes(act) && (act.ends_with(JOB) || act.ends_with("/etc/cron.d")));
+        assert!(wrote, "{command}");
+    }
+    for harmless in [
+        "GIT_TRACE=1 git status",
+        "GIT_TRACE=/tmp/x git status",
+        "TF_LOG_PATH=plan.log terraform plan",
+        "LOG=/etc/cron.d/job; git status",
+        "CONFIG=/etc/cron.d/job git status",
+        "grep -o x /etc/cron.d/job",
+        "ls -o /etc/cron.d/job",
+        "tree -o out.txt",
+    ] {
+        assert!(!found(harmless, &[]).iter().any(|act| writes(act) && act.contains(" /etc")), "{harmless}");
+    }
+}
+
+#[test]
+fn hosts_are_found_in_every_spelling() {
+    let fetches = |command: &str| found(command, &[]).iter().any(|act| act.starts_with(":fetch "));
+    for command in [
+        "foo --host=db.example.net",
+        "foo db.example.net:8080",
+        "foo host=db.example.net,port=1",
+        "foo --endpoints=db.example.net:1",
+        "psql 'host=db.example.net dbname=x'",
+        "ansible all -i 'db.example.net,' -m ping",
+        "systemctl -H db.example.net status",
+        "etcdctl --endpoints=https://db.example.net get x",
+        "virsh -c qemu+ssh://db.example.net/system list",
+        "helm repo add x https://db.example.net",
+        "adb connect db.example.net:5555",
+        "s3cmd --host=db.example.net ls",
+    ] {
+        assert!(fetches(command), "{command}");
+    }
+    for command in
+        ["foo main.rs:120", "foo src/main.swift:12", "foo --host=x", "foo a.b,c.d", "foo key=a.b", "helm repo list"]
+    {
+        assert!(!fetches(command), "{command}");
+    }
+}

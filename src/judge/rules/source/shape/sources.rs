@@ -12,7 +12,10 @@ pub struct LoadShape {
     pub within: Vec<String>,
     pub operands: bool,
     pub variables: Vec<String>,
+    pub arguments: Vec<String>,
     pub under: Vec<String>,
+    pub search: Vec<String>,
+    pub separator: Option<String>,
     pub files: Vec<String>,
     pub endings: Vec<String>,
     pub words: Vec<String>,
@@ -27,6 +30,9 @@ pub struct LoadShape {
     pub bases: Vec<String>,
     pub code_keys: Vec<String>,
     pub option_keys: Vec<String>,
+    pub requirements: Vec<Located<SettingLine>>,
+    pub locks: Vec<String>,
+    pub comment: Option<String>,
     pub tasks: Option<Located<Tasks>>,
     pub module: Option<Located<Module>>,
 }
@@ -60,7 +66,10 @@ impl LoadShape {
             within: from.lines("within"),
             operands: from.flag("operands"),
             variables: from.lines("variables"),
+            arguments: from.lines("arguments"),
             under: from.lines("under"),
+            search: from.lines("search"),
+            separator: from.line("separator"),
             files: from.lines("files"),
             endings: from.lines("endings"),
             words: from.lines("words"),
@@ -75,6 +84,9 @@ impl LoadShape {
             bases: from.lines("bases"),
             code_keys: from.lines("code_keys"),
             option_keys: from.lines("option_keys"),
+            requirements: from.tables("requirements", setting_line),
+            locks: from.lines("locks"),
+            comment: from.line("comment"),
             tasks: from.word("tasks"),
             module: from.table("module", module),
         }
@@ -88,6 +100,7 @@ pub struct FetchShape {
     pub words: Vec<String>,
     pub options: Vec<String>,
     pub into: Option<Located<FetchInto>>,
+    pub directory: Vec<String>,
     pub elsewhere: bool,
 }
 
@@ -98,6 +111,7 @@ impl FetchShape {
             words: from.lines("words"),
             options: from.lines("options"),
             into: from.word("into"),
+            directory: from.lines("directory"),
             elsewhere: from.flag("elsewhere"),
         }
     }
