@@ -75,7 +75,7 @@ const fn rank(question: &Question) -> u8 {
         Question::Program(_) | Question::Resolve { .. } => 1,
         Question::Matches(_) => 2,
         Question::Path(_) => 3,
-        Question::Git(_) => 4,
+        Question::Git(_) | Question::Refs { .. } => 4,
         Question::FileSnapshot(_) | Question::Repository(_) | Question::Changed(_) | Question::Ledger => 5,
     }
 }

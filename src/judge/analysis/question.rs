@@ -265,10 +265,12 @@ impl WorldAnswer {
                 let plainly = |brought: &BroughtContent| BroughtContent { to: plain(&brought.to), ..brought.clone() };
                 Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
             }
-            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Refs(_) | Self::Unavailable => {
-            Self::File(_) | Self::FileSnapshot(_) | Self::Changed(_) | Self::Matches(_) | Self::Unavailable => {
-                self.clone()
-            }
+            Self::File(_)
+            | Self::FileSnapshot(_)
+            | Self::Changed(_)
+            | Self::Matches(_)
+            | Self::Refs(_)
+            | Self::Unavailable => self.clone(),
         }
     }
 }
