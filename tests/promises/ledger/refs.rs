@@ -62,6 +62,8 @@ fn a_branch_of_its_own_it_may_delete_with_its_own_commits() {
     assert!(fixture.runs("s", "git branch spike; git branch -D spike"));
     // A person's commit in between ends it.
     fixture.git(&["checkout", "-q", "own"]);
+    // The time of a commit is in whole seconds.
+    later();
     later();
     fixture.write("later.txt", "a person's\n");
     fixture.git(&["add", "-A"]);

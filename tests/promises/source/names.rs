@@ -62,7 +62,7 @@ const READ: [(&str, &str); 17] = [
     ("judge/analysis/code/database.rs", "sqlite sudo"),
     ("judge/analysis/code/expression.rs", "open rmdir unlink"),
     ("judge/analysis/code/loops.rs", "sum"),
-    ("judge/analysis/code/names.rs", "fetch join locate"),
+    ("judge/analysis/code/names.rs", "console fetch join locate"),
     ("judge/analysis/code/processes.rs", "basename"),
     ("judge/analysis/code/scan.rs", "m tr"),
     ("judge/analysis/code/sql.rs", "begin concurrently import install rename reset shutdown truncate"),
@@ -115,7 +115,6 @@ const GRAMMAR: [(&str, &str); 7] = [
     ("judge/analysis/assignment.rs", "NUMBERS"),
     ("judge/analysis/builtins.rs", "OTHERS"),
     ("judge/analysis/builtin_output.rs", "SILENT"),
-    ("judge/analysis/parameter.rs", "SET_BY_SHELLS"),
     ("judge/analysis/traps.rs", "HOOKS"),
     ("judge/matcher/lowering/earlier_acts.rs", "QUIET"),
 ];
