@@ -76,7 +76,8 @@ impl<W: Walk> Expander<'_, W> {
         self.compute(state, context, &text)
     }
 
-    /// Returns the taints of the variables in an arithmetic expression.
+    /// Returns the taint of the result of an arithmetic expression, by its variables. Only what the number is used for
+    /// matters: one that is computed from a secret is none.
     #[inline(never)]
     pub fn taint_in(&mut self, state: &mut State, arithmetic: &Arithmetic) -> Taint {
         let texts = arithmetic.parts.iter().filter_map(|part| match part {
@@ -87,7 +88,7 @@ impl<W: Walk> Expander<'_, W> {
         let names = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
         names.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())).fold(Taint::default(), |all, name| {
             match self.lookup(state, name) {
-                VariableValue::Scalar(value) => all.and(value.taint()),
+                VariableValue::Scalar(value) if value.taint().has(Taint::PARENT) => Taint::PARENT,
                 _ => all,
             }
         })
