@@ -260,7 +260,7 @@ fn lines_and_cells_keep_what_would_end_them() {
     let rows = records(&csv);
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{rows:?}");
     let command = rows[0].iter().position(|name| name == "command").unwrap();
-    assert!(rows.iter().any(|row| row[command].contains("a,b\n\"c\"")), "{rows:?}");
+    assert!(rows.iter().any(|row| row[command].contains("a,b\\n\"c\"")), "{rows:?}");
     assert_eq!(rows.len(), lines(&home, &["export"]).len() + 1);
 }
 

@@ -109,7 +109,7 @@ fn a_program_that_is_swapped_while_its_request_waits_does_not_run() {
 
 #[test]
 fn what_a_glob_matches_only_after_the_question_is_not_deleted() {
-    for line in ["rm -rf no*", "cd . && rm -rf ./n?v*", "for each in n*; do rm -rf $each; done"] {
+    for line in ["rm -rf no*", "cd . && rm -rf ./no?e*", "for each in n*; do rm -rf $each; done"] {
         let home = Home::new();
         std::fs::create_dir(home.path("work/notes")).unwrap();
         std::fs::write(home.path("work/notes/one"), "1\n").unwrap();
