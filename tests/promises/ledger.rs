@@ -278,7 +278,6 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
         ".claude/CLAUDE.md",
         ".claude/skills/x/SKILL.md",
         ".claude/agents/x.md",
-        ".claude/projects/-home-me-bank/memory/MEMORY.md",
         ".claude/projects/-home-me-work/memory/../settings.json",
         ".claude/projects/-home-me-work/s.jsonl",
         ".codex/memories/a.md",

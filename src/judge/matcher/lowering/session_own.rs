@@ -8,7 +8,7 @@ use crate::judge::analysis::paths::NormalPath;
 use crate::judge::analysis::question::{PathFacts, PathKind};
 use crate::judge::ledger::{FileKind, FileSnapshot, Ownership, Stat};
 use crate::judge::matcher::inspected_text::InspectedValue;
-use crate::judge::matcher::match_context::{MatchContext, View};
+use crate::judge::matcher::match_context::View;
 use crate::judge::path_class::PathClass;
 
 /// Returns why files that a pattern matches do not count: this session created all of them.
@@ -39,7 +39,7 @@ pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     if notes.is_empty() || path.everything || path.found || path.dynamic {
         return false;
     }
-    let covered = |text: &str| notes.iter().any(|glob| covers_note(context, glob, text));
+    let covered = |text: &str| notes.iter().any(|glob| context.placer.is_covered(glob, text));
     let Some((name, above)) = path.components.split_last() else { return false };
     if name.glob.is_some() {
         // The pattern may stand for links, which are deleted as such.
@@ -68,23 +68,6 @@ pub(super) fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     };
     let may = names.is_some() || view.act.verb == Verb::Effect(Effect::Delete) && view.act.recursive;
     may && inside(&text) && inside(&facts.canonical) && !linked(view, path)
-}
-
-/// The part of a pattern of notes that denotes the directory of the project.
-const PROJECT: &str = "<project>";
-
-/// Reports whether a pattern of notes covers a path. The directory of the project is a directory above the working
-/// directory or itself, with a dash for each character that is not a letter or a digit.
-fn covers_note(context: &MatchContext<'_>, glob: &str, path: &str) -> bool {
-    if !glob.contains(PROJECT) {
-        return context.placer.is_covered(glob, path);
-    }
-    let cwd = context.placer.cwd();
-    let ends = cwd.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([cwd.len()]);
-    ends.filter_map(|end| cwd.get(..end)).any(|dir| {
-        let name = dir.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        context.placer.is_covered(&glob.replace(PROJECT, &name), path)
-    })
 }
 
 /// Returns the names under which the program of the act puts files into a directory: those of its sources. `None` if one
